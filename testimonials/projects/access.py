@@ -1,30 +1,34 @@
-"""Access to projects: their owner, and the colleagues invited to them."""
+"""Access to projects: their owner, and the colleagues invited to one or to all of an owner's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, true, union_all
+from sqlalchemy import ColumnElement, Select, and_, exists, or_, select, true, union_all
 
+from testimonials.auth.models import Account
 from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.auth.suspension.refusal import AccountSuspended
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import db
-from testimonials.projects.models import Project, ProjectMember
+from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
 
 
 class Role(IntEnum):
     """A role in a project; each includes those before it."""
 
-    MODERATOR = 1
-    ADMIN = 2
-    OWNER = 3
+    READER = 1
+    MODERATOR = 2
+    ADMIN = 3
+    OWNER = 4
 
 
 # Of the name and the address of a project.
 MAX_WORDS = 5
 
-ROLES = {"moderator": Role.MODERATOR, "admin": Role.ADMIN}
+ROLES = {"reader": Role.READER, "moderator": Role.MODERATOR, "admin": Role.ADMIN}
 
 
 class RoleTooLow(ServiceError):
@@ -34,6 +38,18 @@ class RoleTooLow(ServiceError):
     default_message = (
         "Your role in this project doesn’t allow this. Nothing was changed. Ask the project’s "
         "owner for another role."
+    )
+
+
+class StrongSignInNeeded(ServiceError):
+    """The project's owner wants more than a password of everybody who opens it."""
+
+    status = 403
+    code = "STRONG_SIGN_IN_NEEDED"
+    title = "Sign in with more than a password"
+    default_message = (
+        "The owner of this project wants everybody to sign in with a passkey, an authenticator app "
+        "or the company’s account. Nothing was changed."
     )
 
 
@@ -49,54 +65,113 @@ class Access:
     def is_admin(self) -> bool:
         return self.role >= Role.ADMIN
 
+    @property
+    def may_decide(self) -> bool:
+        """Whether they may change anything; readers only look."""
+        return self.role >= Role.MODERATOR
+
 
 def find_access(
     user: SignedIn, project_id: str, needed: Role, *, for_update: bool = False
 ) -> Access:
     """Return the user's access to a project, locked if asked for.
 
-    Raises `NotFound` for a project that isn't shared with them, and `RoleTooLow`.
+    Raises `NotFound` for a project that isn't shared with them, `RoleTooLow`,
+    `AccountSuspended` and `StrongSignInNeeded`.
     """
     if not is_identifier(project_id):
         raise NotFound
-    is_member = and_(
-        ProjectMember.project_id == Project.id, ProjectMember.account_id == user.account_id
-    )
     query = (
-        select(Project, ProjectMember.role)
-        .outerjoin(ProjectMember, is_member)
+        select_with_roles(user.account_id, Project, Account.requires_strong)
+        .join(Account, Account.id == Project.account_id)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
-        .where(or_(Project.account_id == user.account_id, ProjectMember.role.is_not(None)))
     )
     if for_update:
         query = query.with_for_update(of=Project)
     row = db.session.execute(query).one_or_none()
-    if row is None:
+    role = None if row is None else read_role(*row[2:])
+    if row is None or role is None:
         raise NotFound
-    project, name = row
-    role = Role.OWNER if project.account_id == user.account_id else ROLES[name]
+    project, requires_strong = row[:2]
     if role < needed:
         raise RoleTooLow
+    if project.suspension is not Suspension.NONE:
+        raise AccountSuspended
+    if requires_strong and not user.is_strong:
+        raise StrongSignInNeeded
     return Access(user, project, role)
 
 
-def list_shared_projects(account_id: str) -> Sequence[Project]:
-    """Return the projects that the account owns or was invited to, most recent first."""
-    shared = select(ProjectMember.project_id).where(ProjectMember.account_id == account_id)
+def select_with_roles(account_id: str, *columns: Any) -> Select[Any]:
+    """Return a query of projects, with what `read_role` makes an account's role of as last columns.
+
+    It has everybody's projects: those with a role are the account's own, and those shared with it.
+    """
+    is_own = Project.account_id == account_id
+    return (
+        select(*columns, is_own, ProjectMember.role, WorkspaceMember.role)
+        .select_from(Project)
+        .outerjoin(ProjectMember, _is_member(account_id))
+        .outerjoin(WorkspaceMember, _is_in_workspace(account_id))
+    )
+
+
+def read_role(is_own: bool, *names: str | None) -> Role | None:
+    """Return the higher of the roles in one project and in all of its owner's."""
+    if is_own:
+        return Role.OWNER
+    return max((ROLES[name] for name in names if name is not None), default=None)
+
+
+def has_role(account_id: Any, needed: Role) -> ColumnElement[bool]:
+    """Return the condition for an account, or a column with one's id, to have this role or more.
+
+    For queries that select from `project`.
+    """
+    names = [name for name, role in ROLES.items() if role >= needed]
+    return or_(
+        Project.account_id == account_id,
+        exists().where(_is_member(account_id), ProjectMember.role.in_(names)),
+        exists().where(_is_in_workspace(account_id), WorkspaceMember.role.in_(names)),
+    )
+
+
+def _is_member(account_id: Any) -> ColumnElement[bool]:
+    return and_(ProjectMember.project_id == Project.id, ProjectMember.account_id == account_id)
+
+
+def _is_in_workspace(account_id: Any) -> ColumnElement[bool]:
+    return and_(
+        WorkspaceMember.owner_id == Project.account_id, WorkspaceMember.account_id == account_id
+    )
+
+
+def is_asked_for_more(account_id: str) -> bool:
+    """Return whether a project that the account may open asks for more than a password."""
+    query = (
+        select(Project.id)
+        .join(Account, Account.id == Project.account_id)
+        .where(Account.requires_strong, Project.deleted_at.is_(None))
+        .where(has_role(account_id, Role.READER))
+    )
+    return db.session.scalar(query.limit(1)) is not None
+
+
+def list_joined_projects(account_id: str) -> Sequence[Project]:
+    """Return the projects of others in whose own team the account is."""
+    joined = select(ProjectMember.project_id).where(ProjectMember.account_id == account_id)
     return db.session.scalars(
         select(Project)
-        .where(
-            or_(Project.account_id == account_id, Project.id.in_(shared)),
-            Project.deleted_at.is_(None),
-        )
+        .where(Project.id.in_(joined), Project.deleted_at.is_(None))
         .order_by(Project.created_at.desc(), Project.id.desc())
     ).all()
 
 
 def search_shared(account_id: str, q: str, skip: int, limit: int) -> Sequence[Project]:
-    """Return so many of the shared projects whose name or address has all words of `q`.
+    """Return so many of the projects that the account owns or is in, with all words of `q`.
 
-    Most recent first, as `list_shared_projects`; each part of the query ends at the limit.
+    These are looked for in names and addresses. The most recent come first; each part of the query
+    ends at the limit.
     """
     is_found = and_(true(), *map(_has_word, q.split()[:MAX_WORDS]))
     found = union_all(*_pick_shared(account_id, is_found, skip + limit)).subquery()
@@ -126,11 +201,17 @@ def list_last_shared(account_id: str, opened: Sequence[str], limit: int) -> Sequ
 def _pick_shared(
     account_id: str, condition: ColumnElement[bool], limit: int
 ) -> tuple[Select[tuple[str]], ...]:
-    """Return queries of the ids of the newest projects: the account's own, and others'."""
+    """Return queries of the ids of the newest projects: the account's own, and others'.
+
+    Each reads an index; together in one condition they would read all projects.
+    """
     newest = (Project.created_at.desc(), Project.id.desc())
     picked = select(Project.id).where(Project.deleted_at.is_(None), condition)
-    member = and_(ProjectMember.project_id == Project.id, ProjectMember.account_id == account_id)
-    parts = (picked.where(Project.account_id == account_id), picked.join(ProjectMember, member))
+    parts = (
+        picked.where(Project.account_id == account_id),
+        picked.join(ProjectMember, _is_member(account_id)),
+        picked.join(WorkspaceMember, _is_in_workspace(account_id)),
+    )
     # A part of a union can't be ordered by itself on SQLite.
     return tuple(select(part.order_by(*newest).limit(limit).subquery().c.id) for part in parts)
 

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.data.erased import PROJECT, note_erased
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
@@ -129,6 +130,7 @@ def list_deleted(account_id: str) -> Sequence[Project]:
 def delete_projects(account_id: str) -> Sequence[Project]:
     """Delete every project of the account permanently; return them."""
     gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
+    note_erased(db.session(), PROJECT, [each.id for each in gone])
     db.session.execute(delete(Project).where(Project.account_id == account_id))
     return gone
 
@@ -147,6 +149,7 @@ def is_past_grace() -> ColumnElement[bool]:
 def delete_trashed_projects() -> int:
     """Delete permanently the projects that were deleted 7 days ago; return how many."""
     removed = db.session.scalars(delete(Project).where(is_past_grace()).returning(Project.id)).all()
+    note_erased(db.session(), PROJECT, removed)
     return len(removed)
 
 

@@ -1,30 +1,48 @@
 """The mails about projects: one typed function for each."""
 
+from collections.abc import Sequence
+
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
-from testimonials.projects.models import MemberInvitation, Project
+from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
 
-ROLE_WITH_ARTICLE = {"moderator": "a moderator", "admin": "an admin"}
+ROLE_WITH_ARTICLE = {"reader": "a reader", "moderator": "a moderator", "admin": "an admin"}
 ROLE_MAY = {
+    "reader": "As a reader you see every testimonial and change nothing.",
     "moderator": "As a moderator you decide which testimonials are shown, and edit and tag them.",
     "admin": "As an admin you decide on testimonials and set up the widget, the page and the "
     "project’s settings.",
 }
 SUBJECT_NAME = 60
+MAIL_NAMES = 5
+
+Invitation = MemberInvitation | WorkspaceInvitation
 
 
-def send_invitation_mail(project: Project, invitation: MemberInvitation, link: str) -> None:
+def send_invitation_mail(project: Project, invitation: Invitation, link: str, by: str) -> None:
     name = project.name
     short = name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
+    _send(invitation, link, f"Join the project {short}", f"{by} invites you to the project {name}")
+
+
+def send_workspace_invitation_mail(
+    invitation: Invitation, link: str, by: str, names: Sequence[str]
+) -> None:
+    """Invite somebody to these projects, or without any to all of the sender's."""
+    to = "all of their projects, also those to come,"
+    if names:
+        others = len(names) - MAIL_NAMES
+        to = "the projects " if len(names) > 1 else "the project "
+        to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
+    _send(invitation, link, "Join a team", f"{by} invites you to {to}")
+
+
+def _send(invitation: Invitation, link: str, subject: str, words: str) -> None:
     send_plain_mail(
         invitation.email,
         "invitation",
-        f"Join the project {short}",
-        [
-            f"{invitation.invited_by} invites you to the project {name} as "
-            f"{ROLE_WITH_ARTICLE[invitation.role]}.",
-            ROLE_MAY[invitation.role],
-        ],
+        subject,
+        [f"{words} as {ROLE_WITH_ARTICLE[invitation.role]}.", ROLE_MAY[invitation.role]],
         footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
         "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
         link=link,

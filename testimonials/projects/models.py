@@ -1,10 +1,22 @@
 """The tables of projects, their teams and their widgets' sightings."""
 
 from datetime import datetime
-from typing import Any
+from enum import IntEnum
+from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, String, false
-from sqlalchemy.orm import Mapped, mapped_column, validates
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    case,
+    false,
+    select,
+)
+from sqlalchemy.orm import Mapped, column_property, mapped_column, validates
 
 from testimonials.auth.models import Account
 from testimonials.core.data.database import Base, Timestamp, present
@@ -13,6 +25,16 @@ from testimonials.core.urls import image_url
 from testimonials.projects.configuration.dashboard_config import require_known
 from testimonials.projects.configuration.page_design import read_page_design
 from testimonials.projects.configuration.widget_design import read_design
+
+
+class Suspension(IntEnum):
+    """What a suspended account's projects still do."""
+
+    NONE = 0
+    # The page takes nothing; widgets and the wall show what they did.
+    TAKES_NOTHING = 1
+    # Widgets and the wall are empty too.
+    HIDDEN = 2
 
 
 class Project(Base):
@@ -26,6 +48,7 @@ class Project(Base):
     __table_args__ = (
         Index("ix_project_account_id_created_at", "account_id", "created_at"),
         Index("uq_project_account_id_external_id", "account_id", "external_id", unique=True),
+        Index("uq_project_own_host", "own_host", unique=True),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -57,6 +80,8 @@ class Project(Base):
     # Ids of questions whose answers only the owner sees now, though some were asked for in public;
     # also of questions that were deleted since.
     private_questions: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    # Their own host name, once it answers there (`domains`); links to the public pages use it.
+    own_host: Mapped[str | None] = mapped_column(String(253))
     # With which the owner's shop signs links that prove a purchase.
     purchase_secret: Mapped[str | None]
     # Rises with every change that the widget or the API's list would show.
@@ -68,6 +93,24 @@ class Project(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
+    # From its account, read with each project; None before it is stored.
+    held: Mapped[int | None] = column_property(
+        select(
+            case(
+                (Account.suspended_at.is_(None), Suspension.NONE.value),
+                (Account.hides_widgets, Suspension.HIDDEN.value),
+                else_=Suspension.TAKES_NOTHING.value,
+            )
+        )
+        .where(Account.id == account_id)
+        .correlate_except(Account)
+        .scalar_subquery(),
+        expire_on_flush=False,
+    )
+
+    # The condition that its account is suspended, for queries about what waits.
+    is_suspended: ClassVar[ColumnElement[bool]]
+
     @validates("dashboard_config")
     def _check_dashboard_config(self, _name: str, config: dict[str, Any]) -> dict[str, Any]:
         require_known(config, self.dashboard_config)
@@ -75,8 +118,17 @@ class Project(Base):
 
     @property
     def is_active(self) -> bool:
-        """Whether the page takes testimonials and the widget shows them."""
-        return self.status == "active"
+        """Whether the widget shows testimonials, and the page takes them unless suspended."""
+        return self.status == "active" and self.suspension is not Suspension.HIDDEN
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page takes testimonials."""
+        return self.is_active and self.suspension is Suspension.NONE
+
+    @property
+    def suspension(self) -> Suspension:
+        return Suspension(self.held or 0)
 
     @property
     def name(self) -> str:
@@ -100,6 +152,14 @@ class Project(Base):
         return {"slug": self.slug, **self.page_config, "logo": image_url(self.logo_id)}
 
 
+Project.is_suspended = (
+    select(Account.id)
+    .where(Account.id == Project.account_id, Account.suspended_at.is_not(None))
+    .correlate_except(Account)
+    .exists()
+)
+
+
 class OldSlug(Base):
     """A former slug: it redirects, and is reserved for its project for 90 days."""
 
@@ -111,7 +171,7 @@ class OldSlug(Base):
 
 
 class ProjectMember(Base):
-    """A colleague of the owner in one project, as `admin` or `moderator`."""
+    """A colleague of the owner in one project, as `admin`, `moderator` or `reader`."""
 
     __tablename__ = "project_member"
 
@@ -143,6 +203,62 @@ class MemberInvitation(Base):
     invited_by_id: Mapped[str | None] = mapped_column(
         ForeignKey(Account.id, ondelete="CASCADE"), index=True
     )
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class WorkspaceMember(Base):
+    """A colleague in all projects of an owner, also in those to come.
+
+    Somebody who is in a project's own team too has the higher of both roles there.
+    """
+
+    __tablename__ = "workspace_member"
+
+    owner_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[str] = mapped_column(String(20))
+    # Who gave it: `owner`, or `company`, whose groups may take it back.
+    source: Mapped[str] = mapped_column(String(20), default="owner")
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class WorkspaceInvitation(Base):
+    """An owner's invitation to all of their projects, or to some, that has not been answered."""
+
+    __tablename__ = "workspace_invitation"
+
+    owner_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    email: Mapped[str] = mapped_column(String(254), primary_key=True)
+    role: Mapped[str] = mapped_column(String(20))
+    # None: all of them, also those to come.
+    project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    # A hash of the random part of the latest link; earlier ones no longer work.
+    nonce_hash: Mapped[str]
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class OwnershipOffer(Base):
+    """An owner's offer to hand one project, or all of them, to a colleague, who has to accept."""
+
+    __tablename__ = "ownership_offer"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    owner_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    # None: all that the owner has when it is accepted.
+    project_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), index=True
+    )
+    receiver_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    # Whether the former owner stays as an admin, and their workspace's members keep their roles.
+    keeps_team: Mapped[bool] = mapped_column(Boolean)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, true
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.auth.billing.services import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
+from testimonials.core.data.erased import PROJECT, note_erased
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
@@ -19,7 +21,7 @@ from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
-from testimonials.projects.models import OldSlug, Project
+from testimonials.projects.models import OldSlug, Project, Suspension
 from testimonials.projects.slugs import is_reserved, make_slug, random_slug
 from testimonials.settings.current import current_settings
 
@@ -168,6 +170,7 @@ def count_projects(account_id: str) -> int:
 
 
 def delete_project(project: Project) -> None:
+    note_erased(db.session(), PROJECT, [project.id])
     db.session.execute(delete(Project).where(Project.id == project.id))
 
 
@@ -280,6 +283,8 @@ def _insert(project: Project) -> Project:
             if is_random:
                 continue
             raise _slug_taken() from None
+        # Nobody adds to a suspended account, so this needs no query.
+        set_committed_value(project, "held", Suspension.NONE.value)
         return project
     raise _slug_taken()
 

@@ -8,6 +8,8 @@ import unicodedata
 from flask import Flask, current_app
 
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
+from testimonials.settings.current import current_settings
+from testimonials.settings.secret import SettingError
 
 RESERVED = "testimonials_reserved_slugs"
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
@@ -37,10 +39,20 @@ def random_slug() -> str:
 
 
 def keep_reserved_slugs(app: Flask) -> None:
-    """Reserve the first path segments of the app's routes."""
+    """Reserve the first path segments of the app's routes, and that of the base path.
+
+    Raises `SettingError` if they are the same: a path could be read in two ways.
+    """
+    base_path = current_settings(app).base_path
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     slugs = {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
-    app.extensions[RESERVED] = PLANNED | slugs
+    first = base_path.split("/")[1] if base_path else ""
+    if first and first in segments:
+        raise SettingError(
+            f"TESTIMONIALS_BASE_URL can't have a path that begins with /{first}, which the service "
+            "has itself."
+        )
+    app.extensions[RESERVED] = (PLANNED | slugs | {make_slug(first)}) - {""}
 
 
 def is_reserved(slug: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, select, union
+from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -15,7 +15,12 @@ from testimonials.core.urls import unsubscribe_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.models import (
+    NotificationChoice,
+    Project,
+    ProjectMember,
+    WorkspaceMember,
+)
 from testimonials.projects.services import lock_project
 
 MODES = ("at_once", "daily", "never")
@@ -44,15 +49,22 @@ class Reader:
 
 def _make_readers_query() -> Executable:
     owner = select(bindparam("owner_id", type_=String).label("id"))
+    # Not those who only look.
     members = select(ProjectMember.account_id).where(
-        ProjectMember.project_id == bindparam("project_id")
+        ProjectMember.project_id == bindparam("project_id"), ProjectMember.role != "reader"
     )
-    people = union(owner, members).subquery()
+    everywhere = select(WorkspaceMember.account_id).where(
+        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.role != "reader"
+    )
+    people = union(owner, members, everywhere).subquery()
+    is_everywhere = and_(
+        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.account_id == Account.id
+    )
     choice = NotificationChoice
     columns = (
         Account.id,
         Account.email,
-        ProjectMember.created_at,
+        func.coalesce(WorkspaceMember.created_at, ProjectMember.created_at),
         choice.mode,
         choice.told_until,
         choice.last_sent_at,
@@ -62,6 +74,7 @@ def _make_readers_query() -> Executable:
         select(*columns)
         .join(people, people.c.id == Account.id)
         .outerjoin(ProjectMember, _is_of(ProjectMember))
+        .outerjoin(WorkspaceMember, is_everywhere)
         .outerjoin(choice, _is_of(choice))
         .where(Account.claimed_at.is_not(None))
     )

@@ -5,7 +5,7 @@ magic link does, so somebody without an account can choose a password here, even
 closed.
 """
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.activity.actors import ActorKind, act_as
@@ -27,20 +27,20 @@ from testimonials.auth.sign_in.cookies import (
     sign_browser_in,
 )
 from testimonials.auth.sign_in.services import find_claimed_account
-from testimonials.auth.sign_in.sessions import SignedIn, find_session
+from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
-from testimonials.projects.team.invitations import (
-    INVITATION_PER_ADDRESS,
+from testimonials.projects.team.answering import (
     InvitationInvalid,
     OpenInvitation,
     accept_invitation,
     decline_invitation,
     find_invitation,
 )
+from testimonials.projects.team.invitations import INVITATION_PER_ADDRESS
 from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.services import summarize_projects
 
@@ -80,7 +80,7 @@ def decline(token: str) -> ResponseReturnValue:
     found = find_invitation(token, for_update=True)
     decline_invitation(found)
     email = found.invitation.email
-    record_project_event(EventType.INVITATION_DECLINED, found.project, email=email)
+    _record(EventType.INVITATION_DECLINED, found, email)
     db.session.commit()
     if "List-Unsubscribe" in request.form:
         # Sent by a mail program, which follows no redirect (RFC 8058).
@@ -112,7 +112,7 @@ def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
     accept_invitation(found, account)
     _record_joining(found, account)
     db.session.commit()
-    return redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
+    return _go_in(found)
 
 
 def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
@@ -136,9 +136,9 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     _record_joining(found, account)
     _give_up(account)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
-    cookie = sign_browser_in(account, "invitation")
+    cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     db.session.commit()
-    response = redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
+    response = make_response(_go_in(found))
     set_session_cookie(response, account, cookie)
     return response
 
@@ -155,14 +155,28 @@ def _give_up(account: Account) -> None:
 
 def _record_joining(found: OpenInvitation, account: Account) -> None:
     act_as(ActorKind.PERSON, account.id)
-    record_project_event(EventType.INVITATION_ACCEPTED, found.project, email=account.email)
+    _record(EventType.INVITATION_ACCEPTED, found, account.email)
+
+
+def _record(type: EventType, found: OpenInvitation, email: str) -> None:
+    if found.project is not None:
+        record_project_event(type, found.project, email=email)
+    elif found.owner is not None:
+        record_event(type, found.owner.id, email=email)
+
+
+def _go_in(found: OpenInvitation) -> ResponseReturnValue:
+    """Go to the inbox of the project, or to the first page, which lists all."""
+    if found.project is None:
+        return redirect(url_for("dashboard.show_start"), 303)
+    return redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
 
 
 def _find_problems(found: OpenInvitation) -> Errors:
     email = found.invitation.email
     waiting = find_claimable_account(email)
     errors = _find_key_problem(waiting) if waiting is not None else {}
-    if problem := judge_password(request.form.get("password", ""), email, [found.project]):
+    if problem := judge_password(request.form.get("password", ""), email, found.projects):
         errors = {"password": [problem]} | errors
     return errors
 
@@ -177,8 +191,9 @@ def _find_key_problem(account: Account) -> Errors:
 def _describe(found: OpenInvitation) -> dict[str, object]:
     return {
         "email": found.invitation.email,
-        "project_name": found.project.name,
-        "invited_by": found.invitation.invited_by,
+        "project_name": found.project.name if found.project else "",
+        "projects_named": [each.name for each in found.projects],
+        "invited_by": found.invited_by,
         "role": ROLE_WITH_ARTICLE[found.invitation.role],
         "role_may": ROLE_MAY[found.invitation.role],
         "expires_at": found.invitation.expires_at,

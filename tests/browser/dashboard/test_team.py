@@ -174,3 +174,53 @@ def tab_to(page: Page, find: Callable[[], object]) -> None:
         if find().evaluate("element => element === document.activeElement"):  # type: ignore[attr-defined]
             return
     raise AssertionError("Tab never got there")
+
+
+def test_a_reader_of_all_projects_sees_and_changes_nothing(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    visitor = open_page(project.page_url)
+    send_testimonial(visitor, project, "Hannah Whitlock")
+    owner = open_page(project.page_url)
+    project.sign_in(owner)
+    owner.goto(f"{site.url}/dashboard/account")
+    follow(owner.get_by_role("link", name="Manage team"))
+    expect(owner.get_by_text("Nobody but you.")).to_be_visible()
+    check_screens(owner)
+    email = f"a-colleague-with-a-long-name-{next(numbers)}@a-rather-long-name.example.com"
+    owner.get_by_label("Their email address").fill(email)
+    owner.get_by_role("radio", name="Reader").press("Space")
+    owner.get_by_role("button", name="Send invitation").press("Enter")
+    expect(owner.get_by_text("The invitation is on its way")).to_be_visible()
+    link = site.mailed_link(email, rf"{site.url}/invite/\S+")
+
+    reader = open_page(link)
+    expect(reader.get_by_text("all of their projects")).to_be_visible()
+    check_screens(reader)
+    join(reader)
+    expect(reader.get_by_text("You are a reader here")).to_be_visible()
+    expect(reader.get_by_role("button", name=re.compile("Approve|Reject"))).to_have_count(0)
+    check_screens(reader)
+    follow(reader.get_by_role("link", name=re.compile("Look at what Hannah")))
+    expect(reader.get_by_label("Testimonial", exact=True)).to_be_disabled()
+    expect(reader.get_by_role("button", name=re.compile("Save|Highlight|Reply"))).to_have_count(0)
+    check_screens(reader)
+    reader.goto(f"{site.url}/dashboard/account/team")
+    expect(reader.get_by_role("heading", name="Teams you are in")).to_be_visible()
+    check_screens(reader)
+
+    owner.goto(f"{site.url}/dashboard/account/team")
+    check_screens(owner)
+    row = owner.get_by_role("listitem").filter(has_text=email)
+    row.get_by_role("combobox").select_option("moderator")
+    follow(row.get_by_role("button", name="Change the role"))
+    expect(row).to_contain_text("Moderator in all projects")
+    reader.goto(f"{project.dashboard}/inbox")
+    expect(reader.get_by_role("button", name=re.compile("Approve.*Hannah"))).to_be_visible()
+    owner.goto(f"{project.dashboard}/team")
+    check_screens(owner)
+    owner.goto(f"{site.url}/dashboard/account/team")
+    follow(owner.get_by_role("link", name=re.compile("Remove a-colleague")))
+    check_screens(owner)
+    follow(owner.get_by_role("button", name="Remove"))
+    expect(owner.get_by_text("Removed from all of your projects")).to_be_visible()
+    assert reader.goto(f"{project.dashboard}/inbox").status == 404  # type: ignore[union-attr]

@@ -1,0 +1,273 @@
+"""The team in all projects of an owner: inviting, roles, removing, leaving."""
+
+import re
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from testimonials.access.models import AccessToken
+from testimonials.activity.models import Event
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import (
+    MemberInvitation,
+    NotificationChoice,
+    ProjectMember,
+    WorkspaceInvitation,
+    WorkspaceMember,
+)
+from testimonials.projects.team.workspace import set_workspace_role
+from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.links import mails
+from tests.collection.authors.authors import Visitor
+from tests.conftest import PASSWORD, Caller, MakeCaller
+from tests.support.rows import add_member, add_workspace_member, count_rows
+
+TEAM = "/dashboard/account/team"
+NOOR = "noor@example.com"
+
+
+@pytest.fixture
+def mine(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+@pytest.fixture
+def fern(owner: Caller) -> str:
+    """One of the owner's projects."""
+    return str(owner.create_project(businessName="Fern & Fable", slug="fern")["_id"])
+
+
+@pytest.fixture
+def noor(make_caller: MakeCaller) -> Caller:
+    """Somebody with an account."""
+    return make_caller(NOOR, is_claimed=True)
+
+
+def invite(browser: FlaskClient, role: str = "moderator", **more: object) -> int:
+    """Send the form that invites Noor; return the status."""
+    form = {"email": NOOR, "role": role, "reach": "all"} | more
+    return browser.post(f"{TEAM}/invitations", data=form).status_code
+
+
+def sees(app: Flask, caller: Caller, project: str, page: str = "inbox") -> int:
+    """Return the status of a project's page for somebody."""
+    return open_browser(app, caller).get(f"/dashboard/projects/{project}/{page}").status_code
+
+
+def roles(app: Flask) -> list[tuple[str, str]]:
+    """Return every role in all projects, with who gave it."""
+    with app.app_context():
+        query = select(WorkspaceMember.role, WorkspaceMember.source)
+        return [(row[0], row[1]) for row in db.session.execute(query)]
+
+
+def events(app: Flask, owner: Caller) -> list[str]:
+    """Return the types of what the owner's record has of the team."""
+    with app.app_context():
+        query = select(Event.type).where(
+            Event.account_id == owner.account_id,
+            Event.type.like("member%") | Event.type.like("invitation%"),
+        )
+        return list(db.session.scalars(query.order_by(Event.id)))
+
+
+def test_who_accepts_is_in_all_projects_also_in_new_ones(
+    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
+) -> None:
+    assert invite(mine) == 303
+    assert "all of their projects" in mails(app)[-1].text
+    theirs, link = open_browser(app, noor), mailed_path(app, "invitation")
+    assert "all of their projects" in theirs.get(link).text
+    assert sees(app, noor, fern) == 404
+    assert theirs.post(link).status_code == 303
+    later = owner.create_project(slug="later")["_id"]
+    assert (sees(app, noor, fern), sees(app, noor, later)) == (200, 200)
+    assert sees(app, noor, later, "settings") == 403
+    page = theirs.get("/dashboard/projects").text
+    assert "Fern &amp; Fable" in page
+    assert "Moderator" in page
+    assert "owner@example.com" in theirs.get(TEAM).text
+    assert NOOR in mine.get(TEAM).text
+    assert "in all projects" in mine.get(f"/dashboard/projects/{fern}/team").text
+    # The link works once.
+    assert theirs.post(link).status_code == 410
+    assert events(app, owner) == ["invitation.sent", "invitation.accepted"]
+
+
+def test_somebody_new_joins_chosen_projects_with_a_password(
+    app: Flask, client: FlaskClient, mine: FlaskClient, owner: Caller, fern: str
+) -> None:
+    other = owner.create_project(slug="other")["_id"]
+    assert invite(mine, "reader", reach="some", projects=[fern, "0" * 24]) == 303
+    link = mailed_path(app, "invitation")
+    assert "Fern &amp; Fable" in client.get(link).text
+    assert client.post(link, data={"password": PASSWORD}).status_code == 303
+    assert client.get(f"/dashboard/projects/{fern}/inbox").status_code == 200
+    assert client.get(f"/dashboard/projects/{other}/inbox").status_code == 404
+    assert client.get(f"/dashboard/projects/{fern}/testimonials/new").status_code == 403
+    with app.app_context():
+        assert db.session.scalars(select(ProjectMember.role)).all() == ["reader"]
+    assert roles(app) == []
+
+
+def test_what_cannot_be_invited_is_said(
+    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
+) -> None:
+    for more, words in (
+        ({"email": "nonsense"}, "valid"),
+        ({"email": owner.email}, "is already in all of your projects"),
+        ({"role": "owner"}, "Choose reader, moderator or admin."),
+        ({"reach": "some"}, "Choose at least one project."),
+        ({"reach": "some", "projects": "0" * 24}, "Choose at least one project."),
+    ):
+        form = {"email": NOOR, "role": "admin"} | more
+        answer = mine.post(f"{TEAM}/invitations", data=form)
+        assert answer.status_code == 422
+        assert words in answer.text
+    assert invite(mine) == 303
+    assert invite(mine) == 422
+    assert count_rows(app, WorkspaceInvitation) == 1
+
+
+def test_an_invitation_is_sent_again_withdrawn_and_declined(
+    app: Flask, client: FlaskClient, mine: FlaskClient, owner: Caller
+) -> None:
+    invite(mine)
+    first = mailed_path(app, "invitation")
+    assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 303
+    second = mailed_path(app, "invitation")
+    assert (client.get(first).status_code, client.get(second).status_code) == (404, 200)
+    assert client.post(f"{second}/decline").status_code == 303
+    assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 404
+    invite(mine)
+    third = mailed_path(app, "invitation")
+    assert mine.post(f"{TEAM}/invitations/revoke", data={"email": NOOR}).status_code == 303
+    assert client.get(third).status_code == 410
+    assert mine.post(f"{TEAM}/invitations/revoke", data={"email": "a\0"}).status_code == 404
+
+
+def test_the_higher_of_both_roles_counts(
+    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
+) -> None:
+    add_member(app, fern, noor, "admin")
+    add_workspace_member(app, owner, noor, "reader")
+    later = owner.create_project(slug="later")["_id"]
+    assert sees(app, noor, fern, "settings") == 200
+    assert sees(app, noor, later, "settings") == 403
+    assert sees(app, noor, later) == 200
+    path = f"{TEAM}/members/{noor.account_id}/role"
+    assert mine.post(path, data={"role": "admin"}).status_code == 303
+    assert sees(app, noor, later, "settings") == 200
+
+
+@pytest.mark.parametrize("way", ["remove", "lower", "leave", "company", "account"])
+def test_what_hung_on_a_role_ends_with_it(
+    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str, way: str
+) -> None:
+    with app.app_context():
+        begin_write()
+        source = "company" if way == "company" else "owner"
+        assert set_workspace_role(owner.account_id, noor.account_id, "admin", source)
+        db.session.commit()
+    theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
+    form = {"name": "Till", "scopes": "read", "project": fern}
+    made = theirs.post(f"{base}/integrations/tokens", data=form)
+    token = re.search(r"tst_tok_\w+", made.text)
+    assert token
+    headers = {"Authorization": f"Bearer {token[0]}"}
+    asked = f"/v1/projects/{fern}/testimonials"
+    assert theirs.get(asked, headers=headers).status_code == 200
+    form = {"email": "third@example.com", "role": "moderator"}
+    assert theirs.post(f"{base}/team/invitations", data=form).status_code == 303
+    assert theirs.post(f"{base}/notifications", data={"mode": "daily"}).status_code == 303
+    member = f"{TEAM}/members/{noor.account_id}"
+    if way == "remove":
+        assert mine.get(f"{member}/remove").status_code == 200
+        assert mine.post(f"{member}/remove").status_code == 303
+    elif way == "lower":
+        assert mine.post(f"{member}/role", data={"role": "moderator"}).status_code == 303
+    elif way == "leave":
+        leaving = f"{TEAM}/of/{owner.account_id}/leave"
+        assert theirs.get(leaving).status_code == 200
+        assert theirs.post(leaving).status_code == 303
+        assert theirs.post(leaving).status_code == 404
+    elif way == "company":
+        with app.app_context():
+            begin_write()
+            assert set_workspace_role(owner.account_id, noor.account_id, None, "company")
+            db.session.commit()
+    else:
+        done = theirs.post("/dashboard/account/delete", data={"confirm": NOOR})
+        assert done.status_code == 303
+    assert app.test_client().get(asked, headers=headers).status_code == 401
+    with app.app_context():
+        assert db.session.scalar(select(MemberInvitation.email)) is None
+        left = db.session.scalars(select(AccessToken).where(AccessToken.revoked_at.is_(None)))
+        assert left.all() == []
+        choices = db.session.scalars(select(NotificationChoice)).all()
+        assert len(choices) == (way == "lower")
+    if way != "account":
+        assert sees(app, noor, fern) == (200 if way == "lower" else 404)
+
+
+def test_the_companys_groups_take_back_only_what_they_gave(
+    app: Flask, owner: Caller, noor: Caller
+) -> None:
+    def give(role: str | None, source: str) -> bool:
+        with app.app_context():
+            begin_write()
+            is_changed = set_workspace_role(owner.account_id, noor.account_id, role, source)
+            db.session.commit()
+            return is_changed
+
+    assert give("moderator", "company")
+    assert give("admin", "owner")
+    assert not give(None, "company")
+    assert not give("reader", "company")
+    assert roles(app) == [("admin", "owner")]
+    assert give(None, "owner")
+    assert give("reader", "company")
+    assert give(None, "company")
+    assert roles(app) == []
+
+
+def test_a_role_in_all_projects_is_not_ended_in_one(
+    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
+) -> None:
+    add_workspace_member(app, owner, noor, "moderator")
+    base = f"/dashboard/projects/{fern}"
+    assert mine.post(f"{base}/team/members/{noor.account_id}/remove").status_code == 409
+    role = {"role": "admin"}
+    assert mine.post(f"{base}/team/members/{noor.account_id}/role", data=role).status_code == 409
+    assert open_browser(app, noor).post(f"{base}/leave").status_code == 409
+    assert sees(app, noor, fern) == 200
+
+
+def test_only_the_owner_manages_their_team(
+    app: Flask, owner: Caller, noor: Caller, make_caller: MakeCaller, fern: str
+) -> None:
+    add_workspace_member(app, owner, noor, "admin")
+    third = make_caller("third@example.com", is_claimed=True)
+    add_workspace_member(app, owner, third, "reader")
+    theirs = open_browser(app, noor)
+    assert "third@example.com" not in theirs.get(TEAM).text
+    path = f"{TEAM}/members/{third.account_id}"
+    assert theirs.post(f"{path}/role", data={"role": "admin"}).status_code == 404
+    assert theirs.post(f"{path}/remove").status_code == 404
+    assert theirs.get(f"{path}/remove").status_code == 404
+    assert dict.fromkeys(role for role, _ in roles(app)) == {"admin": None, "reader": None}
+
+
+def test_readers_get_no_mail_of_what_waits(
+    app: Flask, client: FlaskClient, owner: Caller, noor: Caller, fern: str
+) -> None:
+    add_workspace_member(app, owner, noor, "reader")
+    Visitor(client, fern, "fern").write(text="A fine shop.")
+    told = [mail.recipient for mail in mails(app) if mail.purpose == "submissions"]
+    assert told == [owner.email]
+    assert sees(app, noor, fern, "notifications") == 403
+    page = open_browser(app, noor).get("/dashboard/account").text
+    assert f"{fern}/notifications" not in page
