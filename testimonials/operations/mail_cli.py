@@ -5,6 +5,8 @@ from typing import Any
 import click
 from flask import render_template
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import parse_email
 from testimonials.core import clock
 from testimonials.core.clock import iso
@@ -16,7 +18,7 @@ from testimonials.core.commands import (
     print_rows,
 )
 from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.mail.outbox import MailState, OutboxMail, list_mails, retry_mails
+from testimonials.core.mail.outbox import MailState, OutboxMail, drop_mail, list_mails, retry_mails
 from testimonials.core.mail.smtp_advice import advise
 from testimonials.core.mail.transports import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.terminal_text import make_printable
@@ -80,6 +82,24 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
         print_json({"queued": count})
     else:
         click.echo(f"{count} mail(s) queued; a running `testimonials serve` sends them.")
+
+
+@mail.command("drop")
+@click.argument("mail_id", metavar="ID")
+@json_option
+@database_command
+def drop_command(mail_id: str, as_json: bool) -> None:
+    """Delete one mail that waits or was given up; nobody gets it."""
+    begin_write()
+    count = drop_mail(db.session(), mail_id)
+    record_event(EventType.MAIL_DROPPED, None, count=count)
+    db.session.commit()
+    if not count:
+        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
+    if as_json:
+        print_json({"dropped": count})
+    else:
+        click.echo("Dropped.")
 
 
 @mail.command("test")

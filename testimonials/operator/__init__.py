@@ -1,0 +1,1 @@
+"""The pages of whoever runs the service, and reports of abuse."""

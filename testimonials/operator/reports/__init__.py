@@ -1,0 +1,1 @@
+"""Reports of abuse: what visitors tell of public pages, and what operators do about it."""

@@ -1,0 +1,128 @@
+"""“Report this page”: from a visitor to the operator, without a word to anybody else."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+
+from testimonials.core.web.languages import LANGUAGES
+from testimonials.extensions import db
+from testimonials.operator.models import AbuseReport
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.support.rows import count_rows
+
+
+@pytest.fixture
+def server(make_app: MakeApp) -> Flask:
+    """An application that has an operator."""
+    return make_app(operators="boss@example.com")
+
+
+@pytest.fixture
+def boss(server: Flask, make_caller: MakeCaller) -> FlaskClient:
+    """The operator's browser."""
+    return open_browser(server, make_caller("boss@example.com", is_claimed=True, on=server))
+
+
+@pytest.fixture
+def customer(server: Flask, make_caller: MakeCaller) -> Caller:
+    """Who has the page that is reported."""
+    return make_caller("team@larkspur.example", is_claimed=True, on=server)
+
+
+@pytest.fixture
+def testimonial(customer: Caller) -> str:
+    """What is on the page."""
+    project = customer.create_project(businessName="Larkspur", slug="larkspur")
+    made = customer.create_testimonial(project["_id"], text="Words about somebody.")
+    return str(made["_id"])
+
+
+def report(server: Flask, **form: str) -> int:
+    """Send the form; return the status of the answer."""
+    values = {"reason": "private", "words": "That is my address.", "page": "wall"} | form
+    return server.test_client().post("/larkspur/report", data=values).status_code
+
+
+def test_each_public_page_leads_to_the_form(server: Flask, testimonial: str) -> None:
+    visitor = server.test_client()
+    for path in ("/larkspur", "/larkspur/wall", f"/larkspur/{testimonial}"):
+        page = visitor.get(path).text
+        link = page.partition('href="/larkspur/report?')[2].partition('"')[0]
+        assert link, path
+        assert visitor.get("/larkspur/report?" + link.replace("&amp;", "&")).status_code == 200
+    for language in LANGUAGES:
+        page = visitor.get(f"/larkspur/report?lang={language.code}").text
+        assert f'<html lang="{language.code}"' in page
+        assert ("Report this page" in page) is (language.code == "en")
+    assert visitor.get("/nobody-here/report").status_code == 404
+
+
+def test_nobody_reads_an_address_there(server: Flask, testimonial: str, customer: Caller) -> None:
+    page = server.test_client().get("/larkspur/report").text
+    assert customer.email not in page
+    assert "boss@example.com" not in page
+
+
+def test_a_report_reaches_the_operator_alone(
+    server: Flask, boss: FlaskClient, customer: Caller, testimonial: str
+) -> None:
+    assert report(server, reason="") == 422
+    assert report(server) == 200
+    assert "1 report waits" in boss.get("/operator").text
+    page = boss.get("/operator/reports").text
+    assert "That is my address." in page
+    assert (
+        "That is my address."
+        not in open_browser(server, customer).get("/dashboard/account/activity").text
+    )
+    with server.app_context():
+        report_id = db.session.scalars(select(AbuseReport.id)).one()
+    assert boss.post(f"/operator/reports/{report_id}/settle").status_code == 303
+    assert "No report waits." in boss.get("/operator/reports").text
+    assert boss.post("/operator/reports/nonsense/settle").status_code == 404
+
+
+def test_reading_what_is_reported_needs_a_reason_that_the_owner_reads(
+    server: Flask, boss: FlaskClient, customer: Caller, testimonial: str
+) -> None:
+    assert report(server, page="testimonial", testimonial=testimonial) == 200
+    with server.app_context():
+        report_id = db.session.scalars(select(AbuseReport.id)).one()
+    path = f"/operator/reports/{report_id}/read"
+    assert "Words about somebody." not in boss.get("/operator/reports").text
+    refused = boss.post(path, data={"reason": " "})
+    assert (refused.status_code, "Words about somebody." in refused.text) == (422, False)
+    shown = boss.post(path, data={"reason": "A person complained."})
+    assert (shown.status_code, "Words about somebody." in shown.text) == (200, True)
+    activity = open_browser(server, customer).get("/dashboard/account/activity").text
+    assert "read a testimonial: A person complained." in activity
+    assert "boss@example.com" not in activity
+    run = server.test_cli_runner().invoke
+    assert (
+        "Words about somebody." in run(args=["reports", "read", report_id, "--reason", "x"]).output
+    )
+    assert report_id in run(args=["reports", "list"]).output
+    assert run(args=["reports", "settle", report_id]).exit_code == 0
+    assert run(args=["reports", "list"]).output == "There are no reports.\n"
+
+
+def test_a_testimonial_of_somebody_else_is_not_read_through_a_report(
+    server: Flask, boss: FlaskClient, testimonial: str, make_caller: MakeCaller
+) -> None:
+    other = make_caller("other@example.com", is_claimed=True, on=server)
+    theirs = other.create_testimonial(other.create_project()["_id"], text="Elsewhere.")["_id"]
+    assert report(server, page="testimonial", testimonial=theirs) == 200
+    with server.app_context():
+        report_id = db.session.scalars(select(AbuseReport.id)).one()
+    answer = boss.post(f"/operator/reports/{report_id}/read", data={"reason": "x"})
+    assert (answer.status_code, "Elsewhere." in answer.text) == (404, False)
+
+
+def test_one_network_sends_few(server: Flask, testimonial: str) -> None:
+    statuses = [report(server, words="x" * 5000) for _ in range(7)]
+    assert statuses == [200] * 5 + [429] * 2
+    assert count_rows(server, AbuseReport) == 5
+    with server.app_context():
+        assert len(db.session.scalars(select(AbuseReport.words)).first() or "") == 1000
