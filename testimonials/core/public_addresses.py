@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import urlsplit
@@ -60,13 +60,17 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast
 
 
-def connect(host: str, port: int, seconds: float, is_allowed: Check) -> socket.socket:
+def connect(
+    host: str, port: int, seconds: float, is_allowed: Check, addresses: Sequence[str] = ()
+) -> socket.socket:
     """Return a connection to the first of a host's addresses that accepts one in time.
 
-    Raises `AddressRefused` unless all of them are allowed, and `OSError`.
+    They are looked up unless they are known. Raises `AddressRefused` unless all of them are
+    allowed, and `OSError`.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    if not addresses:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
     if not all(is_allowed(address, port) for address in addresses):
         raise AddressRefused
     tried = addresses[:MAX_ADDRESSES]
@@ -87,6 +91,7 @@ def ask(
     method: str = "GET",
     headers: Mapping[str, str],
     body: bytes | None = None,
+    addresses: Sequence[str] = (),
 ) -> Answer:
     """Send a request and read at most `most_bytes` of the answer, within `seconds` altogether.
 
@@ -95,7 +100,7 @@ def ask(
     """
     end = time.monotonic() + seconds
     host, port, is_secure, path = _read_url(url)
-    stream = connect(host, port, seconds, is_allowed)
+    stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
         stream = _encrypt(stream, host)
     remaining = max(0.001, end - time.monotonic())

@@ -1,9 +1,54 @@
-"""Rules of the URL map that are cheap to make."""
+"""How paths are read: the base path in front of all, and rules that are cheap to make."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
+from flask import Flask, request
 from werkzeug.routing import Rule
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+# Set in a request's environment by who answers it at the root, whatever the base path is.
+AT_ROOT = "testimonials.at_root"
+
+
+class BasePath:
+    """Wraps the application that is served below a path, such as `/testimonials`.
+
+    Views see paths without it, and `url_for` writes it. A proxy may leave it in the path or take it
+    away; probes of this machine need not know it.
+    """
+
+    def __init__(self, application: "WSGIApplication", path: str) -> None:
+        self.application = application
+        self._path = path
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        if AT_ROOT not in environ:
+            environ["SCRIPT_NAME"] = self._path
+            environ["PATH_INFO"] = remove_base_path(environ["PATH_INFO"], self._path)
+        return self.application(environ, start_response)
+
+
+def serve_below(app: Flask, path: str) -> None:
+    """Let every page be below a path; "" for the root."""
+    if path:
+        app.wsgi_app = BasePath(app.wsgi_app, path)  # type: ignore[method-assign]
+
+
+def remove_base_path(path: str, base: str) -> str:
+    """Return the path within the service; one without the base path stays as it is."""
+    return path[len(base) :] or "/" if f"{path}/".startswith(f"{base}/") else path
+
+
+def current_path(*, has_query: bool = False) -> str:
+    """Return the path of this request as a link to it is written: with the base path."""
+    path = request.full_path.rstrip("?") if has_query else request.path
+    at_root = request.environ.get(AT_ROOT)
+    return at_root.to_outer(path) if at_root else request.root_path + path
 
 
 class LateRule(Rule):

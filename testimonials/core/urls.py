@@ -5,45 +5,85 @@ of requests, and others for each row of a feed.
 """
 
 from collections.abc import Mapping
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from testimonials.settings.current import current_settings
 
 
 def base_url() -> str:
-    """Return the origin of the API, the widget and pictures, without a trailing slash."""
+    """Return the URL of the API, the widget and pictures, without a trailing slash."""
     return current_settings().base_url
 
 
 def app_url() -> str:
-    """Return the origin of the dashboard and the public pages, without a trailing slash."""
+    """Return the URL of the dashboard and the public pages, without a trailing slash."""
     return current_settings().app_url
 
 
-def collection_page_url(slug: str) -> str:
-    return f"{app_url()}/{slug}"
+def base_path() -> str:
+    """Return the path of both, such as `/testimonials`; "" at the root of the host."""
+    return current_settings().base_path
 
 
-def form_url(slug: str, name: str) -> str:
+def own_origins() -> tuple[str, str]:
+    """Return what browsers call the origins of `base_url` and `app_url`."""
+    return origin_of(base_url()), origin_of(app_url())
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def own_host_url(host: str) -> str:
+    """Return the origin of a customer's host name, with our scheme and port."""
+    ours = urlsplit(app_url())
+    return f"{ours.scheme}://{host}{f':{ours.port}' if ours.port else ''}"
+
+
+def host_mark_url(host: str) -> str:
+    """Return where this service says at a customer's host name that it answers there."""
+    return f"{own_host_url(host)}/domains/mark"
+
+
+def target_host() -> str:
+    """Return the name that customers point theirs to."""
+    return urlsplit(app_url()).hostname or ""
+
+
+def own_names() -> set[str]:
+    """Return the service's own host names, which no customer can have."""
+    return {urlsplit(each).hostname or "" for each in (app_url(), base_url())}
+
+
+def collection_page_url(slug: str, host: str | None = None) -> str:
+    """Return the URL of a project's collection page; on its own host, if it has one.
+
+    The other public pages are below it.
+    """
+    return own_host_url(host) if host else f"{app_url()}/{slug}"
+
+
+def form_url(slug: str, name: str, host: str | None = None) -> str:
     """Return the URL of one of a project's further forms."""
-    return f"{collection_page_url(slug)}/f/{name}"
+    return f"{collection_page_url(slug, host)}/f/{name}"
 
 
-def wall_url(slug: str) -> str:
-    return f"{collection_page_url(slug)}/wall"
+def wall_url(slug: str, host: str | None = None) -> str:
+    return f"{collection_page_url(slug, host)}/wall"
 
 
-def testimonial_url(slug: str, testimonial_id: str) -> str:
+def testimonial_url(slug: str, testimonial_id: str, host: str | None) -> str:
     """Return the URL of the public page of one testimonial."""
-    return f"{collection_page_url(slug)}/{testimonial_id}"
+    return f"{collection_page_url(slug, host)}/{testimonial_id}"
 
 
-def share_picture_url(slug: str) -> str:
-    return f"{collection_page_url(slug)}/share.png"
+def share_picture_url(slug: str, host: str | None = None) -> str:
+    return f"{collection_page_url(slug, host)}/share.png"
 
 
-def testimonial_picture_url(slug: str, testimonial_id: str) -> str:
-    return f"{collection_page_url(slug)}/{testimonial_id}/picture.png"
+def testimonial_picture_url(slug: str, testimonial_id: str, host: str | None) -> str:
+    return f"{collection_page_url(slug, host)}/{testimonial_id}/picture.png"
 
 
 def widget_page_url(project_id: str, name: str = "") -> str:
@@ -115,6 +155,11 @@ def login_url() -> str:
     return f"{app_url()}/login"
 
 
+def company_return_url() -> str:
+    """Return where the company's sign-in sends browsers back to."""
+    return f"{app_url()}/login/company/done"
+
+
 def forgot_url() -> str:
     return f"{app_url()}/forgot"
 
@@ -152,14 +197,15 @@ def decision_url(token: str) -> str:
     return f"{app_url()}/decide/{token}"
 
 
-def request_url(token: str, answer: str) -> str:
+def request_url(token: str, answer: str, host: str | None = None) -> str:
     """Return the URL of an answer to a request: `decline` or `unsubscribe`."""
-    return f"{app_url()}/requests/{token}/{answer}"
+    return f"{own_host_url(host) if host else app_url()}/requests/{token}/{answer}"
 
 
-def author_url(token: str, page: str = "") -> str:
+def author_url(token: str, page: str = "", host: str | None = None) -> str:
     """Return the URL of the author's own page, or of one below it such as `correct`."""
-    return f"{app_url()}/yours/{token}{'/' if page else ''}{page}"
+    root = own_host_url(host) if host else app_url()
+    return f"{root}/yours/{token}{'/' if page else ''}{page}"
 
 
 def error_url(code: str) -> str:

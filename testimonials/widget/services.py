@@ -160,7 +160,7 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
     badge = {
         "average": header["average"],
         "label": write_ratings(count, format_number(count)),
-        "url": wall_url(project.slug),
+        "url": wall_url(project.slug, project.own_host),
     }
     shown = {"shape": shape, "badge": badge, "header": header, "total": count}
     return shown | {"items": [], "next": None}

@@ -15,7 +15,7 @@ def read_cta(project: Project) -> dict[str, str]:
     own = project.dashboard_config.get(CTA) or {}
     return {
         "label": own.get("label") or translate(CTA_LABEL),
-        "url": own.get("url") or collection_page_url(project.slug),
+        "url": own.get("url") or collection_page_url(project.slug, project.own_host),
     }
 
 

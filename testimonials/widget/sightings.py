@@ -14,7 +14,7 @@ from flask import Flask, current_app
 from sqlalchemy import delete, select
 
 from testimonials.core import clock
-from testimonials.core.urls import app_url, base_url
+from testimonials.core.urls import own_origins
 from testimonials.extensions import db
 from testimonials.projects.models import Project, WidgetSighting
 
@@ -142,7 +142,7 @@ def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
 
 
 def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:
-    own = (base_url(), app_url())
+    own = own_origins()
     return {
         origin: time
         for origin, time in origins.items()

@@ -4,7 +4,10 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Map, Rule
 
-from testimonials.core.url_rules import LateRule
+from testimonials.core.url_rules import LateRule, remove_base_path
+from testimonials.core.web.response_headers import safe_target
+from testimonials.settings.secret import SettingError
+from tests.conftest import Caller, MakeApp, MakeCaller
 
 PATHS = ("/", "/a b/<name>", "/<name>/<int:number>", "/f/<path:rest>", "/<string:name>/-")
 
@@ -28,3 +31,63 @@ def test_nothing_is_compiled_until_a_url_is_built(app: Flask) -> None:
     # Flask makes that of its static files before a class of rules can be chosen.
     others = {rule.endpoint for rule in app.url_map.iter_rules() if not isinstance(rule, LateRule)}
     assert others <= {"static"}
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "within"),
+    [
+        ("/login", "", "/login"),
+        ("/login", "/a/b", "/login"),
+        ("/a/b/login", "/a/b", "/login"),
+        ("/a/b/", "/a/b", "/"),
+        ("/a/b", "/a/b", "/"),
+        ("/a/bc", "/a/b", "/a/bc"),
+        ("/a/b/a/b", "/a/b", "/a/b"),
+    ],
+)
+def test_the_base_path_is_taken_away_once(path: str, base: str, within: str) -> None:
+    assert remove_base_path(path, base) == within
+
+
+@pytest.mark.parametrize(
+    ("target", "is_ours"),
+    [
+        ("/reviews/dashboard?next=/..", True),
+        ("/reviews/", True),
+        ("/reviewsx/", False),
+        ("/dashboard", False),
+        ("/reviews/../shop", False),
+        ("/reviews/%2E./shop", False),
+        ("//reviews/", False),
+    ],
+)
+@pytest.mark.sqlite
+def test_signing_in_leads_nowhere_beside_the_base_path(
+    make_app: MakeApp, target: str, is_ours: bool
+) -> None:
+    app = make_app(base_url="https://example.com/reviews")
+    with app.test_request_context("/", base_url="https://example.com/reviews"):
+        assert safe_target(target) == (target if is_ours else "")
+
+
+@pytest.mark.sqlite
+def test_a_base_path_is_none_of_the_services_own_and_no_projects(
+    make_app: MakeApp, make_caller: MakeCaller
+) -> None:
+    with pytest.raises(SettingError, match="begins with /widget"):
+        make_app(base_url="https://example.com/widget/a")
+    with pytest.raises(SettingError, match="must have the path of BASE_URL, /reviews"):
+        make_app(base_url="https://example.com/reviews", app_url="https://app.example.com")
+    app = make_app(base_url="https://example.com/reviews")
+    owner: Caller = make_caller("owner@example.com", is_claimed=True, on=app)
+    answer = owner.post("/v1/projects", {"slug": "reviews"})
+    assert (answer.status_code, answer.json["code"]) == (400, "SLUG_RESERVED")  # type: ignore[index]
+
+
+@pytest.mark.sqlite
+def test_a_proxy_may_take_the_base_path_away(make_app: MakeApp) -> None:
+    client = make_app(base_url="https://example.com/reviews").test_client()
+    whole, rest = (client.get(f"{path}/login") for path in ("/reviews", ""))
+    assert whole.text == rest.text
+    assert 'href="/reviews/forgot"' in whole.text
+    assert client.get("/reviews").text == client.get("/").text

@@ -7,7 +7,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.core.urls import collection_page_url, wall_url
+from testimonials.core.urls import collection_page_url, own_host_url, wall_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
@@ -15,6 +15,7 @@ from testimonials.dashboard.describe import MODES, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
+from testimonials.domains.services import find_domain
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.changes import move_to_trash, rename_slug, set_active
@@ -134,6 +135,7 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         shell=build_shell(access, "settings"),
         notice=read_notice(),
         errors=errors or {},
+        # The address that can be renamed, also where the project has its own host name.
         page_url=collection_page_url(project.slug),
         choice=find_choice(user.account_id, project.id),
         modes=MODES,
@@ -148,5 +150,7 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         rated=rated or read_rated(project) or {"kind": "", "name": ""},
         rated_kinds=RATED_LABELS,
         rated_count=rate(project)[1],
-        wall_url=wall_url(project.slug),
+        wall_url=wall_url(project.slug, project.own_host),
+        own_url=own_host_url(project.own_host) if project.own_host else None,
+        domain=find_domain(project),
     )

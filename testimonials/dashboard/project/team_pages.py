@@ -32,6 +32,7 @@ from testimonials.projects.team.invitations import (
 from testimonials.projects.team.services import (
     TeamMember,
     change_role,
+    count_places,
     find_member,
     leave_project,
     list_members,
@@ -46,7 +47,7 @@ class RoleForm(FormSchema):
     role = Choice(
         *ROLES,
         required=True,
-        error_messages=dict.fromkeys(("required", "invalid"), "Choose moderator or admin."),
+        error_messages=dict.fromkeys(("required", "invalid"), "Choose reader, moderator or admin."),
     )
 
 
@@ -132,7 +133,7 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
 
 
 @team.get("/dashboard/projects/<project_id>/leave")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_leaving(access: Access) -> ResponseReturnValue:
     if access.role == Role.OWNER:
         return redirect(url_for(".show_team"), 303)
@@ -140,7 +141,7 @@ def show_leaving(access: Access) -> ResponseReturnValue:
 
 
 @team.post("/dashboard/projects/<project_id>/leave")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Role.READER, for_update=True)
 def leave(access: Access) -> ResponseReturnValue:
     leave_project(access)
     record_project_event(EventType.MEMBER_LEFT, access.project, email=access.user.email)
@@ -150,7 +151,7 @@ def leave(access: Access) -> ResponseReturnValue:
 
 def _send_invitation(access: Access, new: NewInvitation) -> None:
     project, invitation = access.project, new.invitation
-    send_invitation_mail(project, invitation, new.link)
+    send_invitation_mail(project, invitation, new.link, access.user.email)
     email, role = invitation.email, invitation.role
     record_project_event(EventType.INVITATION_SENT, project, email=email, role=role)
     db.session.commit()
@@ -193,6 +194,5 @@ def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
         now=clock.now(),
         errors=errors,
         values=values,
-        # The owner doesn't count.
-        limit={"used": len(members) - 1 + len(invitations), "allowed": MAX_TEAM},
+        limit={"used": count_places(members) + len(invitations), "allowed": MAX_TEAM},
     )

@@ -49,7 +49,7 @@ def _describe_recording(
     described = {
         "src": told["url"],
         "type": told["mediaType"],
-        "page": testimonial_url(project.slug, testimonial.id),
+        "page": testimonial_url(project.slug, testimonial.id, project.own_host),
         "poster": told["posterUrl"],
         "captions": told["captionsUrl"],
         "seconds": round(recording.seconds) if recording.seconds else None,

@@ -50,7 +50,9 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     rows, cursor = list_shown(project, content, arguments.get("after"), count)
     query |= {"limit": str(own_limit)} if own_limit else {}
     items = describe_shown(project, rows)
-    return Chosen(items, settings, selection.theme, query, cursor, wall_url(project.slug))
+    return Chosen(
+        items, settings, selection.theme, query, cursor, wall_url(project.slug, project.own_host)
+    )
 
 
 def add_query(address: str, query: Mapping[str, str]) -> str:

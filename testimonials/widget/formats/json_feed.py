@@ -19,14 +19,14 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
         "home_page_url": chosen.wall_url,
         "feed_url": add_query(address, chosen.query),
         "icon": image_url(project.logo_id),
-        "items": [_describe(project.slug, item) for item in chosen.items],
+        "items": [_describe(project, item) for item in chosen.items],
     }
     if chosen.next:
         feed["next_url"] = add_query(address, chosen.query | {"after": chosen.next})
     return {name: value for name, value in feed.items() if value is not None}
 
 
-def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
+def _describe(project: Project, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
     extras = item.get("extras") or {}
     # An extension, as the format has no place for a rating or for a role.
@@ -44,7 +44,7 @@ def _describe(slug: str, item: dict[str, Any]) -> dict[str, Any]:
     attachments = {"attachments": [_describe_recording(recording)]} if recording else {}
     return attachments | {
         "id": item["id"],
-        "url": testimonial_url(slug, item["id"]),
+        "url": testimonial_url(project.slug, item["id"], project.own_host),
         "content_text": item["text"],
         "date_published": item["submittedAt"],
         "authors": [_drop_missing(author)],

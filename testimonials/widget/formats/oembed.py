@@ -10,7 +10,8 @@ from flask import current_app
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 
-from testimonials.core.urls import app_url, base_url, wall_url, widget_page_url
+from testimonials.core.hosts.own_hosts import own_hosts
+from testimonials.core.urls import app_url, base_path, own_origins, wall_url, widget_page_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.languages import gettext
 from testimonials.projects.models import Project
@@ -74,14 +75,16 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
         "type": "rich",
         "title": title,
         "author_name": page.project.name,
-        "author_url": wall_url(page.project.slug),
+        "author_url": wall_url(page.project.slug, page.project.own_host),
         "provider_name": "Testimonials",
         "provider_url": app_url(),
         "width": width,
         "height": height,
         # Our own, for the WordPress plugin: what the snippet's container keeps free.
         "reserve": reserve_space(page.project, page.selection),
-        "html": HTML.format(wall_url(page.project.slug), title, address, title, width, height),
+        "html": HTML.format(
+            wall_url(page.project.slug, page.project.own_host), title, address, title, width, height
+        ),
     }
     return page.project, answer
 
@@ -91,10 +94,14 @@ def find_page(address: str) -> Page:
     try:
         parts = urlsplit(address)
         values = dict(parse_qsl(parts.query, max_num_fields=MAX_PARAMETERS))
-        is_ours = parts.netloc.lower() in {urlsplit(url()).netloc for url in (app_url, base_url)}
-        if not is_ours or parts.scheme not in ("http", "https") or len(address) > LONGEST_ADDRESS:
+        if parts.scheme not in ("http", "https") or len(address) > LONGEST_ADDRESS:
             raise NotFound("This is not the address of one of our pages.")
-        return _match(parts.path, values)
+        if (own := own_hosts().find(parts.netloc)) is not None:
+            return _match(own.to_inner(parts.path), values)
+        is_ours = parts.netloc.lower() in {urlsplit(url).netloc for url in own_origins()}
+        if not is_ours or not parts.path.startswith(f"{base_path()}/"):
+            raise NotFound("This is not the address of one of our pages.")
+        return _match(parts.path.removeprefix(base_path()), values)
     except (ValueError, HTTPException, ValidationFailed):
         raise NotFound("There is nothing to embed at this address.") from None
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from flask import request
 
 from testimonials.core.data.versioned_cache import Body, make_body
+from testimonials.core.hosts.own_hosts import OwnHost
+from testimonials.core.url_rules import AT_ROOT
 from testimonials.core.web.languages import match_language
 from testimonials.projects.models import Project
 
@@ -48,7 +50,9 @@ def keep_page(project: Project) -> None:
 
 def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
     """Return what a kept page is found by; None for a request that is never answered from one."""
-    path: str = environ["PATH_INFO"]
+    own: OwnHost | None = environ.get(AT_ROOT)
+    # A page links to others of its own host.
+    path: str = (own.name if own else "") + environ["PATH_INFO"]
     query: str = environ["QUERY_STRING"]
     languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
     if (

@@ -103,7 +103,9 @@ def _describe_card(
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
         "reply": _describe_reply(item, manner),
         "extras": _describe_extras(item, manner),
-        "more_url": testimonial_url(manner.project.slug, item["id"]) if is_long else "",
+        "more_url": testimonial_url(manner.project.slug, item["id"], manner.project.own_host)
+        if is_long
+        else "",
         "face": describe_face(name, *pictures) if design["photoSize"] else None,
         "name": name,
         "role": ", ".join(filter(None, [item["authorRole"], company])),

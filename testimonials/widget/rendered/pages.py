@@ -83,7 +83,7 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
         still=still,
         # Made from the program's own files; it contains nothing that people typed.
         styles=Markup(styles),  # noqa: S704
-        wall_url=wall_url(project.slug),
+        wall_url=wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),
     )
 

@@ -80,7 +80,7 @@ def render_still(
     kind = shape or (config["layout"] if feed["total"] > 1 else "single")
     if settings.design["layout"] and not shape and feed["total"] > 1:
         kind = STILL_KINDS[settings.design["layout"]]
-    is_active = project.is_active and config["showCtaButton"]
+    is_active = project.is_open and config["showCtaButton"]
     return make_still(
         project,
         settings,

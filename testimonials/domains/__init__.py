@@ -1,0 +1,1 @@
+"""Customers’ own host names: claiming, checking and serving them."""
