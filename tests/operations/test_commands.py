@@ -15,7 +15,7 @@ from testimonials.commands import COMMANDS as SINGLE
 from testimonials.commands import GROUPS
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.cli import STATES
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.operations.instances import make_instance
 from tests.proposals.agents import propose
 from tests.support.process import COMMAND, clean_environment, run_command
@@ -43,6 +43,14 @@ def _refuse(app: Flask, *arguments: str) -> str:
     return str(result.stderr)
 
 
+def _report(app: Flask, project_id: str) -> str:
+    """Report a testimonial; return the report's id."""
+    values = {"reason": "other", "page": "testimonial"}
+    values["testimonial"] = add_testimonial(app, project_id)
+    assert app.test_client().post("/reported/report", data=values).status_code == 200
+    return str(_read(app, "reports", "list")[0]["id"])
+
+
 COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
 COMMANDS |= {str(command.name) for command in SINGLE}
 
@@ -58,8 +66,9 @@ def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
 
 
 def test_every_command_answers_json(
-    app: Flask, agent: Caller, owner: Caller, tmp_path: Path
+    app: Flask, agent: Caller, owner: Caller, make_caller: MakeCaller, tmp_path: Path
 ) -> None:
+    colleague = make_caller("colleague@example.com", is_claimed=True)
     archive, table, everything = (str(tmp_path / name) for name in ("a.zip", "b.csv", "c.zip"))
     Path(table).write_text("Name,Words\nLi,Good")
     project = owner.create_project(slug="kiln", skipDemoTestimonials=False)
@@ -73,14 +82,23 @@ def test_every_command_answers_json(
     first, second = (
         propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
     )
+    report = _report(app, colleague.create_project(slug="reported")["_id"])
+    suspended = ("suspend", agent.email, "--reason", "Invented praise.")
     answers = {
+        "accounts suspend": _read(app, "accounts", *suspended),
+        "accounts restore": _read(app, "accounts", "restore", agent.email),
+        "reports list": _read(app, "reports", "list"),
+        "reports read": _read(app, "reports", "read", report, "--reason", "Somebody asked."),
+        "reports settle": _read(app, "reports", "settle", report),
         "accounts create": created,
         "accounts list": _read(app, "accounts", "list"),
         "accounts show": _read(app, "accounts", "show", owner.email),
         "accounts set-limit": _read(app, "accounts", "set-limit", owner.email, "3"),
         "accounts set-plan": _read(app, "accounts", "set-plan", owner.email, "none"),
         "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
+        "accounts unlink-company": _read(app, "accounts", "unlink-company", owner.email),
         "accounts sign-out": _read(app, "accounts", "sign-out", owner.email),
+        "accounts reset-sign-in": _read(app, "accounts", "reset-sign-in", owner.email),
         "tokens list": _read(app, "tokens", "list", "--account", owner.email),
         "tokens create": token,
         "tokens revoke": _read(app, "tokens", "revoke", token["tokenId"]),
@@ -89,6 +107,9 @@ def test_every_command_answers_json(
         "projects widgets": _read(app, "projects", "widgets", "kiln"),
         "projects insights": _read(app, "projects", "insights", "kiln", "--days", "7"),
         "projects members": _read(app, "projects", "members", "kiln"),
+        "team set": _read(app, "team", "set", owner.email, colleague.email, "reader"),
+        "team list": _read(app, "team", "list", owner.email),
+        "team remove": _read(app, "team", "remove", owner.email, colleague.email),
         "testimonials list": _read(app, "testimonials", "list", "kiln"),
         "recordings list": _read(app, "recordings", "list"),
         "recordings orphans": _read(app, "recordings", "orphans", "--remove"),
@@ -109,6 +130,9 @@ def test_every_command_answers_json(
         ),
         "accounts export": _read(app, "accounts", "export", owner.email, everything),
         "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
+        "domains set": _read(app, "domains", "set", "kiln", "reviews.example.com"),
+        "domains list": _read(app, "domains", "list"),
+        "domains remove": _read(app, "domains", "remove", "kiln"),
         "webhooks list": _read(app, "webhooks", "list"),
         "webhooks send-test": _read(app, "webhooks", "send-test", endpoint),
         "webhooks deliveries": _read(app, "webhooks", "deliveries", endpoint),
@@ -119,6 +143,7 @@ def test_every_command_answers_json(
         "mail list": [mail],
         "mail show": _read(app, "mail", "show", mail["id"]),
         "mail retry": _read(app, "mail", "retry", mail["id"]),
+        "mail drop": _read(app, "mail", "drop", mail["id"]),
         "prune": _read(app, "prune"),
         "db forget-secret": _read(app, "db", "forget-secret"),
         "db upgrade": _read(app, "db", "upgrade"),
@@ -129,9 +154,13 @@ def test_every_command_answers_json(
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
     }
-    # These need a mail server or a second database, and have tests of their own.
-    assert set(answers) | {"mail test", "db move"} >= {name for name in COMMANDS if " " in name}
-    assert len(answers["accounts list"]) == 3
+    # These need a mail or name server, a second database or SQLite, and have tests of their own.
+    others = {"mail test", "db move", "domains check"}
+    others |= {*(name for name in COMMANDS if name.startswith("backup "))}
+    assert set(answers) | others >= {name for name in COMMANDS if " " in name}
+    assert len(answers["accounts list"]) == 4
+    assert [each["role"] for each in answers["team list"]] == ["reader"]
+    assert answers["team remove"] == answers["team set"]
     assert answers["forms add"] | {"sent": 0} == answers["forms list"][0]
     assert [each["_id"] for each in answers["webhooks list"]] == [endpoint]
     assert [each["type"] for each in answers["webhooks deliveries"]] == ["webhook.test"]

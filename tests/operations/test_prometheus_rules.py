@@ -37,6 +37,8 @@ SERIES = {
         "testimonials_publishing_lag_seconds", "0x40", "0+60x40",
     ),
     "TestimonialsBackupOld": (f'{JOB}{{job="backup"}}', "0x40", "-180000x40"),
+    "TestimonialsCopyOld": (f'{JOB}{{job="backup-copy"}}', "0x40", "-180000x40"),
+    "TestimonialsRehearsalOld": (f'{JOB}{{job="backup-rehearsal"}}', "0x40", "-1300000x40"),
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import re
 import tarfile
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TypedDict, cast
 
@@ -69,6 +69,12 @@ def describe_member(path: Path) -> Member:
     return {"size": path.stat().st_size, "sha256": digest}
 
 
+def describe_rows(rows: dict[str, int]) -> str:
+    """Return how much is in a backup, in words."""
+    names = ("account", "project", "testimonial")
+    return ", ".join(f"{rows.get(name, 0)} {name}(s)" for name in names)
+
+
 def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
     """Write a new file, mode 0600, and wait until it is on the disk."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -116,23 +122,23 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
     tar.addfile(info, content)
 
 
-def read_archive(source: Path, folder: Path) -> Manifest:
+def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = True) -> Manifest:
     """Unpack a backup into `folder`, check each byte, and return its manifest.
 
-    Raises `RestoreRefused`, and `OSError` when the disk is full.
+    Recordings, which may be larger than all else, can be checked without being kept. Raises
+    `RestoreRefused`, and `OSError` when the disk is full.
     """
     try:
         with gzip.open(source, "rb") as stream:
             manifest = _read_manifest(stream)
             (folder / FOLDER).mkdir()
-            require_room(folder, sum(each["size"] for each in manifest["members"].values()))
-            while (header := _read_header(stream)) is not None:
-                expected = manifest["members"].get(header.name)
-                if expected is None or header.type not in FILE_TYPES:
-                    raise RestoreRefused(
-                        f"it contains {header.name!r}, which is not part of a backup"
-                    )
-                _unpack(stream, expected, folder / header.name)
+            kept = {
+                name: member["size"]
+                for name, member in manifest["members"].items()
+                if keeps_recordings or not RECORDING.fullmatch(name)
+            }
+            require_room(folder, sum(kept.values()))
+            seen = _read_members(stream, manifest, {name: folder / name for name in kept})
             # Reading to the end checks that nothing is missing there.
             if len(stream.read(MAX_REST_BYTES)) == MAX_REST_BYTES:
                 raise RestoreRefused("there is more data after its end")
@@ -140,9 +146,27 @@ def read_archive(source: Path, folder: Path) -> Manifest:
         raise RestoreRefused("it is damaged, or not a backup (.tar.gz)") from None
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise RestoreRefused(f"it is damaged or cut off ({error})") from None
-    if missing := [name for name in manifest["members"] if not (folder / name).exists()]:
+    if missing := [name for name in manifest["members"] if name not in seen]:
         raise RestoreRefused(f"{missing[0]}, which its manifest names, is missing")
     return manifest
+
+
+def _read_members(stream: gzip.GzipFile, manifest: Manifest, places: dict[str, Path]) -> set[str]:
+    """Unpack each file that has a place, and check the others; return their names."""
+    seen: set[str] = set()
+    while (header := _read_header(stream)) is not None:
+        expected = manifest["members"].get(header.name)
+        if expected is None or header.type not in FILE_TYPES:
+            raise RestoreRefused(f"it contains {header.name!r}, which is not part of a backup")
+        if header.name in seen:
+            raise RestoreRefused(f"it contains {header.name} twice")
+        seen.add(header.name)
+        place = places.get(header.name)
+        found = _unpack(stream, expected, place) if place else _measure(stream, expected)
+        stream.read(_padding(expected["size"]))
+        if found != expected:
+            raise RestoreRefused(f"{header.name} is damaged: its size or checksum is wrong")
+    return seen
 
 
 def _read_header(stream: gzip.GzipFile) -> tarfile.TarInfo | None:
@@ -189,14 +213,23 @@ def _read_manifest(stream: gzip.GzipFile) -> Manifest:
     return manifest
 
 
-def _unpack(stream: gzip.GzipFile, expected: Member, path: Path) -> None:
-    if path.exists():
-        raise RestoreRefused(f"it contains {path.name} twice")
-    left = expected["size"]
+def _unpack(stream: gzip.GzipFile, expected: Member, path: Path) -> Member:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        while left > 0 and (chunk := stream.read(min(left, CHUNK))):
+        for chunk in _read_chunks(stream, expected["size"]):
             file.write(chunk)
-            left -= len(chunk)
-    stream.read(_padding(expected["size"]))
-    if describe_member(path) != expected:
-        raise RestoreRefused(f"{path.name} is damaged: its size or checksum is wrong")
+    # As it is read from the disk.
+    return describe_member(path)
+
+
+def _measure(stream: gzip.GzipFile, expected: Member) -> Member:
+    digest, size = hashlib.sha256(), 0
+    for chunk in _read_chunks(stream, expected["size"]):
+        digest.update(chunk)
+        size += len(chunk)
+    return {"size": size, "sha256": digest.hexdigest()}
+
+
+def _read_chunks(stream: gzip.GzipFile, left: int) -> Iterator[bytes]:
+    while left > 0 and (chunk := stream.read(min(left, CHUNK))):
+        left -= len(chunk)
+        yield chunk

@@ -39,6 +39,8 @@ FLUSH_SECONDS = 0.2
 class BackupFailed(Exception):
     """No backup was made, and nothing was left behind; the message says why."""
 
+    what = "no backup"
+
 
 def find_database(settings: Settings) -> Path:
     """Return the SQLite file; raise `BackupFailed` if the data is in PostgreSQL.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testimonials.core import clock
+from testimonials.core.data.erased import PROJECT
 from testimonials.core.data.sqlite_file import count_rows, find_damage, is_in_use, read_revision
 from testimonials.media.store import FOLDER
 from testimonials.migrations.runner import revisions
@@ -19,8 +20,21 @@ from testimonials.operations.backup.archive import (
     RestoreRefused,
     read_archive,
 )
+from testimonials.operations.backup.elsewhere.fetching import opened_backup
 from testimonials.operations.backup.making import BackupFailed, find_database
 from testimonials.operations.backup.working_folder import working_folder
+from testimonials.privacy.erased_list import (
+    NAME,
+    ErasedList,
+    ListDamaged,
+    find_folder,
+    find_projects,
+    join_lists,
+    read_list,
+    read_table,
+    write_list,
+)
+from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.instance_folder import (
     JOURNAL,
     FolderInUse,
@@ -31,7 +45,7 @@ from testimonials.settings.instance_folder import (
     sync,
 )
 from testimonials.settings.secret import SettingError, read_secret_key
-from testimonials.settings.table import load_settings
+from testimonials.settings.table import Settings, load_settings
 
 WORK = ".unfinished-restore-"
 
@@ -44,21 +58,27 @@ class Restored:
     database: Path
     # The folders with the old files.
     kept: list[Path]
+    # How much of it was erased after it was made, and is again.
+    erased_again: int
 
 
-def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: bool) -> Restored:
+def restore_backup(
+    source: str, settings: Settings, *, is_replacing: bool, is_trial: bool
+) -> Restored:
     """Put the backup `source` into the instance folder, or only check it if `is_trial`.
 
-    Raises `RestoreRefused`, or `FolderInUse` while anything runs on the instance; a trial may run
-    beside the service.
+    `source` is a file, or the name of a backup in BACKUP_TO. Raises `RestoreRefused`, or
+    `FolderInUse` while anything runs on the instance; a trial may run beside the service.
     """
+    folder = settings.instance_path
     try:
         with (
             contextlib.nullcontext() if is_trial else hold_alone(folder),
             working_folder(folder, WORK) as work,
         ):
-            manifest = read_archive(source, work)
-            _check(manifest, work)
+            with opened_backup(settings, source) as stream:
+                manifest = read_archive(stream, work)
+            check_backup(manifest, work)
             # The backup's settings say where its database goes; without any, the folder's do.
             file = work / SETTINGS if SETTINGS in manifest["members"] else None
             database = find_database(load_settings(makes_instance=False, file=file))
@@ -70,16 +90,22 @@ def restore_backup(source: Path, folder: Path, *, is_replacing: bool, is_trial: 
             kept: list[Path] = []
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
+            erased = _list_erased(source, settings, database, work)
+            erased_again = erase_again(work, work / DATABASE, erased)
+            if not is_trial:
+                if erased:
+                    write_list(folder, erased)
                 kept = _replace(work, places, folder)
-            return Restored(manifest, database, kept)
-    except BackupFailed as error:
+            return Restored(manifest, database, kept, erased_again)
+    except (BackupFailed, ListDamaged) as error:
         raise RestoreRefused(str(error)) from None
     except OSError as error:
         path = f": {error.filename}" if error.filename else ""
         raise RestoreRefused(f"{error.strerror or error}{path}") from None
 
 
-def _check(manifest: Manifest, work: Path) -> None:
+def check_backup(manifest: Manifest, work: Path) -> None:
+    """Check what was unpacked into `work`; raise `RestoreRefused`."""
     if manifest["schemaRevision"] not in revisions():
         raise RestoreRefused(
             f"it was made by a newer version of this program ({manifest['programVersion']}, "
@@ -100,6 +126,20 @@ def _check(manifest: Manifest, work: Path) -> None:
             read_secret_key(work / SECRET)
         except SettingError:
             raise RestoreRefused("its secret_key is not valid") from None
+
+
+def _list_erased(source: str, settings: Settings, database: Path, work: Path) -> ErasedList:
+    """Return what was erased, as far as anything here knows.
+
+    That is the database that is replaced, the one in the backup, and the files beside both.
+    """
+    tables = (read_table(database), read_table(work / DATABASE))
+    folders = {settings.instance_path, Path(source).absolute().parent, find_folder(settings)}
+    files = [read_list(folder / NAME) for folder in folders if folder is not None]
+    # A project that was deleted, and then imported again, is there.
+    back = {(PROJECT, id) for id in find_projects(database)}
+    joined = join_lists((*tables, *files))
+    return {key: at for key, at in joined.items() if key not in back}
 
 
 def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:

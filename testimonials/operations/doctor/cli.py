@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core.commands import json_option, print_json
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.extensions import db
-from testimonials.operations.doctor import data, network, publishing, settings
+from testimonials.operations.doctor import backups, company, data, network, publishing, settings
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 
 Check = Callable[[], Iterator[Finding]]
@@ -25,16 +25,18 @@ CHECKS: dict[str, Check] = {
     "clock": data.check_clock,
     "addresses": network.check_urls,
     "mail server": network.check_mail,
+    "company sign-in": company.check_company,
     "outbox": network.check_outbox_mail,
     "background work": data.check_work,
     "webhooks": data.check_webhooks,
-    "backups": data.check_backups,
+    "backups": backups.check_backups,
     "recordings": data.check_recordings,
     "publishing": publishing.check_publishing,
 }
 # These query tables, and connecting would create a database if there is none.
 NEED_SCHEMA = (
     "clock",
+    "company sign-in",
     "outbox",
     "background work",
     "webhooks",

@@ -1,4 +1,4 @@
-"""Checks of the database, the clock, backups and background work."""
+"""Checks of the database, the clock, recordings and background work."""
 
 import shlex
 import sqlite3
@@ -21,7 +21,6 @@ from testimonials.media.quota import MEGABYTE, find_whole_share
 from testimonials.media.removal import find_missing, find_orphans
 from testimonials.media.store import media_folder
 from testimonials.migrations import runner
-from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_wanted
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 from testimonials.operations.health import LONGEST_WAIT
 from testimonials.operations.jobs.registry import JOBS
@@ -38,7 +37,6 @@ NOT_DAMAGED = (
     "The file may be intact. Check the disk (dmesg, mount, df) and the permissions of {path} and "
     "its folder, and run this as the service's own user."
 )
-START = "Is `testimonials serve` running? `testimonials backup FILE` makes one now."
 
 
 def check_database() -> Iterator[Finding]:
@@ -122,7 +120,7 @@ def check_clock() -> Iterator[Finding]:
 
 def check_work() -> Iterator[Finding]:
     known = {job.name: job for job in db.session.scalars(select(BackgroundJob))}
-    rows = [known[job.name] for job in JOBS if job.name in known and job.name != BACKUP_JOB]
+    rows = [known[job.name] for job in JOBS if job.name in known]
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)
     oldest = clock.now() - LONGEST_WAIT
     if newest is None or newest < oldest:
@@ -150,43 +148,6 @@ def check_webhooks() -> Iterator[Finding]:
             f"{endpoint.project_id} has accepted nothing since {since}.",
             f"testimonials webhooks deliveries {endpoint.id} says why. After three days it is "
             "switched off, and its owner gets a mail.",
-        )
-
-
-def check_backups() -> Iterator[Finding]:
-    settings = current_settings()
-    if not settings.is_sqlite:
-        yield Finding(
-            "This program doesn't back up PostgreSQL.",
-            "Use pg_dump, and keep the secret key too: see Backup in docs/operating.md.",
-            is_note=True,
-        )
-    elif not settings.backup_hours:
-        yield Finding(
-            "Scheduled backups are switched off (BACKUP_HOURS=0).",
-            "Run `testimonials backup FILE` from a timer of your own.",
-            is_note=True,
-        )
-    if not is_backup_wanted():
-        return
-    job = db.session.get(BackgroundJob, BACKUP_JOB)
-    if job is not None and job.error is not None:
-        time = f" at {iso(job.failed_at)}" if job.failed_at else ""
-        yield Finding(
-            f"The last backup failed{time}: {scrub(job.error)}",
-            "Fix that, then make one now: `testimonials backup FILE`.",
-        )
-    folder = Path(settings.backup_path)
-    newest = max((path.stat().st_mtime for path in folder.glob("*.tar.gz")), default=None)
-    if newest is None:
-        yield Finding(f"There is no backup in {folder}.", START)
-        return
-    hours = (clock.now().timestamp() - newest) / 3600
-    if hours > 2 * settings.backup_hours:
-        yield Finding(
-            f"The newest backup in {folder} is {hours:.0f} hours old; one is due every "
-            f"{settings.backup_hours} hours.",
-            START,
         )
 
 

@@ -9,6 +9,7 @@ from testimonials.access.requests import delete_old_requests as delete_old_acces
 from testimonials.access.tokens import delete_ended_tokens
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
+from testimonials.auth.company.attempts import delete_old_attempts
 from testimonials.auth.services import (
     delete_expired_accounts,
     delete_old_former_addresses,
@@ -23,6 +24,7 @@ from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.insights.keeping import delete_old_insights
 from testimonials.media.removal import delete_unsent_recordings, remove_orphans
+from testimonials.privacy.erased_list import delete_old_erasures, learn_erased, write_lists
 from testimonials.projects.changes import delete_trashed_projects, is_past_grace
 from testimonials.projects.models import Project
 from testimonials.projects.team.invitations import delete_expired_invitations
@@ -57,10 +59,12 @@ def sweep() -> Counts:
     for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
         while remove_some(of_projects(is_gone)):
             _begin_anew()
+    learn_erased()
     removed = _remove(_begin_anew)
     db.session.commit()
     # Of rows that are gone, by whatever way.
     remove_orphans()
+    write_lists()
     if removed["accounts"]:
         logger.info("removed %s expired unclaimed account(s)", removed["accounts"])
     return removed
@@ -113,6 +117,7 @@ KINDS = {
         "recordings that nobody sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
     ),
     "sessions": Kind("expired sessions", delete_expired_sessions),
+    "companyAttempts": Kind("visits to the company's sign-in", delete_old_attempts),
     "formerAddresses": Kind(
         "former addresses that can no longer take an account back", delete_old_former_addresses
     ),
@@ -134,6 +139,7 @@ KINDS = {
     ),
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
+    "erasures": Kind("ids of what was erased long ago", delete_old_erasures),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
     "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),

@@ -20,13 +20,26 @@ from testimonials.core.data.leases import (
 )
 from testimonials.core.data.outages import log_fault
 from testimonials.core.web.errors import NotFound
+from testimonials.domains.checking import check_due_domains
 from testimonials.extensions import begin_write, db
 from testimonials.insights.counting import current_counts, write_counts
 from testimonials.insights.monthly_mail import find_due as find_monthly
 from testimonials.insights.monthly_mail import tell_of_month
+from testimonials.operations.backup.elsewhere.copying import (
+    LONGEST_COPY,
+    copy_newest,
+    is_copy_due,
+    is_copy_wanted,
+)
+from testimonials.operations.backup.elsewhere.rehearsal import (
+    LONGEST_REHEARSAL,
+    is_rehearsal_due,
+    is_rehearsal_wanted,
+    rehearse_newest,
+)
 from testimonials.operations.backup.making import BackupFailed
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
 from testimonials.operations.backup.scheduled import (
-    BACKUP_JOB,
     LONGEST_BACKUP,
     is_backup_due,
     is_backup_wanted,
@@ -140,7 +153,13 @@ JOBS: tuple[Job, ...] = (
     Job("gathered-mail", send_gathered_mail),
     Job("requests", send_due_requests),
     Job("sweep", sweep),
+    Job("domains", check_due_domains),
+)
+# These may take hours, so a thread of their own does them, one after the other.
+BACKUP_JOBS: tuple[Job, ...] = (
     Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
+    Job(COPY_JOB, copy_newest, is_copy_due, LONGEST_COPY, is_copy_wanted),
+    Job(REHEARSAL_JOB, rehearse_newest, is_rehearsal_due, LONGEST_REHEARSAL, is_rehearsal_wanted),
 )
 # These read a process's own memory, so every process does them.
 OWN_WORK: tuple[Callable[[], object], ...] = (
@@ -160,16 +179,39 @@ def run_jobs() -> None:
     """Do each job that is due; one that fails is retried and delays no other."""
     for work in OWN_WORK:
         _attempt(work)
-    for job in JOBS:
+    _run_due(JOBS)
+
+
+def run_backups() -> None:
+    """Make, copy and rehearse backups that are due."""
+    _run_due(BACKUP_JOBS)
+
+
+def run_backup_job(name: str) -> object:
+    """Do a job of backups although it isn't due; return what its work returns.
+
+    Raises `BackupFailed`, also while a process is at it.
+    """
+    (job,) = (each for each in BACKUP_JOBS if each.name == name)
+    if not take_job(job.name, lambda _row: True):
+        raise BackupFailed("another process is doing the same; it is in the list soon")
+    return _work(job)
+
+
+def _run_due(jobs: tuple[Job, ...]) -> None:
+    for job in jobs:
         _attempt(lambda job=job: _run(job))  # type: ignore[misc]
 
 
 def _run(job: Job) -> None:
-    if not job.is_wanted() or not take_job(job.name, job.is_due):
-        return
+    if job.is_wanted() and take_job(job.name, job.is_due):
+        _work(job)
+
+
+def _work(job: Job) -> object:
     try:
         with keep_job(job.name, job.longest):
-            job.work()
+            result = job.work()
     except Exception as error:
         db.session.rollback()
         # Later lines may hold what people wrote, which databases often repeat.
@@ -177,6 +219,7 @@ def _run(job: Job) -> None:
         settle_job(job.name, f"{type(error).__name__}: {first}".removesuffix(": "))
         raise
     settle_job(job.name, None)
+    return result
 
 
 def _attempt(work: Callable[[], object]) -> None:
@@ -184,7 +227,7 @@ def _attempt(work: Callable[[], object]) -> None:
         work()
     except BackupFailed as error:
         # Its reason is a sentence, and a traceback adds nothing.
-        logger.error("background work failed; it is tried again: no backup, %s", error)
+        logger.error("background work failed; it is tried again: %s, %s", error.what, error)
     except Exception as error:
         db.session.rollback()
         log_fault(logger, "background work failed; it is tried again", error)

@@ -1,25 +1,19 @@
 """Backups by themselves: when, how many, and who hears of it when one fails."""
 
-import shutil
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
-from testimonials import create_app
 from testimonials.core.data.leases import BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
-from testimonials.operations.backup.scheduled import BACKUP_JOB, is_backup_due
-from testimonials.operations.jobs.registry import run_jobs
-from testimonials.settings.table import load_settings
+from testimonials.operations.backup.models import BACKUP_JOB
+from testimonials.operations.backup.scheduled import is_backup_due
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
+from tests.operations.backup.conftest import Make, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
 from tests.support.servers import MailSink, wait_for
-
-Make = Callable[..., Flask]
 
 
 @pytest.fixture
@@ -28,61 +22,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(sqlite_template: Path, tmp_path: Path, moved_clock: MovableClock) -> Iterator[Make]:
-    """Make applications on one SQLite database, which is what these backups are of."""
-    moved_clock.time = datetime(2031, 5, 5, 9, tzinfo=UTC)
-    instance = tmp_path / "ours"
-    instance.mkdir()
-    shutil.copy(sqlite_template, instance / "testimonials.db")
-    made: list[Flask] = []
-
-    def make_one(**settings: object) -> Flask:
-        values = {"instance_path": str(instance), "operator_email": "operator@example.com"}
-        made.append(create_app(load_settings({}, values | settings)))
-        return made[-1]
-
-    yield make_one
-    for app in made:
-        with app.app_context():
-            db.session.remove()
-            db.engine.dispose()
-
-
-@pytest.fixture
 def app(make: Make) -> Flask:
     return make()
-
-
-def _work(app: Flask) -> None:
-    with app.app_context():
-        run_jobs()
-
-
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-
-def _mails(app: Flask) -> list[str]:
-    with app.app_context():
-        found = db.session.query(OutboxMail).filter(OutboxMail.purpose.like("backup-%"))
-        subjects = [mail.subject for mail in found.order_by(OutboxMail.id)]
-        db.session.rollback()
-        return subjects
 
 
 def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
     app: Flask, folder: Path, make_caller: MakeCaller, moved_clock: MovableClock, tmp_path: Path
 ) -> None:
-    _work(app)
-    assert _names(folder) == []
+    work(app)
+    assert names(folder) == []
     make_caller("owner@example.com", is_claimed=True)
-    _work(app)
-    assert _names(folder) == ["scheduled-20310505T090000Z.tar.gz"]
+    work(app)
+    assert names(folder) == ["scheduled-20310505T090000Z.tar.gz"]
     for hours, count in ((23, 1), (1.1, 2), (1, 2)):
         moved_clock.move(hours=hours)
-        _work(app)
-        assert len(_names(folder)) == count
-    restore_here(tmp_path / "new", folder / _names(folder)[1])
+        work(app)
+        assert len(names(folder)) == count
+    restore_here(tmp_path / "new", folder / names(folder)[1])
     assert emails(tmp_path / "new") == {"owner@example.com"}
 
 
@@ -95,10 +51,10 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(
     for name in others:
         (folder / name).write_text("")
     for _ in range(4):
-        _work(app)
+        work(app)
         moved_clock.move(hours=1)
     kept = {"scheduled-20310505T110000Z.tar.gz", "scheduled-20310505T120000Z.tar.gz"}
-    assert set(_names(folder)) == others | kept
+    assert set(names(folder)) == others | kept
 
 
 def test_0_hours_and_postgresql_make_none(
@@ -109,12 +65,12 @@ def test_0_hours_and_postgresql_make_none(
     make_caller: MakeCaller,
     backend: str,
 ) -> None:
-    _work(make(backup_hours=0))
-    assert _names(folder) == []
+    work(make(backup_hours=0))
+    assert names(folder) == []
     other = make_app(backup_path=str(folder))
     make_caller("other@example.com", on=other)
-    _work(other)
-    assert len(_names(folder)) == (backend == "sqlite")
+    work(other)
+    assert len(names(folder)) == (backend == "sqlite")
 
 
 def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
@@ -124,9 +80,9 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
     place.write_text("a file where the folder should be")
     broken = make(backup_path=str(place))
     for _ in range(30):
-        _work(broken)
+        work(broken)
         moved_clock.move(hours=1)
-    subjects = _mails(app)
+    subjects = mails(app)
     assert len(subjects) == 2
     assert subjects[0] == f"The backup failed: {place} can't be written to: Not a directory"
     with app.app_context():
@@ -139,13 +95,13 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
         assert "It is retried every hour." in mail.text
         db.session.rollback()
     place.unlink()
-    _work(broken)
-    assert len(_names(place)) == 1
-    assert _mails(app)[2:] == ["Backups work again"]
+    work(broken)
+    assert len(names(place)) == 1
+    assert mails(app)[2:] == ["Backups work again"]
     for _ in range(3):
         moved_clock.move(days=1)
-        _work(broken)
-    assert len(_mails(app)) == 3
+        work(broken)
+    assert len(mails(app)) == 3
     with app.app_context():
         assert db.session.get_one(BackgroundJob, "backup").error is None
         db.session.rollback()
@@ -154,7 +110,7 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
 def test_one_that_was_cut_off_is_made_within_the_hour(
     make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
 ) -> None:
-    _work(app)
+    work(app)
     moved_clock.move(hours=24)
 
     def begin_and_die() -> bool:
@@ -163,18 +119,18 @@ def test_one_that_was_cut_off_is_made_within_the_hour(
 
     assert begin_and_die()
     moved_clock.move(minutes=59)
-    _work(app)
-    assert len(_names(folder)) == 1
+    work(app)
+    assert len(names(folder)) == 1
     moved_clock.move(minutes=2)
-    _work(app)
-    assert len(_names(folder)) == 2
+    work(app)
+    assert len(names(folder)) == 2
     with app.app_context():
         assert db.session.get_one(BackgroundJob, BACKUP_JOB).error is None
         db.session.rollback()
     # From here on it is the usual pace again.
     moved_clock.move(hours=23)
-    _work(app)
-    assert len(_names(folder)) == 2
+    work(app)
+    assert len(names(folder)) == 2
 
 
 def test_without_an_operator_only_the_log_says_it(
@@ -182,11 +138,11 @@ def test_without_an_operator_only_the_log_says_it(
 ) -> None:
     (tmp_path / "disk").write_text("")
     app = make(backup_path=str(tmp_path / "disk"), operator_email="")
-    _work(app)
+    work(app)
     assert "no backup, " in caplog.text
     assert "Not a directory" in caplog.text
     assert "Traceback" not in caplog.text
-    assert _mails(app) == []
+    assert mails(app) == []
 
 
 def test_an_old_one_that_can_not_be_removed_is_told(
@@ -195,11 +151,11 @@ def test_an_old_one_that_can_not_be_removed_is_told(
     app = make(backup_keep=1)
     in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
     in_the_way.mkdir(parents=True)
-    _work(app)
+    work(app)
     # The new one is there all the same.
-    assert len(_names(folder)) == 2
+    assert len(names(folder)) == 2
     assert f"the old {in_the_way} can't be removed: Is a directory" in caplog.text
-    assert _mails(app)[0].startswith("The backup failed: the old ")
+    assert mails(app)[0].startswith("The backup failed: the old ")
 
 
 @pytest.mark.process
@@ -209,12 +165,12 @@ def test_a_service_makes_the_backup_and_its_failure_reaches_the_operator(
     instance = make_instance(tmp_path / "service", "owner@example.com")
     service = start()
     folder = instance / "backups"
-    wait_for(lambda: any(name.endswith(".gz") for name in _names(folder)), what="a backup")
+    wait_for(lambda: any(name.endswith(".gz") for name in names(folder)), what="a backup")
     taken = "SELECT count(*) FROM background_job WHERE finished_at IS NOT NULL"
-    wait_for(lambda: query(instance, taken) == [(4,)], what="every job")
+    wait_for(lambda: query(instance, taken) == [(5,)], what="every job")
     assert service.stop() == 0
-    assert len(_names(folder)) == 1
-    assert restore_here(tmp_path / "x", folder / _names(folder)[0], "--dry-run")
+    assert len(names(folder)) == 1
+    assert restore_here(tmp_path / "x", folder / names(folder)[0], "--dry-run")
     # A day later, on a disk that takes nothing.
     query(instance, "UPDATE background_job SET started_at = started_at - 90000000")
     (tmp_path / "full").write_text("")

@@ -28,7 +28,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.doctor.cli import CHECKS
 from testimonials.operations.doctor.settings import NETWORK_KINDS, find_filesystem
-from testimonials.operations.jobs.registry import run_jobs
+from testimonials.operations.jobs.registry import run_backups, run_jobs
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, MakeCaller, MovableClock
@@ -104,6 +104,7 @@ def make_healthy(
         before = os.umask(0o077)
         with app.app_context():
             run_jobs()
+            run_backups()
         os.umask(before)
         serve(app, port)
         return app
@@ -430,6 +431,36 @@ def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None
     assert "the disk is full" in found
 
 
+def test_copies_and_rehearsals_that_fail(
+    make_healthy: MakeHealthy, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if backend == "postgresql":
+        pytest.skip("backups by `serve` are for SQLite")
+    place = instance / "mounted"
+    place.mkdir()
+    app = make_healthy(backup_to=str(place))
+    said = app.test_cli_runner().invoke(args=["doctor"]).stdout
+    assert consult(app) == {}
+    assert "aren't encrypted by this program" in said
+    assert "is on the same disk as the data" in said
+    old = f"UPDATE background_job SET finished_at = {ago(days=15)} WHERE name = 'backup-rehearsal'"
+    change(app, sql=old)
+    assert f"No backup in {place} has been restored on trial since" in consult(app)["backups"]
+    for name, reason in (("backup-copy", "the bucket is away"), ("backup-rehearsal", "damaged")):
+        failed = f"UPDATE background_job SET failed_at = {ago(minutes=1)}, error = '{reason}'"
+        change(app, sql=f"{failed} WHERE name = '{name}'")
+        assert reason in consult(app)["backups"]
+    (copy,) = place.iterdir()
+    copy.unlink()
+    assert f"The newest backup in {place} is not there yet" in consult(app)["backups"]
+    place.rmdir()
+    assert f"BACKUP_TO ({place}) can't be read: there is no folder" in consult(app)["backups"]
+    place.mkdir()
+    monkeypatch.setenv("PATH", "/nowhere")
+    sealed = make_healthy(backup_to=str(place), backup_age_recipients="age1" + "q" * 58)
+    assert "the program age is not installed" in consult(sealed)["backups"]
+
+
 def test_backups_that_are_somebody_elses_work_are_not_called_fine(
     make_healthy: MakeHealthy, backend: str
 ) -> None:
@@ -455,6 +486,7 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
         "background work",
         "webhooks",
         "backups",
+        "company sign-in",
         "recordings",
         "publishing",
     }

@@ -7,9 +7,11 @@ from typing import Any
 from flask import Flask
 
 from testimonials.access.models import AccessRequest, AccessToken
+from testimonials.auth.company.models import CompanyAttempt
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
+from testimonials.core.data.erased import Erased
 from testimonials.core.data.idempotency import IdempotencyKey
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -70,6 +72,10 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     account_id=owner.account_id, token_hash="h", label="B",
                     expires_at=now + timedelta(days=30),
                 ),
+                CompanyAttempt(
+                    id="a", browser_hash="h", purpose="sign-in", verifier="v", nonce="n",
+                    target="", draft="",
+                ),
                 FormerAddress(account_id=owner.account_id, email="f@example.com", left_at=now),
                 MemberInvitation(
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
@@ -114,6 +120,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     project_id=project, actor=owner.email, file_name="a.csv", state="draft",
                     options={}, content=b"x",
                 ),
+                Erased(kind="project", id="long-gone", erased_at=now),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
             )
         )  # fmt: skip

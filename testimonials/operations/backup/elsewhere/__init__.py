@@ -1,0 +1,1 @@
+"""Backups off this machine: copied, encrypted, fetched and rehearsed."""
