@@ -12,6 +12,7 @@ from testimonials.collection.authors.erasure import AUTHOR_MAIL, erase, forget_e
 from testimonials.collection.authors.services import OwnTestimonial
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.requests.request_mail import PURPOSES
+from testimonials.core.data.erased import note_erased_person
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -81,6 +82,7 @@ def forget_address(email: str) -> AboutAddress:
     db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
     db.session.execute(delete(OutboxMail).where(_is_mailed_to(email)))
     forget_email(_remembers(email))
+    note_erased_person(db.session(), email)
     db.session.flush()
     for own in erased:
         record_erased(own)

@@ -12,6 +12,7 @@ from testimonials.collection.authors.services import (
     author_purpose,
 )
 from testimonials.collection.models import UnsubscribedAddress, hash_email
+from testimonials.core.data.erased import TESTIMONIAL, note_erased
 from testimonials.core.data.idempotency import forget_answers
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -48,6 +49,7 @@ def erase(own: OwnTestimonial) -> None:
     forget_answers(db.session(), own.project.account_id)
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
+    note_erased(db.session(), TESTIMONIAL, [row.id])
     db.session.delete(row)
     db.session.flush()
     _delete_pictures(pictures)
@@ -123,8 +125,8 @@ def _remove_author_mails(row: Testimonial) -> None:
 
     One that has been sent no longer says which testimonial it was about, so it goes too.
     """
-    # The path alone: the service may have moved to another domain since.
-    own_path = re.escape(urlsplit(author_url("")).path)
+    # The end of the path alone: the service may have moved, and projects have hosts of their own.
+    own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
     mails = db.session.scalars(
         select(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,

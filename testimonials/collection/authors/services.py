@@ -105,8 +105,8 @@ def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
-def make_author_url(token: str, language: str, page: str = "") -> str:
-    return f"{author_url(token, page)}?{PARAMETER}={language}"
+def make_author_url(project: Project, token: str, language: str, page: str = "") -> str:
+    return f"{author_url(token, page, project.own_host)}?{PARAMETER}={language}"
 
 
 def find_ours(project: Project, token: str) -> OwnTestimonial | None:

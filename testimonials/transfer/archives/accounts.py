@@ -16,7 +16,13 @@ from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.data.database import Base
 from testimonials.extensions import db
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.models import (
+    NotificationChoice,
+    Project,
+    ProjectMember,
+    WorkspaceMember,
+)
+from testimonials.projects.team.workspace import list_colleagues
 from testimonials.transfer.archives.contents import write_columns
 from testimonials.transfer.archives.writing import spool, write_archive
 from testimonials.transfer.tables.activity_table import find_names, write_events
@@ -71,6 +77,8 @@ def _describe_account(account: Account) -> dict[str, Any]:
         "account": write_columns(account, list_columns(Account)),
         **{name: _describe_rows(model, account.id) for name, model in LISTS.items()},
         "memberships": _describe_memberships(account.id),
+        "workspaces": _describe_workspaces(account.id),
+        "team": _describe_team(account.id),
         # Only hashes of these addresses are kept.
         "unsubscribedAddresses": db.session.scalar(
             select(func.count()).where(UnsubscribedAddress.account_id == account.id)
@@ -103,4 +111,26 @@ def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
     return [
         {"projectId": row[0], "slug": row[1], "role": row[2], "since": clock.iso(row[3])}
         for row in rows
+    ]
+
+
+def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
+    """Return the roles that others gave the account in all of their projects."""
+    rows = db.session.scalars(
+        select(WorkspaceMember)
+        .where(WorkspaceMember.account_id == account_id)
+        .order_by(WorkspaceMember.created_at, WorkspaceMember.owner_id)
+    )
+    return [
+        {"accountId": row.owner_id, "role": row.role, "since": clock.iso(row.created_at)}
+        for row in rows
+    ]
+
+
+def _describe_team(account_id: str) -> list[dict[str, Any]]:
+    """Return who has a role in all projects of the account."""
+    return [
+        {"accountId": each.account_id, "email": each.email, "role": each.role}
+        for each in list_colleagues(account_id)
+        if each.role is not None
     ]

@@ -123,6 +123,7 @@ def _print_restored(restored: Restored, *, resumes: bool, as_json: bool) -> None
                 "renewedIds": restored.renewed,
                 "lostSlugs": restored.lost_slugs,
                 "waitingRequests": restored.waiting,
+                "erased": restored.erased,
             }
         )
         return
@@ -132,6 +133,10 @@ def _print_restored(restored: Restored, *, resumes: bool, as_json: bool) -> None
     )
     if restored.renewed:
         click.echo(f"{restored.renewed} id(s) were taken here and have been replaced.")
+    if restored.erased:
+        click.echo(
+            f"{restored.erased} testimonial(s) and request(s) are left out: they were erased here."
+        )
     if restored.lost_slugs:
         click.echo(
             f"Former addresses left out because others use them: {', '.join(restored.lost_slugs)}"

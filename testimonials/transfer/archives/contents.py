@@ -176,6 +176,7 @@ PROJECT = Part(
         "feed_version": "Increased, so that no cache shows an older state.",
         "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
+        "own_host": "Proved to one instance, to which the name leads.",
         "purchase_secret": "A secret of the owner's shop, for one instance.",
     },
     {

@@ -39,6 +39,7 @@ from testimonials.testimonials.models import (
 )
 from testimonials.testimonials.moderation.changes import in_chunks
 from testimonials.transfer.archives.contents import Row
+from testimonials.transfer.archives.erased import leave_out_erased
 from testimonials.transfer.archives.opening import Archive
 from testimonials.transfer.archives.recordings import Stored
 from testimonials.transfer.tables.importing import finish_import
@@ -58,6 +59,8 @@ class Restored:
     lost_slugs: list[str] = field(default_factory=list)
     # How many requests were waiting to be sent.
     waiting: int = 0
+    # How many testimonials and requests are left out because they were erased here.
+    erased: int = 0
 
 
 def restore_project(
@@ -77,13 +80,13 @@ def restore_project(
         require_room(account)
     slug = slug or archive.project["slug"]
     _require_free(slug)
+    erased = leave_out_erased(archive, recordings)
     ids = _renew_taken_ids(archive)
     project = _insert_project(archive, account, slug, ids)
-    lists = {
-        name: [_renew(row, ids) | {"project_id": project.id} for row in rows]
-        for name, rows in archive.lists.items()
-    }
-    restored = Restored(project, len(lists["testimonials"]), len(lists["images"]), len(ids))
+    own = {"project_id": project.id}
+    lists = {name: [_renew(row, ids) | own for row in rows] for name, rows in archive.lists.items()}
+    counts = (len(lists["testimonials"]), len(lists["images"]), len(ids))
+    restored = Restored(project, *counts, erased=erased)
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
     _insert(WidgetSighting, lists["widgetSightings"])
     for row in lists["savedWidgets"]:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from testimonials.activity.actors import Actor, ActorKind, current_actor
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event
-from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
@@ -173,7 +173,7 @@ def _lock_project(row: TableImport) -> Project:
     """Return the project, if whoever imports may still do so."""
     if row.account_id is None:
         return lock_project(row.project_id)
-    who = SignedIn("", row.account_id, row.actor, None)
+    who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)
     return find_access(who, row.project_id, Role.ADMIN, for_update=True).project
 
 

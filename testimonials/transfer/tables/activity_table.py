@@ -14,7 +14,7 @@ from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core.clock import iso
 from testimonials.extensions import db
-from testimonials.projects.models import Project, ProjectMember
+from testimonials.projects.models import Project, ProjectMember, WorkspaceMember
 from testimonials.transfer.tables.table_export import write_csv
 
 COLUMNS = (
@@ -39,7 +39,11 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
             Project, Project.id == ProjectMember.project_id
         )
         members = members.where(owned, *([Project.id == project_id] if project_id else []))
-        people = people.where(or_(Account.id == account_id, Account.id.in_(members)))
+        everywhere = select(WorkspaceMember.account_id).where(
+            WorkspaceMember.owner_id == account_id
+        )
+        team = (Account.id.in_(members), Account.id.in_(everywhere))
+        people = people.where(or_(Account.id == account_id, *team))
         projects = projects.where(owned)
     names = find_token_names(account_id, project_id or None)
     tokens = {token_key(token_id): name for token_id, name in names.items()}

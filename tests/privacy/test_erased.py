@@ -1,0 +1,200 @@
+"""What was erased stays so, also when an older backup is restored or an archive imported."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete
+
+from testimonials.collection.authors.services import make_author_token
+from testimonials.core.data.erased import Erased
+from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.data.sqlite_file import copy_database, find_damage
+from testimonials.extensions import begin_write, db
+from testimonials.privacy.erased_list import NAME, read_list
+from testimonials.settings.current import current_settings
+from testimonials.testimonials import models
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.media.recorded import VIDEO
+from tests.operations.instances import back_up, query, refused_here, restore_here
+from tests.support.rows import add_recording, add_testimonial, count_rows
+from tests.transfer.archives.projects import run_well
+
+pytestmark = pytest.mark.sqlite
+EMAIL, OTHER = "noor@example.com", "li@example.com"
+
+
+class Kept:
+    """An instance, what was written in it, and its backup."""
+
+    def __init__(self, app: Flask, owner: Caller, folder: Path) -> None:
+        self.app, self.folder = app, folder
+        self.instance = Path(current_settings(app).instance_path)
+        self.project = owner.create_project(slug="fern")["_id"]
+        self.account = owner.account_id
+        self.noors = add_testimonial(app, self.project, author_email=EMAIL, text="Xylophones")
+        self.lis = add_testimonial(app, self.project, author_email=OTHER, text="Words of Li")
+        self.recording = add_recording(app, self.noors)
+        media = self.instance / "media"
+        media.mkdir(exist_ok=True)
+        (media / self.recording).write_bytes(b"v")
+        with app.app_context():
+            begin_write()
+            change = models.TestimonialChange(
+                testimonial_id=self.lis, batch_id=new_identifier(), actor="a", action="edit",
+                before={"author_email": EMAIL, "rating": 4},
+            )  # fmt: skip
+            db.session.add(change)
+            db.session.commit()
+        self.backup = folder / "backup.tar.gz"
+        back_up(self.instance, self.backup)
+
+
+def make_kept(make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path) -> Kept:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    app = make_app(backup_path=str(folder))
+    return Kept(app, make_caller("keeper@example.com", is_claimed=True, on=app), folder)
+
+
+@pytest.fixture
+def kept(make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path) -> Kept:
+    return make_kept(make_app, make_caller, tmp_path)
+
+
+def erase_by_page(kept: Kept) -> None:
+    """The author deletes it by the link that was mailed."""
+    with kept.app.app_context():
+        token = make_author_token(db.session.get_one(models.Testimonial, kept.noors))
+    answer = kept.app.test_client().post(f"/yours/{token}/delete")
+    assert answer.status_code == 303, answer.text
+
+
+def erase_by_command(kept: Kept) -> None:
+    run_well(kept.app, "authors", "erase", EMAIL, "--yes")
+
+
+def delete_project(kept: Kept) -> None:
+    run_well(kept.app, "projects", "delete", "fern", "--yes")
+
+
+def delete_account(kept: Kept) -> None:
+    run_well(kept.app, "accounts", "delete", kept.account, "--yes")
+
+
+def texts(folder: Path) -> list[str]:
+    return [row[0] for row in query(folder, "SELECT text FROM testimonial ORDER BY text")]
+
+
+@pytest.mark.parametrize(
+    ("erase", "left"),
+    [
+        (erase_by_page, ["Words of Li"]),
+        (erase_by_command, ["Words of Li"]),
+        (delete_project, []),
+        (delete_account, []),
+    ],
+)
+def test_no_older_backup_brings_it_back(
+    kept: Kept, tmp_path: Path, erase: Callable[[Kept], None], left: list[str]
+) -> None:
+    """Neither where the data still is, nor on a new machine that has the backups alone."""
+    erase(kept)
+    here = tmp_path / "here"
+    here.mkdir()
+    copy_database(kept.instance / "testimonials.db", here / "testimonials.db")
+    elsewhere = tmp_path / "elsewhere"
+    assert restore_here(elsewhere, kept.backup)["erasedAgain"] == 0
+    assert len(texts(elsewhere)) == 2, "Nothing there has heard of it."
+    run_well(kept.app, "prune")
+    for folder in (here, tmp_path / "new"):
+        if folder == here:
+            (kept.folder / NAME).rename(tmp_path / NAME)
+        else:
+            (tmp_path / NAME).rename(kept.folder / NAME)
+        done = restore_here(folder, kept.backup, "--replace")
+        assert done["erasedAgain"] > 0
+        assert texts(folder) == left
+        assert [path.name for path in (folder / "media").iterdir()] == []
+        assert b"Xylophones" not in (folder / "testimonials.db").read_bytes()
+        words = "SELECT count(*) FROM testimonial_search WHERE words MATCH 'xylophones'"
+        assert query(folder, words) == [(0,)]
+        assert find_damage(folder / "testimonials.db") == []
+
+
+def test_the_history_of_others_forgets_the_address_too(kept: Kept, tmp_path: Path) -> None:
+    erase_by_command(kept)
+    run_well(kept.app, "prune")
+    restore_here(tmp_path / "restored", kept.backup)
+    assert query(tmp_path / "restored", "SELECT before FROM testimonial_change") == [
+        ('{"rating": 4}',)
+    ]
+
+
+def test_what_a_person_writes_later_stays(
+    make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path, moved_clock: MovableClock
+) -> None:
+    kept = make_kept(make_app, make_caller, tmp_path)
+    moved_clock.move(days=1)
+    erase_by_command(kept)
+    moved_clock.move(days=1)
+    add_testimonial(kept.app, kept.project, author_email=EMAIL, text="Anew")
+    run_well(kept.app, "prune")
+    later = kept.folder / "later.tar.gz"
+    back_up(kept.instance, later)
+    assert restore_here(tmp_path / "restored", later)["erasedAgain"] == 0
+    assert texts(tmp_path / "restored") == ["Anew", "Words of Li"]
+
+
+def test_a_dry_run_tells_and_changes_nothing(kept: Kept, tmp_path: Path) -> None:
+    erase_by_command(kept)
+    run_well(kept.app, "prune")
+    told = restore_here(tmp_path / "restored", kept.backup, "--dry-run")
+    assert (told["restored"], told["erasedAgain"]) == (False, 1)
+    assert not (tmp_path / "restored" / NAME).exists()
+
+
+def test_a_damaged_list_is_refused_and_never_passed_over(kept: Kept, tmp_path: Path) -> None:
+    (kept.folder / NAME).write_text('{"format": "testimonials-erased", "erased": [1]}')
+    said = refused_here("restore", tmp_path / "restored", kept.backup)
+    assert f"{kept.folder / NAME} is damaged. Nothing was changed." in said
+    assert not (tmp_path / "restored" / "testimonials.db").exists()
+
+
+def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) -> None:
+    erase_by_command(kept)
+    run_well(kept.app, "prune")
+    known = read_list(kept.instance / NAME)
+    with kept.app.app_context():
+        begin_write()
+        db.session.execute(delete(Erased))
+        db.session.commit()
+    run_well(kept.app, "prune")
+    assert count_rows(kept.app, Erased) == 2
+    assert read_list(kept.instance / NAME) == known == read_list(kept.folder / NAME)
+
+
+def test_only_a_salted_hash_is_kept_of_a_person(kept: Kept) -> None:
+    erase_by_command(kept)
+    run_well(kept.app, "prune")
+    assert EMAIL not in (kept.folder / NAME).read_text()
+    assert (kept.folder / NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_erased(
+    kept: Kept, tmp_path: Path
+) -> None:
+    archive = tmp_path / "fern.zip"
+    (kept.instance / "media" / kept.recording).write_bytes(VIDEO)
+    run_well(kept.app, "projects", "export", "fern", str(archive))
+    erase_by_command(kept)
+    delete_project(kept)
+    run_well(kept.app, "prune")
+    said = run_well(kept.app, "projects", "import", str(archive), "--account", "keeper@example.com")
+    assert "1 testimonial(s) and request(s) are left out: they were erased here." in said
+    run_well(kept.app, "prune")
+    assert texts(kept.instance) == ["Words of Li"]
+    assert EMAIL not in str(query(kept.instance, "SELECT before FROM testimonial_change"))
+    kinds = {kind for kind, _ in read_list(kept.folder / NAME)}
+    assert kinds == {"testimonial", "person"}, "The project is there again."
