@@ -11,6 +11,8 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.task import ThreadedTaskDispatcher
 
+from testimonials.core.url_rules import remove_base_path
+
 # How often connections are checked.
 LOOK_SECONDS = 1.0
 # A request's head may take ten seconds; its first byte is noticed within one.
@@ -99,6 +101,7 @@ class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
     def add_task(self, channel: BoundedChannel) -> None:
         # A malformed request has no path.
         path = getattr(channel.requests[0], "path", "")
+        path = remove_base_path(path, channel.server.base_path)
         if path in PROBES:
             self._probes[path].add_task(channel)
         else:

@@ -1,6 +1,5 @@
 """`testimonials serve`: the application on waitress, with its background work."""
 
-import errno
 import logging
 import socket
 from collections.abc import Callable
@@ -19,14 +18,15 @@ from testimonials.extensions import db
 from testimonials.operations.database.shared_secret import require_known_secret
 from testimonials.operations.database.upgrading import upgrade_database
 from testimonials.operations.jobs.link_mail import answer_link_requests
-from testimonials.operations.jobs.registry import end_jobs, run_jobs
+from testimonials.operations.jobs.registry import end_jobs, run_backups, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.publishing.progress import EXTENSION as PUBLISHING
 from testimonials.publishing.publisher import Publisher
+from testimonials.serving.listening import describe_address, listen, take_passed_socket
 from testimonials.serving.processes import Seat, note_signals, restarts
 from testimonials.serving.supervisor import Supervisor, describe_count
-from testimonials.serving.worker import BACKLOG, Server, run_until_ended
+from testimonials.serving.worker import Server, run_until_ended
 from testimonials.settings.cores import pin_to_core
 from testimonials.settings.instance_folder import hold_folder
 from testimonials.settings.table import (
@@ -63,11 +63,11 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
     set_up_logs(settings.log_level, settings.log_format)
     for variable in unknown_variables():
         logger.warning("%s is not a setting and is ignored", variable)
-    listener = _listen(settings.host, settings.port)
-    overrides |= {"host": settings.host}
-    if not settings.host.startswith(UNIX):
-        # The number chosen for port 0 is part of the URLs in snippets and mails.
-        overrides |= {"port": listener.getsockname()[1]}
+    passed = take_passed_socket()
+    listener = passed or listen(settings.host, settings.port)
+    bound_host, bound_port = describe_address(listener)
+    # The number chosen for port 0 is part of the URLs in snippets and mails.
+    overrides |= {"host": bound_host if passed else settings.host, "port": str(bound_port)}
     settings = load_settings(overrides=overrides)
 
     def load() -> Settings:
@@ -84,19 +84,19 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         _answer(settings, seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
-        is_file = settings.host.startswith(UNIX)
-        address = settings.host if is_file else listening_url(*listener.getsockname()[:2])
+        is_file = bound_host.startswith(UNIX)
+        address = bound_host if is_file else listening_url(bound_host, bound_port)
         logger.info("listening on %s (%s)", address, describe_count(settings.workers))
 
     code = Supervisor(signals, listener, load, work, announce).run(settings)
-    _tidy_up(settings)
+    _tidy_up(settings, "" if passed else bound_host)
     logger.info("stopped")
     raise SystemExit(code)
 
 
-def _tidy_up(settings: Settings) -> None:
-    if settings.host.startswith(UNIX):
-        Path(settings.host.removeprefix(UNIX)).unlink(missing_ok=True)
+def _tidy_up(settings: Settings, host: str) -> None:
+    if host.startswith(UNIX):
+        Path(host.removeprefix(UNIX)).unlink(missing_ok=True)
     # The workers exit without closing the database; with its log folded in, a copy is complete.
     if settings.database_file is not None and not fold_log(settings.database_file):
         logger.warning(
@@ -135,6 +135,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         send_webhooks=Dispatcher().run,
         run_imports=run_imports,
         publish=_open_publisher(app, settings.publish_to) if settings.publish_to else None,
+        back_up=run_backups if settings.is_sqlite else None,
     )
     run_until_ended(server, background, seat.parent)
     with app.app_context():
@@ -153,36 +154,6 @@ def _prepare_sample() -> Sample:
         return prepare_sample()
     except ServiceError as error:
         raise click.ClickException(f"The sample can't be created: {error.message}") from None
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        if host.startswith(UNIX):
-            listener = _bind_file(Path(host.removeprefix(UNIX)))
-        else:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((host.strip("[]"), port))
-        listener.listen(BACKLOG)
-    except OSError as error:
-        where = host if host.startswith(UNIX) else f"{host} port {port}"
-        raise click.ClickException(
-            f"Can't listen on {where}: {error.strerror or error}. Choose another --host or --port."
-        ) from None
-    listener.setblocking(False)
-    return listener
-
-
-def _bind_file(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    if path.is_socket() and listener.connect_ex(str(path)) == errno.ECONNREFUSED:
-        # Left by a service that was killed.
-        path.unlink()
-    listener.bind(str(path))
-    # Any user who may enter its folder may connect, such as the proxy's.
-    path.chmod(0o666)
-    return listener
 
 
 def _print_sample(sample: Sample) -> None:

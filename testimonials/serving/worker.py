@@ -23,6 +23,7 @@ from waitress.utilities import BadRequest, build_http_date
 
 from testimonials.collection.recordings import largest_form
 from testimonials.core.mail.delivery import BackgroundWorker
+from testimonials.core.url_rules import remove_base_path
 from testimonials.core.web.errors import error_body
 from testimonials.core.web.response_headers import DATA_POLICY
 from testimonials.serving.connections import LOOK_SECONDS, SHARE, BoundedChannel, Tasks
@@ -33,7 +34,7 @@ BACKLOG = 1024
 MAX_BODY_BYTES = 16 * 1024 * 1024
 # Only a collection page's form may be larger, with a recording that no script has sent before; and
 # only so many at once, which wait on the disk until they are whole.
-LARGE_FORM = re.compile(r"/[^/]+(/f/[^/]+)?")
+LARGE_FORM = re.compile(r"/|/f/[^/]+|/[^/]+(/f/[^/]+)?")
 LARGE_FORMS = 8
 SERVER_OPTIONS: dict[str, Any] = {
     # Without poll the server dies at file descriptor 1,024.
@@ -175,7 +176,7 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         return bool(
             self.command == "POST"
             and is_form
-            and LARGE_FORM.fullmatch(self.path)
+            and LARGE_FORM.fullmatch(remove_base_path(self.path, self.adj.base_path))
             and len(_large_forms) < LARGE_FORMS
         )
 
@@ -223,6 +224,8 @@ class Server:
         )
         with app.app_context():
             self._server.adj.max_form_size = largest_form() + 1
+        base_path = current_settings(app).base_path
+        self._server.base_path = self._server.adj.base_path = base_path
         # All clients of a proxy have its address.
         is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
         self._server.most_connections = most

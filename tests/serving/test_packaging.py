@@ -1,5 +1,6 @@
 """The wheel, and the files in `packaging/` as far as they can be checked without their programs."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -11,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 import testimonials
+from testimonials.settings.table import unknown_variables
 from tests.support.process import Service, clean_environment, start_service
 
 pytestmark = pytest.mark.process
@@ -24,7 +27,10 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy, so that no build of earlier days slips into it."""
+    """The wheel, built from a copy, so that no build of earlier days slips into it; or that of a
+    release."""
+    if released := os.environ.get("TESTS_WHEEL"):
+        return Path(released)
     source = tmp_path_factory.mktemp("source")
     for name in SOURCES:
         shutil.copy(PROJECT / name, source)
@@ -40,10 +46,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of a fresh environment with the wheel; its libraries are those of the tests."""
+    """The command of a fresh environment with the wheel.
+
+    Its libraries are those of the tests, but those of a release are installed with it.
+    """
     folder = tmp_path_factory.mktemp("fresh")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install"]
+    if os.environ.get("TESTS_WHEEL"):
+        versions = ("--constraint", PROJECT / "constraints.txt")
+        subprocess.run([*pip, "--quiet", *versions, wheel], check=True, timeout=300)
+        return folder / "bin" / "testimonials"
     subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", wheel], check=True, timeout=300)
     # A line of a .pth file is a folder to look in; the .pth files in that one count for nothing,
     # so the checkout that is installed there can't be found.
@@ -58,6 +71,29 @@ def served(installed: Path, tmp_path: Path) -> Iterator[Service]:
     service = start_service(tmp_path / "instance", (), {}, command=(str(installed),))
     yield service
     service.kill()
+
+
+def test_the_same_sources_make_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """In another folder, with files of another time."""
+    digests = set()
+    for name in ("one", "another/folder"):
+        source = tmp_path / name
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(
+                source, [each for each in archive.namelist() if "dist-info" not in each]
+            )
+        for file in SOURCES:
+            shutil.copy(PROJECT / file, source)
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+        environment = os.environ | {
+            "SOURCE_DATE_EPOCH": "1760000000",
+            "PIP_CONSTRAINT": str(PROJECT / "packaging" / "build-constraints.txt"),
+        }
+        made = ["--no-deps", "--wheel-dir", source / "made", source]
+        subprocess.run([*pip, *made], check=True, timeout=300, env=environment)
+        (built,) = (source / "made").glob("*.whl")
+        digests.add(hashlib.sha256(built.read_bytes()).hexdigest())
+    assert len(digests) == 1
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
@@ -143,3 +179,17 @@ def test_the_image_is_made_of_what_it_copies() -> None:
     assert {*SOURCES, PACKAGE} <= copied
     assert [line.split()[1] for line in lines if line.startswith("USER ")] == [PACKAGE]
     assert all(os.path.exists(PROJECT / name) for name in copied)
+
+
+def test_compose_files_name_what_there_is() -> None:
+    service = yaml.safe_load((PROJECT / "compose.yaml").read_text())["services"]["testimonials"]
+    more = yaml.safe_load((PROJECT / "compose.postgres.yaml").read_text())["services"]
+    names = {*service["environment"], *more["testimonials"]["environment"]}
+    assert unknown_variables(dict.fromkeys(names, "")) == []
+    image = (PROJECT / "Dockerfile").read_text()
+    (volume,) = re.findall(r"(?m)^VOLUME (\S+)", image)
+    (port,) = re.findall(r"(?m)^EXPOSE (\S+)", image)
+    assert [each.partition(":")[2] for each in service["volumes"]] == [volume]
+    # The proxy is on the same machine, and nobody else gets past it.
+    assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert more["testimonials"]["depends_on"].keys() == more.keys() - {"testimonials"}
