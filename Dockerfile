@@ -11,6 +11,7 @@ RUN python -m venv /opt/testimonials \
 FROM python:3.11-slim
 # Pictures to share bring fonts for Latin, Cyrillic, Greek, Arabic, Hebrew, Chinese, Japanese, Korean
 # and emoji. For other scripts install fonts-noto-core here.
+RUN apt-get update && apt-get install --yes --no-install-recommends age && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --no-create-home testimonials \
  && install --directory --owner testimonials --mode 0700 /data
 COPY --from=build /opt/testimonials /opt/testimonials
