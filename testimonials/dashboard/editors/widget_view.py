@@ -121,7 +121,7 @@ def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, A
         # What the button has if its fields are empty, which a saved widget doesn't have.
         "default_cta": read_cta(project)
         if isinstance(widget, SavedWidget)
-        else {"label": CTA_LABEL, "url": collection_page_url(project.slug)},
+        else {"label": CTA_LABEL, "url": collection_page_url(project.slug, project.own_host)},
         "colour": colour,
         "colours": {each: describe_colour(each) for each in {*PALETTES.values(), colour}},
         "colour_names": " ".join(COLOURS),

@@ -78,7 +78,7 @@ def describe_checklist(access: Access, *, is_whole: bool) -> dict[str, Any] | No
         "total": len(done),
         "next": next(step for step, is_done in done.items() if not is_done),
         "is_built_by_agent": _is_built_by_agent(project),
-        "link": collection_page_url(project.slug),
+        "link": collection_page_url(project.slug, project.own_host),
         "sighting": sighting,
         "is_whole": is_whole,
         "samples": _describe_samples(project) if is_whole else [],

@@ -95,7 +95,9 @@ def describe_end(access: Access, tally: Tally) -> dict[str, Any]:
         "next_url": url_for("deciding.show_next", **tally.query)
         if shell["counts"]["pending"]
         else None,
-        "wall_url": wall_url(access.project.slug) if access.project.is_active else None,
+        "wall_url": wall_url(access.project.slug, access.project.own_host)
+        if access.project.is_active
+        else None,
     }
 
 

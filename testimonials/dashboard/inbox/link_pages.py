@@ -77,6 +77,8 @@ def _page(access: Access, row: Testimonial, done: str) -> ResponseReturnValue:
         item=describe_testimonial(row) | {"is_read_only": True},
         done=done,
         inbox_url=project_url(access.project.id, "inbox"),
-        wall_url=wall_url(access.project.slug) if access.project.is_active else None,
+        wall_url=wall_url(access.project.slug, access.project.own_host)
+        if access.project.is_active
+        else None,
     )
     return answer_privately(page)

@@ -64,7 +64,7 @@ inbox = Blueprint("inbox", __name__)
 
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_inbox(access: Access) -> ResponseReturnValue:
     project = access.project
     wanted = _read_filter(project, request.args)

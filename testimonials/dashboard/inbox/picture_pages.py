@@ -28,7 +28,7 @@ _QUERY = PictureQuerySchema()
 
 
 @picture.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Show the picture in the chosen look and size, or why it can't be drawn."""
     wanted = _read_wanted(access, testimonial_id)
@@ -40,7 +40,7 @@ def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @picture.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Serve the picture; `download` in the query makes a browser save it."""
     wanted = _read_wanted(access, testimonial_id)
@@ -60,7 +60,7 @@ def _page(access: Access, wanted: Wanted, problem: str = "") -> str:
         sizes=SIZES,
         chosen={"look": wanted.look, "size": wanted.size},
         problem=problem,
-        link=testimonial_url(access.project.slug, wanted.testimonial_id),
+        link=testimonial_url(access.project.slug, wanted.testimonial_id, access.project.own_host),
     )
 
 

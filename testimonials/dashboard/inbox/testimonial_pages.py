@@ -7,6 +7,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.display_names import find_display_names
 from testimonials.collection.requests.asked_people import find_asked_emails
+from testimonials.core.url_rules import current_path
 from testimonials.core.web.errors import FieldErrors
 from testimonials.dashboard.describe import (
     describe_change,
@@ -68,7 +69,7 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
 
 
 @editor.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
     project = access.project
     row = find_testimonial(project, testimonial_id)
@@ -170,7 +171,7 @@ def _form(
         "dashboard/inbox/testimonial.html",
         shell=build_shell(access, "inbox"),
         notice=read_notice(),
-        return_to=row and request.path,
+        return_to=row and current_path(),
         back_url=_where_from(row.id) if row and then else url_for("inbox.show_inbox"),
         action=_address(row, then),
         known_tags=[tag.name for tag in list_project_tags(project.id)],

@@ -112,7 +112,7 @@ def describe_inbox(
     invited = find_asked_emails(row.id for row in rows)
     return {
         "project": project,
-        "page_url": collection_page_url(project.slug),
+        "page_url": collection_page_url(project.slug, project.own_host),
         "tabs": TABS,
         "filters": wanted,
         "tags": _list_tags(project, wanted),
@@ -122,7 +122,7 @@ def describe_inbox(
             | {
                 "tags": _describe_tags(wanted, row.tags),
                 "asked_email": invited.get(row.id),
-                "public_url": testimonial_url(project.slug, row.id)
+                "public_url": testimonial_url(project.slug, row.id, project.own_host)
                 if row.is_visible and project.is_active
                 else None,
             }
@@ -190,7 +190,7 @@ def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
         "title": title,
         "text": text,
         "action_label": "Open the collection page" if is_start else None,
-        "action_url": collection_page_url(project.slug) if is_start else None,
+        "action_url": collection_page_url(project.slug, project.own_host) if is_start else None,
     }
 
 

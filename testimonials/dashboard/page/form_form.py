@@ -85,7 +85,7 @@ def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dic
         "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
         "view": "opened",
         "preview_url": url_for("page_editor.show_page_preview", form=form.name),
-        "page_url": form_url(project.slug, form.name),
+        "page_url": form_url(project.slug, form.name, project.own_host),
         "values": stored["config"] | edit.shown,
         "before": stored["config"] | stored["lists"],
         "lists": lists,

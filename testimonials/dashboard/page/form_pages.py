@@ -155,7 +155,7 @@ def _list(
         shell=build_shell(access, "page"),
         notice=read_notice(),
         forms=forms,
-        page_url=collection_page_url(project.slug),
+        page_url=collection_page_url(project.slug, project.own_host),
         errors=errors or {},
         values=values or {},
         most=MAX_FORMS,

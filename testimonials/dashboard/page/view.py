@@ -91,7 +91,7 @@ def describe_frame(access: Access) -> dict[str, Any]:
         "most": MOST,
         "question_kinds": QUESTION_KINDS,
         "step_kinds": STEP_KINDS,
-        "page_url": collection_page_url(project.slug),
+        "page_url": collection_page_url(project.slug, project.own_host),
         "is_active": project.is_active,
     }
 

@@ -139,4 +139,8 @@ def _list_languages(words: Words, form: CollectionForm | None) -> list[dict[str,
 
 
 def _public_url(project: Project, form: CollectionForm | None) -> str:
-    return form_url(project.slug, form.name) if form else collection_page_url(project.slug)
+    return (
+        form_url(project.slug, form.name, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from flask import Blueprint, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.core.url_rules import current_path
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.dashboard.guards import build_shell, require_role
@@ -34,7 +35,7 @@ class DecisionForm(FormSchema):
 
 
 @decisions.get("/dashboard/projects/<project_id>/proposals")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_proposals(access: Access) -> ResponseReturnValue:
     """Show what waits, or with ``?show=decided`` what was decided."""
     return _page(access, Decided())
@@ -82,7 +83,7 @@ def _page(access: Access, decided: Decided) -> str:
         "dashboard/proposals/proposals.html",
         shell=build_shell(access, "proposals"),
         notice=read_notice(),
-        return_to=request.path,
+        return_to=current_path(),
         is_waiting=is_waiting,
         items=describe_proposals(access.project, rows),
         total=total,

@@ -41,7 +41,7 @@ CHANGES: dict[str, Callable[[Project, dict[str, Any]], None]] = {
 
 
 @previews.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/preview")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
     """Show the page or the widget with the proposed values, for a frame."""
     proposal, project = _find(access, proposal_id), access.project
@@ -63,7 +63,7 @@ def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
 
 
 @previews.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
-@require_role(Role.MODERATOR)
+@require_role(Role.READER)
 def get_picture(access: Access, proposal_id: str) -> Response:
     """Return the proposed picture, which only those who decide about it may see."""
     values = _find(access, proposal_id).values

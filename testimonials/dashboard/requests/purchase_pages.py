@@ -60,7 +60,7 @@ def _page(access: Access, new_secret: str = "") -> str:
         last_four=(project.purchase_secret or "")[-4:],
         new_secret=new_secret,
         verified=count_verified(project),
-        link=collection_page_url(project.slug),
+        link=collection_page_url(project.slug, project.own_host),
     )
 
 

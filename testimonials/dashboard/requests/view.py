@@ -178,7 +178,7 @@ def _render_first_mail(
         company=person.company or None,
     )
     with speaking(batch.language) as language:
-        values = describe_mail(project, account, batch, request)
+        values = describe_mail(project, batch, request)
         mail = render_template("email/_request.html", **values, is_preview=True)
     # The template escapes everything that people typed.
     return {"mail_html": Markup(mail), "mail_direction": language.direction}  # noqa: S704

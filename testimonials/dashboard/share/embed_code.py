@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from flask import render_template
 from markupsafe import Markup, escape
 
-from testimonials.core.urls import base_url, fragment_url, published_url, widget_page_url
+from testimonials.core.urls import base_url, fragment_url, origin_of, published_url, widget_page_url
 from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.projects.models import Project
 from testimonials.widget.script.embedded import embedded_integrity, embedded_url
@@ -98,9 +98,9 @@ def describe_policy(project: Project, choice: Choice) -> dict[str, str]:
     names = ("script-src", "connect-src", "img-src")
     height = reserve_space(project, choice.selection)
     # What has no file on the static host is asked of the service.
-    origins = " ".join(filter(None, (published_url().rstrip("/"), base_url())))
+    sources = " ".join(origin_of(url) for url in (published_url(), base_url()) if url)
     return {
-        "lines": "\n".join(f"{name} {origins};" for name in names),
+        "lines": "\n".join(f"{name} {sources};" for name in names),
         "rule": f'[data-testimonials-project="{project.id}"] '
         f"{{ min-height: {height}; --tm-reserve: {height} }}",
     }

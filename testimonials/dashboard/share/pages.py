@@ -92,7 +92,7 @@ def get_qr_png(access: Access) -> ResponseReturnValue:
 def show_card(access: Access) -> ResponseReturnValue:
     """Show a card to print, for a table or a counter."""
     project = access.project
-    link = collection_page_url(project.slug)
+    link = collection_page_url(project.slug, project.own_host)
     return render_template(
         "dashboard/share/share_card.html",
         project={"name": project.name, "logo_url": image_url(project.logo_id)},
@@ -104,7 +104,7 @@ def show_card(access: Access) -> ResponseReturnValue:
 
 def _page(access: Access, message: str, errors: Errors) -> str:
     project = access.project
-    link = collection_page_url(project.slug)
+    link = collection_page_url(project.slug, project.own_host)
     choice = read_choice(project, request.args)
     g.has_preview = True
     return render_template(
@@ -116,11 +116,15 @@ def _page(access: Access, message: str, errors: Errors) -> str:
         policy=describe_policy(project, choice),
         elsewhere=describe_elsewhere(project, choice),
         sighting=describe_sighting(project),
-        wall_url=wall_url(project.slug),
+        wall_url=wall_url(project.slug, project.own_host),
         fragment_url=choice.add_to(fragment_url(project.id)),
         link=link,
         forms=[
-            {"title": form.title, "name": form.name, "url": form_url(project.slug, form.name)}
+            {
+                "title": form.title,
+                "name": form.name,
+                "url": form_url(project.slug, form.name, project.own_host),
+            }
             for form in list_forms(project)
         ],
         qr=_draw(link),
@@ -141,7 +145,11 @@ def _answer_file(
     project: Project, draw: Callable[[str], bytes], suffix: str, content_type: str
 ) -> Response:
     form = find_shown_form(project, request.args.get("form", ""))
-    link = form_url(project.slug, form.name) if form else collection_page_url(project.slug)
+    link = (
+        form_url(project.slug, form.name, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )
     response = make_response(draw(link))
     response.headers["Content-Type"] = content_type
     name = f"{project.slug}{f'-{form.name}' if form else ''}-qr.{suffix}"

@@ -48,7 +48,7 @@ def default_message(project: Project) -> str:
 def message_of(project: Project) -> str:
     """Return the project's message to customers, or the suggested one, with the link filled in."""
     stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
-    return str(stored).replace(LINK, collection_page_url(project.slug))
+    return str(stored).replace(LINK, collection_page_url(project.slug, project.own_host))
 
 
 def has_own_message(project: Project) -> bool:
@@ -60,7 +60,9 @@ def set_message(project: Project, text: str) -> None:
     config = dict(project.dashboard_config)
     config.pop(SHARE_MESSAGE, None)
     # A longer address that starts the same way is another page's.
-    stored = re.sub(rf"{re.escape(collection_page_url(project.slug))}(?![\w/-])", LINK, text)
+    stored = re.sub(
+        rf"{re.escape(collection_page_url(project.slug, project.own_host))}(?![\w/-])", LINK, text
+    )
     if stored and stored != default_message(project):
         config[SHARE_MESSAGE] = stored
     project.dashboard_config = config

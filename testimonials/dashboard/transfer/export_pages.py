@@ -14,6 +14,7 @@ from testimonials.activity.sentences import write_sentence
 from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.core.web.errors import ServiceError
 from testimonials.dashboard.account.activity_view import Search, read_search
 from testimonials.dashboard.guards import require_proof, require_role, require_session
 from testimonials.extensions import begin_write, db
@@ -88,10 +89,16 @@ def _export(
     kind: str,
 ) -> Response:
     with reading_one_moment():
-        project = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = project.slug, spool(partial(write, project))
+        read = find_access(owner, project_id, Role.ADMIN).project
+        slug, file = read.slug, spool(partial(write, read))
     # Only now: making the file takes long, and a writing transaction would keep others waiting.
     begin_write()
+    try:
+        # Who was removed meanwhile gets nothing.
+        project = find_access(owner, project_id, Role.ADMIN).project
+    except ServiceError:
+        file.close()
+        raise
     record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
     db.session.commit()
     return _send(file, slug, ending, kind)

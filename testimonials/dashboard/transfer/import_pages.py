@@ -11,7 +11,7 @@ from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.forms import Errors, wants_json
-from testimonials.dashboard.guards import build_shell, go_on_writing, require_role
+from testimonials.dashboard.guards import build_shell, go_on_writing, lock_again, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.transfer.import_form import (
     ENCODING_LABELS,
@@ -92,8 +92,8 @@ def change_import(access: Access, import_id: str) -> ResponseReturnValue:
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     # Read before the lock: a file takes a moment.
     options = read_options(find_import(access.project.id, import_id), request.form)
-    begin_write()
-    row = find_import(access.project.id, import_id, for_update=True)
+    project = lock_again(access, Role.ADMIN)
+    row = find_import(project.id, import_id, for_update=True)
     if row.state == DRAFT:
         row.options = options
     db.session.commit()

@@ -44,15 +44,15 @@ const pool = () => (pools[state.data] ??= SETS[state.data]());
 /* ------------------------------------------------- in place of the network */
 
 const goOut = window.fetch.bind(window);
-const path = `/widget/${project}/feed`;
+const isFeed = (url) => url.pathname.endsWith(`/widget/${project}/feed`);
 
-async function answer(after) {
+async function answer(url) {
   const here = pool();
-  const from = Number(after) || 0;
+  const from = Number(url.searchParams.get('after')) || 0;
   const until = from + state.config.initialCount;
   // Only the real ones are more than stand in this page; the rest comes from the public feed.
   while (here.next && here.items.length < until) {
-    const response = await goOut(`${path}?after=${encodeURIComponent(here.next)}`);
+    const response = await goOut(`${url.pathname}?after=${encodeURIComponent(here.next)}`);
     if (!response.ok) return response;
     const { items, next } = await response.json();
     here.items.push(...items);
@@ -76,7 +76,7 @@ async function answer(after) {
 
 window.fetch = (input, options) => {
   const url = new URL(input, location);
-  return url.pathname === path && state.view === 'draft' ? answer(url.searchParams.get('after')) : goOut(input, options);
+  return isFeed(url) && state.view === 'draft' ? answer(url) : goOut(input, options);
 };
 
 /* ---------------------------------------------------------------- drawing */
