@@ -6,14 +6,16 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.core.data.temporary_files import choose_temporary_folder
+from testimonials.core.hosts.own_hosts import HostedFlask
 from testimonials.core.logs.error_reports import init_error_reports
 from testimonials.core.logs.lines import register_access_log
-from testimonials.core.url_rules import LateRule
+from testimonials.core.url_rules import LateRule, serve_below
 from testimonials.core.web.csrf import register_csrf
 from testimonials.core.web.errors import register_error_handlers
 from testimonials.core.web.languages import register_languages
 from testimonials.core.web.response_headers import register_web
 from testimonials.core.web.static_files import register_static_files
+from testimonials.domains.hosting import serve_own_hosts
 from testimonials.extensions import init_extensions
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects.slugs import keep_reserved_slugs
@@ -29,7 +31,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     """Make the application; see `testimonials.create_app`."""
     settings = settings or load_settings()
     choose_temporary_folder(settings.instance_path)
-    app = Flask("testimonials")
+    app = HostedFlask("testimonials")
     app.url_rule_class = LateRule
     app.cli = AdminGroup("testimonials")
     # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.
@@ -64,4 +66,11 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_error_handlers(app)
     register_routes(app)
     keep_reserved_slugs(app)
+    _read_addresses(app, settings.base_path)
     return app
+
+
+def _read_addresses(app: Flask, base_path: str) -> None:
+    """Let what is asked for be below a path, or at a project's own host name."""
+    serve_below(app, base_path)
+    serve_own_hosts(app)

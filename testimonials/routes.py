@@ -13,7 +13,10 @@ from testimonials.agents.setup.api import setup
 from testimonials.auth.address_change.pages import address
 from testimonials.auth.api import auth
 from testimonials.auth.billing.pages import billing
+from testimonials.auth.company.claim_pages import company_claim
+from testimonials.auth.company.pages import company
 from testimonials.auth.pages import claim
+from testimonials.auth.proofs.pages import proofs
 from testimonials.auth.sign_in.pages import session
 from testimonials.collection.authors.pages import author
 from testimonials.collection.forms.api import forms
@@ -22,7 +25,11 @@ from testimonials.collection.picture.api import pictures
 from testimonials.collection.purchases.api import purchases
 from testimonials.collection.requests.api import asked
 from testimonials.collection.requests.pages import requests
+from testimonials.dashboard.account.company_pages import account_company
 from testimonials.dashboard.account.pages import account
+from testimonials.dashboard.account.proof_pages import proof_settings
+from testimonials.dashboard.account.security_pages import security
+from testimonials.dashboard.account.team_pages import workspace
 from testimonials.dashboard.editors.order_pages import order
 from testimonials.dashboard.editors.saved_widget_pages import saved_widgets
 from testimonials.dashboard.editors.widget_pages import widget_editor
@@ -44,6 +51,7 @@ from testimonials.dashboard.page.look_pages import page_editor
 from testimonials.dashboard.page.picture_pages import page_pictures
 from testimonials.dashboard.page.words_pages import page_words
 from testimonials.dashboard.pages import dashboard
+from testimonials.dashboard.project.domain_pages import domain_pages
 from testimonials.dashboard.project.notification_pages import notifications
 from testimonials.dashboard.project.settings_pages import settings
 from testimonials.dashboard.project.team_pages import team
@@ -55,12 +63,19 @@ from testimonials.dashboard.share.pages import share
 from testimonials.dashboard.transfer.archive_pages import archives
 from testimonials.dashboard.transfer.export_pages import exporting
 from testimonials.dashboard.transfer.import_pages import importing
+from testimonials.domains.api import domain
+from testimonials.domains.pages import hosts
 from testimonials.insights.api import counted
 from testimonials.insights.counting import init_insights
 from testimonials.insights.pages import beacons
 from testimonials.media.pages import recordings
 from testimonials.media.playing_pages import playing
 from testimonials.operations.pages import site
+from testimonials.operator.account_pages import operator_accounts
+from testimonials.operator.pages import operator
+from testimonials.operator.reports.pages import operator_reports
+from testimonials.operator.reports.public_pages import reporting
+from testimonials.operator.work_pages import operator_work
 from testimonials.projects.api import projects
 from testimonials.projects.configuration.api import configuration
 from testimonials.projects.media_pages import media
@@ -85,6 +100,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     setup,
     access,
     projects,
+    domain,
+    hosts,
     configuration,
     forms,
     widget,
@@ -100,6 +117,9 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     webhooks,
     claim,
     session,
+    company,
+    company_claim,
+    proofs,
     address,
     billing,
     invitation,
@@ -145,10 +165,20 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     widget_editor,
     saved_widgets,
     order,
+    domain_pages,
     notifications,
     team,
+    workspace,
     account,
+    account_company,
+    security,
+    proof_settings,
     site,
+    operator,
+    operator_accounts,
+    operator_work,
+    operator_reports,
+    reporting,
     author,
     requests,
     collection,

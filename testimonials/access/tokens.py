@@ -16,6 +16,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event
 from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
+from testimonials.auth.suspension.refusal import require_unsuspended
 from testimonials.core import clock
 from testimonials.core.data.identifiers import (
     hash_secret,
@@ -67,6 +68,8 @@ _FIND_TOKEN = (
         AccessToken.expires_at,
         AccessToken.revoked_at,
         Account.email,
+        Account.suspended_at,
+        Account.suspended_reason,
     )
     .join(Account, Account.id == AccessToken.account_id)
     .where(
@@ -77,7 +80,7 @@ _FIND_TOKEN = (
 
 
 def check_token(token: str) -> Caller:
-    """Return whom a token lets in; raise `TokenRefused`.
+    """Return whom a token lets in; raise `TokenRefused` and `AccountSuspended`.
 
     It is looked up by its hash, so nothing can be learnt from how long that takes. Only whoever has
     the whole token is told that it has expired or was revoked.
@@ -98,6 +101,7 @@ def check_token(token: str) -> Caller:
             f"The access token “{row.name}” expired on {clock.day(row.expires_at)}. Ask the owner "
             "for another."
         )
+    require_unsuspended(row.suspended_at, row.suspended_reason)
     scopes = tuple(map(Scope, row.scopes))
     return Caller(
         row.account_id, row.email, row.name, row.id, scopes, row.project_id, row.expires_at
@@ -208,9 +212,9 @@ def revoke_token(token: AccessToken) -> None:
         _record(EventType.TOKEN_REVOKED, token)
 
 
-def revoke_tokens_made_by(project_id: str, account_id: str) -> None:
-    """End what a former administrator of a project made there."""
-    _revoke_all(AccessToken.project_id == project_id, AccessToken.made_by_id == account_id)
+def revoke_tokens_made_by(account_id: str, project_ids: Iterable[str]) -> None:
+    """End what a former administrator of projects made there."""
+    _revoke_all(AccessToken.project_id.in_(project_ids), AccessToken.made_by_id == account_id)
 
 
 def revoke_all_tokens(account_id: str) -> None:

@@ -21,7 +21,27 @@ class EventType(StrEnum):
     SESSION_ENDED = "session.ended", "signed out {which}"
     PASSWORD_CHANGED = "password.changed", "changed the password"
     PASSWORD_RESET = "password.reset", "chose a new password through a mailed link"
+    PASSWORD_REMOVED = "password.removed", "did without a password"
     PASSWORD_REFUSED = "password.refused", "entered a wrong password while signed in"
+    COMPANY_LINKED = "company.linked", "linked the company account {who}"
+    COMPANY_UNLINKED = "company.unlinked", "unlinked the company account {who}"
+    COMPANY_ROLE_CHANGED = (
+        "company.role",
+        "gave {email} the role of their groups: {role}",
+    )
+    COMPANY_REFUSED = "company.refused", "was refused by the company’s sign-in: {reason}"
+    PASSKEY_ADDED = "passkey.added", "added the passkey {passkey}"
+    PASSKEY_RENAMED = "passkey.renamed", "renamed the passkey {old} to {passkey}"
+    PASSKEY_REMOVED = "passkey.removed", "removed the passkey {passkey}"
+    PASSKEY_REFUSED = "passkey.refused", "tried a passkey that was not accepted"
+    APP_CONNECTED = "app.connected", "connected an authenticator app"
+    APP_REMOVED = "app.removed", "turned the authenticator app off"
+    CODE_REFUSED = "code.refused", "entered a wrong code"
+    RECOVERY_CODES_MADE = "codes.made", "made new recovery codes"
+    RECOVERY_CODE_USED = "codes.used", "used a recovery code, {left} left"
+    SIGN_IN_RESET = "sign_in.reset", "removed passkeys and the authenticator app"
+    STRONG_REQUIRED = "sign_in.required", "asked everybody for more than a password"
+    STRONG_NOT_REQUIRED = "sign_in.relaxed", "let everybody sign in with a password alone"
     ADDRESS_REQUESTED = "address.requested", "asked to change the email address to {email}"
     ADDRESS_CHANGED = "address.changed", "changed the email address from {old} to {email}"
     ADDRESS_RESTORED = "address.restored", "moved the account back from {old} to {email}"
@@ -32,6 +52,8 @@ class EventType(StrEnum):
     ACCOUNT_CLAIMED = "account.claimed", "claimed the account"
     ACCOUNT_EXPORTED = "account.exported", "exported the whole account"
     ACCOUNT_LIMITED = "account.limited", "set the project limit to {limit}"
+    ACCOUNT_SUSPENDED = "account.suspended", "suspended the account: {reason}"
+    ACCOUNT_RESTORED = "account.restored", "restored the account"
     ACCOUNT_DELETED = "account.deleted", "deleted the account {account}"
     PLAN_CHANGED = "plan.changed", "changed the plan to {plan}"
     INVITATION_SENT = "invitation.sent", "invited {email} as {role}"
@@ -44,6 +66,10 @@ class EventType(StrEnum):
     PROJECT_CREATED = "project.created", "created {name}"
     PROJECT_CHANGED = "project.changed", "changed the settings"
     PROJECT_RENAMED = "project.renamed", "changed the page’s address from {old} to {slug}"
+    DOMAIN_ADDED = "domain.added", "chose the host name {host}"
+    DOMAIN_VERIFIED = "domain.verified", "proved that the host name {host} is theirs"
+    DOMAIN_LOST = "domain.lost", "lost the host name {host}: its TXT record is gone"
+    DOMAIN_REMOVED = "domain.removed", "removed the host name {host}"
     PROJECT_PAUSED = "project.paused", "paused the project"
     PROJECT_RESUMED = "project.resumed", "resumed the project"
     PROJECT_EXPORTED = "project.exported", "exported the project as {form}"
@@ -86,6 +112,14 @@ class EventType(StrEnum):
     WEBHOOK_ROTATED = "webhook.rotated", "replaced the secret of the webhook endpoint {url}"
     WEBHOOK_STOPPED = "webhook.stopped", "switched off the webhook endpoint {url}"
     WEBHOOK_REMOVED = "webhook.removed", "removed the webhook endpoint {url}"
+    REPORT_SENT = "report.sent", "reported the page {slug}"
+    REPORT_SETTLED = "report.settled", "settled a report"
+    TEXTS_READ = "texts.read", "read a testimonial: {reason}"
+    MAIL_RETRIED = "mail.retried", "tried waiting mail again: {count}"
+    MAIL_DROPPED = "mail.dropped", "dropped mail that had not left: {count}"
+    BACKUP_ASKED = "backup.asked", "asked for a backup"
+    REHEARSAL_ASKED = "backup.tried", "asked for a restore to be tried"
+    BACKUPS_DROPPED = "backup.dropped", "dropped old backups: {count}"
     AUTHOR_ERASED = "author.erased", "erased an author with testimonials: {count}"
 
 
@@ -95,6 +129,8 @@ class EventType(StrEnum):
 COUNTED = {
     EventType.SESSION_REFUSED,
     EventType.PASSWORD_REFUSED,
+    EventType.COMPANY_REFUSED,
+    EventType.REPORT_SENT,
     EventType.PROJECT_CHANGED,
     EventType.PAGE_CHANGED,
     EventType.FORM_CHANGED,
@@ -102,15 +138,21 @@ COUNTED = {
     EventType.TESTIMONIALS_IMPORTED,
 }
 # Of these, those of which only the number matters, not when each happened.
-GUESSES = {EventType.SESSION_REFUSED, EventType.PASSWORD_REFUSED}
+GUESSES = {
+    EventType.SESSION_REFUSED,
+    EventType.PASSWORD_REFUSED,
+    EventType.PASSKEY_REFUSED,
+    EventType.CODE_REFUSED,
+}
 # The subjects that the filter offers as one.
 GROUPS = {
-    "Sign-ins": ("session",),
+    "Sign-ins": ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
     "Account": ("account", "password", "address", "key", "plan"),
     "Team": ("invitation", "member"),
-    "Projects": ("project", "page", "form", "widget"),
+    "Projects": ("project", "page", "form", "widget", "domain"),
     "Testimonials": (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),
+    "Operator": ("report", "texts", "mail", "backup"),
     "Integrations": ("proposal", "token", "access", "purchases", "webhook"),
 }

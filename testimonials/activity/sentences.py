@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.activity.models import Event
+from testimonials.core.data.identifiers import is_identifier
 
 # How many digits of an account's id are shown for a person without an address here.
 SHOWN_OF_ID = 6
@@ -56,13 +57,20 @@ def write_sentence(event: Event, people: Names, projects: Names) -> str:
     return " ".join(" ".join(parts).split())
 
 
+def _name_operator(name: str, people: Names) -> str:
+    """Return a command's name; of an operator's page, who it was only to other operators."""
+    if not is_identifier(name):
+        return f"The operator ({name})"
+    return f"The operator ({people[name]})" if name in people else "The operator"
+
+
 def name_actor(event: Event, people: Names) -> str:
     name = event.actor_name or ""
     return {
         ActorKind.PERSON: people.get(name, f"A former user (…{name[-SHOWN_OF_ID:]})"),
         ActorKind.AGENT: f"An agent (API key{' ending in ' if name else ''}{name})",
         ActorKind.TOKEN: f"{people.get(token_key(name), 'A deleted token')} (access token)",
-        ActorKind.OPERATOR: f"The operator ({name})",
+        ActorKind.OPERATOR: _name_operator(name, people),
         ActorKind.SYSTEM: name or "The service",
         ActorKind.VISITOR: name or "Somebody",
     }[ActorKind(event.actor_kind)]

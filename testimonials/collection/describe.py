@@ -108,7 +108,11 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
     """Return what every page of the project shows."""
     website: str = project.page_config["website"]
     shown = shown_design(project, form)
-    url = form_url(project.slug, form.name) if form else collection_page_url(project.slug)
+    url = (
+        form_url(project.slug, form.name, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )
     pictures = _find_pictures(project)
     page = {
         "name": project.name,

@@ -37,9 +37,11 @@ def send_author_mail(
             "title": gettext("Your testimonial for %(name)s", name=name),
             "project_name": name,
             "words": words,
-            "link": make_author_url(token, language.code),
+            "link": make_author_url(project, token, language.code),
             # An address that isn't kept needn't be taken back.
-            "disown_link": make_author_url(token, language.code, "not-mine") if is_theirs else "",
+            "disown_link": make_author_url(project, token, language.code, "not-mine")
+            if is_theirs
+            else "",
             "app_url": app_url(),
         }
         db.session.add(

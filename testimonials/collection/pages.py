@@ -48,7 +48,7 @@ from testimonials.core.web.response_headers import answer_privately
 from testimonials.core.web.static_files import compress
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import find_renamed
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, Suspension
 from testimonials.projects.services import find_public_project, lock_project
 from testimonials.testimonials.moderation.services import find_testimonial
 
@@ -115,7 +115,7 @@ def show_thanks(slug: str) -> ResponseReturnValue:
         return render_template("collection/thanks.html", **describe_thanks(project))
     shown = describe_thanks(project, own.row) | {
         "token": token,
-        "own_url": make_author_url(token, current_language().code),
+        "own_url": make_author_url(project, token, current_language().code),
         "mailed": request.args.get("mailed", ""),
     }
     return answer_privately(render_template("collection/thanks.html", **shown))
@@ -226,7 +226,9 @@ def _may_mail(values: dict[str, Any]) -> bool:
 
 def _paused(project: Project) -> str:
     shown = describe_page(project)
-    return render_template("collection/paused.html", unsent=read_unsent_form(), **shown)
+    held = project.suspension is not Suspension.NONE
+    unsent = read_unsent_form()
+    return render_template("collection/paused.html", unsent=unsent, is_suspended=held, **shown)
 
 
 def _form(project: Project, filled: FilledForm, asked: MailedRequest | None) -> str:

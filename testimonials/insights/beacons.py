@@ -9,7 +9,8 @@ from flask import Request
 
 from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.urls import app_url, base_url, published_url
+from testimonials.core.hosts.own_hosts import own_hosts
+from testimonials.core.urls import origin_of, own_origins, published_url
 from testimonials.insights.counting import Beacon
 
 MAX_BYTES = 16 * 1024
@@ -67,7 +68,7 @@ def read_website(origin: str) -> str | None:
         host = parts.hostname or ""
     except ValueError:
         return None
-    if origin in (base_url(), app_url()):
+    if origin in own_origins() or own_hosts().find(host) is not None:
         return ""
     is_here = host.startswith("127.") or host.endswith((".localhost", ".local", ".test"))
     if parts.scheme not in ("http", "https") or is_here or host == "localhost":
@@ -76,8 +77,7 @@ def read_website(origin: str) -> str | None:
 
 
 def _published_origin() -> str:
-    parts = urlsplit(published_url())
-    return f"{parts.scheme}://{parts.netloc}"
+    return origin_of(published_url())
 
 
 def _read_body(request: Request) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A mail and the note of it are written in one transaction, under the project's lo
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, case, exists, func, or_, select, true
+from sqlalchemy import and_, case, func, select, true
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
@@ -14,7 +14,8 @@ from testimonials.core import clock
 from testimonials.core.urls import project_url
 from testimonials.extensions import db
 from testimonials.insights.models import OTHER_WEBSITES, InsightDay
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications.services import (
     find_choice,
     latest_month,
@@ -29,19 +30,14 @@ LARGEST_BATCH = 200
 def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
     """Return project and account of everybody who is due a mail about the last month."""
     choice = NotificationChoice
-    is_admin = exists().where(
-        ProjectMember.project_id == choice.project_id,
-        ProjectMember.account_id == choice.account_id,
-        ProjectMember.role == "admin",
-    )
     month = latest_month(clock.now())
     rows = db.session.execute(
         select(choice.project_id, choice.account_id)
         .join(Project, Project.id == choice.project_id)
         .join(Account, Account.id == choice.account_id)
         .where(choice.is_monthly, func.coalesce(choice.told_of_month, "") < month)
-        .where(Project.deleted_at.is_(None), Account.claimed_at.is_not(None))
-        .where(or_(Project.account_id == choice.account_id, is_admin))
+        .where(Project.deleted_at.is_(None), Account.claimed_at.is_not(None), ~Project.is_suspended)
+        .where(has_role(choice.account_id, Role.ADMIN))
         .where(Project.id == project_id if project_id else true())
         .limit(LARGEST_BATCH)
     )

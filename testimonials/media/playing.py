@@ -36,7 +36,7 @@ def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
     row = None
     if is_identifier(recording_id):
         row = db.session.execute(
-            select(Recording, Testimonial.is_visible, Project.status)
+            select(Recording, Testimonial.is_visible, Project)
             .join(Testimonial, Recording.testimonial_id == Testimonial.id)
             .join(Project, Testimonial.project_id == Project.id)
             .join(Account, Project.account_id == Account.id)
@@ -50,8 +50,8 @@ def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
         ).one_or_none()
     if row is None:
         raise NotFound(NONE)
-    recording, is_visible, project_status = row
-    is_public = is_visible and project_status == "active"
+    recording, is_visible, project = row
+    is_public = is_visible and project.is_active
     if not (is_public or (key and opens(recording_id, key))):
         raise NotFound(NONE)
     return recording, is_public

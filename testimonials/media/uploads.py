@@ -39,7 +39,7 @@ POSTER = Use(720, 720, 2 * MEGABYTE)
 
 def require_taken(project: Project, kind: str) -> None:
     """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
-    if not (project.is_active and project.whole_page_design[kind]):
+    if not (project.is_open and project.whole_page_design[kind]):
         raise RecordingRefused(_(NOT_TAKEN))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError
 
+import testimonials.migrations.tables  # noqa: F401
 from testimonials.core.data import sqlite_file
 from testimonials.core.data.database import Base
 from testimonials.migrations.runner import find_file, head, open_connection, read_revision

@@ -3,24 +3,7 @@
 from alembic import context
 from sqlalchemy import Connection
 
-# Imported for their tables.
-import testimonials.access.models
-import testimonials.activity.models
-import testimonials.agents.models
-import testimonials.collection.models
-import testimonials.core.data.idempotency
-import testimonials.core.data.leases
-import testimonials.core.data.rate_limit_counters
-import testimonials.core.mail.outbox
-import testimonials.core.pictures.images
-import testimonials.insights.models
-import testimonials.operations.database.shared_secret
-import testimonials.proposals.models
-import testimonials.testimonials.counts.models
-import testimonials.testimonials.models
-import testimonials.transfer.models
-import testimonials.webhooks.models
-import testimonials.widget.models  # noqa: F401
+import testimonials.migrations.tables  # noqa: F401
 from testimonials.core.data.database import Base
 
 

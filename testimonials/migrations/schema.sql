@@ -16,7 +16,7 @@ CREATE TABLE account (
 	project_limit INTEGER, 
 	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), requires_strong BOOLEAN DEFAULT 0 NOT NULL, password_set_at BIGINT, suspended_at BIGINT, suspended_reason TEXT, hides_widgets BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_account PRIMARY KEY (id), 
 	CONSTRAINT uq_account_email UNIQUE (email)
 );
@@ -62,7 +62,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -79,7 +79,7 @@ CREATE TABLE session (
 	label VARCHAR(200) NOT NULL, 
 	created_at BIGINT NOT NULL, 
 	last_seen_at BIGINT NOT NULL, 
-	expires_at BIGINT NOT NULL, proved_at BIGINT, 
+	expires_at BIGINT NOT NULL, proved_at BIGINT, method VARCHAR(20) DEFAULT 'password' NOT NULL, 
 	CONSTRAINT pk_session PRIMARY KEY (id), 
 	CONSTRAINT fk_session_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_session_token_hash UNIQUE (token_hash)
@@ -872,4 +872,173 @@ CREATE TRIGGER count_answers_forgotten AFTER DELETE ON project FOR EACH ROW WHEN
   DELETE FROM answer_count WHERE project_id = OLD.id;
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0013')
+CREATE TABLE passkey (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	credential_id VARCHAR(1400) NOT NULL, 
+	public_key BLOB NOT NULL, 
+	sign_count BIGINT NOT NULL, 
+	is_synced BOOLEAN NOT NULL, 
+	name VARCHAR(60) NOT NULL, 
+	challenged_at BIGINT NOT NULL, 
+	added_at BIGINT NOT NULL, 
+	used_at BIGINT, 
+	CONSTRAINT pk_passkey PRIMARY KEY (id), 
+	CONSTRAINT fk_passkey_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_passkey_credential_id UNIQUE (credential_id)
+);
+
+CREATE INDEX ix_passkey_account_id ON passkey (account_id);
+
+CREATE TABLE authenticator_app (
+	account_id VARCHAR NOT NULL, 
+	secret VARCHAR(64) NOT NULL, 
+	last_step BIGINT NOT NULL, 
+	added_at BIGINT NOT NULL, 
+	codes_made_at BIGINT NOT NULL, 
+	CONSTRAINT pk_authenticator_app PRIMARY KEY (account_id), 
+	CONSTRAINT fk_authenticator_app_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE TABLE recovery_code (
+	account_id VARCHAR NOT NULL, 
+	code_hash VARCHAR NOT NULL, 
+	CONSTRAINT pk_recovery_code PRIMARY KEY (account_id, code_hash), 
+	CONSTRAINT fk_recovery_code_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE TABLE company_identity (
+	id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	issuer VARCHAR(500) NOT NULL, 
+	subject VARCHAR(255) NOT NULL, 
+	email VARCHAR(254), 
+	linked_at BIGINT NOT NULL, 
+	used_at BIGINT NOT NULL, 
+	CONSTRAINT pk_company_identity PRIMARY KEY (id), 
+	CONSTRAINT fk_company_identity_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_company_identity_subject UNIQUE (issuer, subject), 
+	CONSTRAINT uq_company_identity_account UNIQUE (account_id, issuer)
+);
+
+CREATE TABLE company_attempt (
+	id VARCHAR NOT NULL, 
+	browser_hash VARCHAR NOT NULL, 
+	purpose VARCHAR(10) NOT NULL, 
+	account_id VARCHAR, 
+	verifier VARCHAR(128) NOT NULL, 
+	nonce VARCHAR(64) NOT NULL, 
+	target TEXT NOT NULL, 
+	draft TEXT NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	CONSTRAINT pk_company_attempt PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_company_attempt_started_at ON company_attempt (started_at);
+
+CREATE TABLE workspace_member (
+	owner_id VARCHAR NOT NULL, 
+	account_id VARCHAR NOT NULL, 
+	role VARCHAR(20) NOT NULL, 
+	source VARCHAR(20) NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_workspace_member PRIMARY KEY (owner_id, account_id), 
+	CONSTRAINT fk_workspace_member_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_workspace_member_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_workspace_member_account_id ON workspace_member (account_id);
+
+CREATE TABLE workspace_invitation (
+	owner_id VARCHAR NOT NULL, 
+	email VARCHAR(254) NOT NULL, 
+	role VARCHAR(20) NOT NULL, 
+	project_ids JSON, 
+	nonce_hash VARCHAR NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_workspace_invitation PRIMARY KEY (owner_id, email), 
+	CONSTRAINT fk_workspace_invitation_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_workspace_invitation_expires_at ON workspace_invitation (expires_at);
+
+CREATE TABLE ownership_offer (
+	id VARCHAR NOT NULL, 
+	owner_id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	receiver_id VARCHAR NOT NULL, 
+	keeps_team BOOLEAN NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_ownership_offer PRIMARY KEY (id), 
+	CONSTRAINT fk_ownership_offer_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_ownership_offer_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_ownership_offer_receiver_id_account FOREIGN KEY(receiver_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_ownership_offer_owner_id ON ownership_offer (owner_id);
+
+CREATE INDEX ix_ownership_offer_project_id ON ownership_offer (project_id);
+
+CREATE INDEX ix_ownership_offer_receiver_id ON ownership_offer (receiver_id);
+
+CREATE INDEX ix_ownership_offer_expires_at ON ownership_offer (expires_at);
+
+CREATE TABLE abuse_report (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR NOT NULL, 
+	testimonial_id VARCHAR, 
+	page VARCHAR(20) NOT NULL, 
+	reason VARCHAR(20) NOT NULL, 
+	words TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	settled_at BIGINT, 
+	CONSTRAINT pk_abuse_report PRIMARY KEY (id), 
+	CONSTRAINT fk_abuse_report_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_abuse_report_project_id ON abuse_report (project_id);
+
+CREATE INDEX ix_abuse_report_settled_at ON abuse_report (settled_at);
+
+CREATE UNIQUE INDEX uq_project_own_host ON project (own_host);
+
+CREATE TABLE custom_domain (
+	project_id VARCHAR NOT NULL, 
+	host VARCHAR(253) NOT NULL, 
+	token VARCHAR(60) NOT NULL, 
+	is_held BOOLEAN, 
+	verified_at BIGINT, 
+	missing_since BIGINT, 
+	serving_since BIGINT, 
+	checked_at BIGINT, 
+	next_check_at BIGINT NOT NULL, 
+	points_to JSON DEFAULT '[]' NOT NULL, 
+	problem VARCHAR(300) DEFAULT '' NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_custom_domain PRIMARY KEY (project_id), 
+	CONSTRAINT fk_custom_domain_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_custom_domain_host_is_held UNIQUE (host, is_held)
+);
+
+CREATE INDEX ix_custom_domain_next_check_at ON custom_domain (next_check_at);
+
+CREATE TABLE stored_backup (
+	name VARCHAR(80) NOT NULL, 
+	size BIGINT NOT NULL, 
+	place VARCHAR NOT NULL, 
+	made_at BIGINT NOT NULL, 
+	CONSTRAINT pk_stored_backup PRIMARY KEY (name)
+);
+
+CREATE TABLE erased (
+	kind VARCHAR(20) NOT NULL, 
+	id VARCHAR(100) NOT NULL, 
+	erased_at BIGINT NOT NULL, 
+	CONSTRAINT pk_erased PRIMARY KEY (kind, id)
+);
+
+CREATE INDEX ix_erased_erased_at ON erased (erased_at);
+
+INSERT INTO alembic_version (version_num) VALUES ('0020')

@@ -18,6 +18,7 @@ from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
+from testimonials.operations.backup.models import COPY_JOB, REHEARSAL_JOB
 from testimonials.publishing.progress import PUBLISH_JOB
 from testimonials.settings.current import current_settings
 
@@ -110,8 +111,13 @@ def check_jobs() -> Check:
 def list_jobs() -> list[BackgroundJob]:
     """Return how all background jobs went, without one that is switched off."""
     jobs = db.session.scalars(select(BackgroundJob).order_by(BackgroundJob.name))
-    is_published = bool(current_settings().publish_to)
-    return [job for job in jobs if is_published or job.name != PUBLISH_JOB]
+    settings = current_settings()
+    wanted = {
+        PUBLISH_JOB: settings.publish_to,
+        COPY_JOB: settings.is_sqlite and settings.backup_to,
+        REHEARSAL_JOB: settings.is_sqlite and settings.backup_rehearsal_days,
+    }
+    return [job for job in jobs if wanted.get(job.name, True)]
 
 
 def check_disk() -> Check:

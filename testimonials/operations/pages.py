@@ -6,7 +6,7 @@ from flask import Blueprint, Response, abort, current_app, jsonify, render_templ
 from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
-from testimonials.core.urls import app_url, base_url
+from testimonials.core.urls import app_url, base_path, base_url
 from testimonials.core.web.api.openapi import describe_api
 from testimonials.operations.database.shared_secret import instance_mark
 from testimonials.operations.front_page import describe_front_page
@@ -110,8 +110,9 @@ def get_full_guide_for_agents() -> Response:
 @site.get("/robots.txt")
 def get_robots() -> Response:
     """Keep crawlers away from secret links."""
+    base = base_path()
     return Response(
-        "User-agent: *\nDisallow: /v1/\nDisallow: /claim\nDisallow: /yours/\n",
+        f"User-agent: *\nDisallow: {base}/v1/\nDisallow: {base}/claim\nDisallow: {base}/yours/\n",
         mimetype="text/plain",
     )
 

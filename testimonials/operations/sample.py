@@ -80,7 +80,7 @@ def prepare_sample() -> Sample:
     return Sample(
         email=EMAIL,
         widget_page=widget_page_url(project.id),
-        collection_page=collection_page_url(project.slug),
+        collection_page=collection_page_url(project.slug, project.own_host),
         claim_link=make_claim_link(account, nonce) if nonce else None,
         agent_docs=agent_guide_url(),
     )

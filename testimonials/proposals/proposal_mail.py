@@ -7,14 +7,15 @@ are written in one transaction, under the project's lock.
 from datetime import timedelta
 
 from flask import render_template
-from sqlalchemy import and_, exists, func, or_, select, true
+from sqlalchemy import and_, func, or_, select, true
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url, project_url
 from testimonials.extensions import db
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications.services import (
     DEFAULT_MODE,
     find_mode,
@@ -34,11 +35,6 @@ LARGEST_BATCH = 200
 def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
     """Return project and account of everybody who is due a mail about proposals."""
     now, choice = clock.now(), NotificationChoice
-    is_admin = exists().where(
-        ProjectMember.project_id == Project.id,
-        ProjectMember.account_id == Account.id,
-        ProjectMember.role == "admin",
-    )
     mode = func.coalesce(choice.mode, DEFAULT_MODE)
     is_due = or_(
         and_(mode == "at_once", Proposal.created_at <= now - GATHERED),
@@ -51,10 +47,12 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
         .distinct()
         .select_from(Proposal)
         .join(Project, Project.id == Proposal.project_id)
-        .join(Account, or_(Account.id == Project.account_id, is_admin))
+        .join(Account, has_role(Account.id, Role.ADMIN))
         .outerjoin(choice, and_(choice.project_id == Project.id, choice.account_id == Account.id))
         .where(Proposal.status == "waiting", Project.deleted_at.is_(None), is_due)
-        .where(Account.claimed_at.is_not(None), Proposal.created_at > told_at)
+        .where(
+            Account.claimed_at.is_not(None), ~Project.is_suspended, Proposal.created_at > told_at
+        )
         .where(Project.id == project_id if project_id else true())
         .limit(LARGEST_BATCH)
     )

@@ -10,7 +10,7 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from testimonials.core.pictures.images import Image
-from testimonials.core.urls import app_url, base_url, image_url, published_url
+from testimonials.core.urls import app_url, base_path, base_url, image_url, published_url
 from testimonials.extensions import db
 
 STATIC = "static"
@@ -61,6 +61,7 @@ def move_page(text: str, slug: str, policy: str) -> str:
 
     def move(found: re.Match[str]) -> str:
         name, path = found.groups()
+        path = path.removeprefix(f"{base_path()}/".lstrip("/"))
         if switch := re.fullmatch(rf"{re.escape(slug)}/wall\?lang=([a-z]+)", path):
             return f'{name}="wall.lang-{switch[1]}.html"'
         if name == "data-seen":

@@ -22,7 +22,7 @@ Parser = Callable[[object], Any]
 MOST_PROJECTS = 1_000_000
 # How the address of a bucket begins.
 BUCKET = "s3://"
-_HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
+HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
 class Plan(NamedTuple):
@@ -137,10 +137,20 @@ def parse_place(value: object) -> str:
     return text
 
 
+def parse_recipients(value: object) -> tuple[str, ...]:
+    """Parse public keys of age or SSH, separated by commas."""
+    given = value if isinstance(value, list | tuple) else parse_text(value).split(",")
+    keys = tuple(" ".join(text.split()) for each in given if (text := parse_text(each)))
+    for key in keys:
+        if not re.fullmatch(r"age1[0-9a-z]{50,}|ssh-(ed25519|rsa) [A-Za-z0-9+/=]+( .*)?", key):
+            raise ValueError(f"must name public keys of age (age1...) or SSH, not {key!r}")
+    return keys
+
+
 def parse_origin(value: object) -> str:
     """Parse "" or an http(s) origin such as https://testimonials.example.com."""
     text = parse_text(value).rstrip("/").lower()
-    found = re.fullmatch(rf"https?://({_HOST})(?::([0-9]{{1,5}}))?", text)
+    found = re.fullmatch(rf"https?://({HOST})(?::([0-9]{{1,5}}))?", text)
     if text and (not found or int(found[2] or 0) > 65535 or not text.isprintable()):
         raise ValueError(
             "must be http:// or https://, a host and perhaps a port, such as "
@@ -152,7 +162,7 @@ def parse_origin(value: object) -> str:
 def parse_folder_url(value: object) -> str:
     """Parse "" or an http(s) URL of a folder such as https://cdn.example.com/reviews."""
     text = parse_text(value).rstrip("/")
-    found = re.fullmatch(r"(https?://[^/]+)((?:/[A-Za-z0-9._~-]+)*)", text)
+    found = re.fullmatch(r"(https?://[^/]+)((?:/(?!\.+(?:/|$))[A-Za-z0-9._~-]+)*)", text)
     if text and not found:
         raise ValueError(
             "must be http:// or https://, a host and perhaps a path, such as "
@@ -178,6 +188,23 @@ def parse_domains(value: object) -> tuple[str, ...]:
     else:
         words = re.split(r"[,\s]+", parse_text(value))
     return tuple(word.lower().lstrip("@") for word in words if word)
+
+
+def parse_addresses(value: object) -> tuple[str, ...]:
+    """Parse e-mail addresses, written as domains are."""
+    words = parse_domains(value)
+    if wrong := next((word for word in words if not re.fullmatch(r"[^@\s]+@[^@\s]+", word)), None):
+        raise ValueError(f"must be e-mail addresses, separated by commas; {wrong} is none")
+    return words
+
+
+def parse_resolver(value: object) -> str:
+    """Parse "" or the address of a name server with its port."""
+    text = parse_text(value)
+    found = re.fullmatch(r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d{1,5})", text, re.IGNORECASE)
+    if text and (found is None or not 0 < int(found[2]) < 65536):
+        raise ValueError("must be an address and a port, such as 127.0.0.1:53 or [::1]:53")
+    return text
 
 
 def parse_database_url(value: object) -> str:

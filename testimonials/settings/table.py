@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 
 from sqlalchemy import make_url
 
+from testimonials.settings import company
 from testimonials.settings import parsers as take
 from testimonials.settings.cores import count_cores
 from testimonials.settings.instance_folder import finish_restore
@@ -36,6 +37,7 @@ EXTRAS = (
     ("metrics_token", "", "prometheus_client", "metrics"),
     ("sentry_dsn", "", "sentry_sdk", "sentry"),
     ("publish_to", take.BUCKET, "obstore", "s3"),
+    ("backup_to", take.BUCKET, "obstore", "s3"),
 )
 
 
@@ -71,13 +73,15 @@ class Settings:
     threads: int = setting(4, take.whole(1, 64), "Request threads in each worker process.")
     base_url: str = setting(
         "",
-        take.parse_origin,
-        "The public URL of the API and the widget. Empty: the address that `serve` listens on.",
+        take.parse_folder_url,
+        "The public URL of the API and the widget, perhaps with a path, such as "
+        "`https://example.com/testimonials`. Empty: the address that `serve` listens on.",
     )
     app_url: str = setting(
         "",
-        take.parse_origin,
-        "The public URL of the dashboard and public pages. Empty: `BASE_URL`.",
+        take.parse_folder_url,
+        "The public URL of the dashboard and public pages, with the path of `BASE_URL` if that has "
+        "one. Empty: `BASE_URL`.",
     )
     database_url: str = setting(
         "",
@@ -114,6 +118,12 @@ class Settings:
         400.0,
         take.parse_days,
         "Days for which the activity record is kept; IP networks in it for 90.",
+    )
+    erased_days: float = setting(
+        400.0,
+        take.parse_days,
+        "Days for which the ids of what was erased are kept, so that no backup brings it back: as "
+        "long as your oldest backup.",
     )
     trusted_proxies: int = setting(
         0,
@@ -180,8 +190,68 @@ class Settings:
         "Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`. "
         "People invited to a project always may.",
     )
+    operators: tuple[str, ...] = setting(
+        (),
+        take.parse_addresses,
+        "The e-mail addresses of the accounts that may open `/operator`, separated by commas. The "
+        "first is also whom suspended people are told to ask.",
+    )
     signup_domains: tuple[str, ...] = setting(
         (), take.parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."
+    )
+    oidc_issuer: str = setting(
+        "",
+        company.parse_issuer,
+        "The company's sign-in (OpenID Connect): the provider's issuer, such as "
+        "`https://id.example.com/realms/staff`. Empty: there is none.",
+    )
+    oidc_client_id: str = setting(
+        "",
+        take.parse_text,
+        "This service's client id at the provider, which redirects to `APP_URL` and "
+        "`/login/company/done`.",
+    )
+    oidc_client_secret: str = setting(
+        "",
+        take.parse_text,
+        "The client's secret. Empty: the provider takes it for a public client, which proves "
+        "itself by PKCE alone.",
+        secret=True,
+    )
+    oidc_name: str = setting(
+        "", company.parse_label, "What the provider is called on pages. Empty: its host."
+    )
+    oidc_domains: tuple[str, ...] = setting(
+        (),
+        take.parse_domains,
+        "The e-mail domains whose people may sign in through the provider. Empty: all that it lets "
+        "in.",
+    )
+    oidc_accounts: str = setting(
+        "any",
+        take.one_of("any", "invited"),
+        "Who gets an account at the first sign-in through the provider: `any`, or only who was "
+        "`invited` to a team. `SIGNUP` says nothing about them.",
+    )
+    oidc_workspace: str = setting(
+        "",
+        take.mailbox("owner@example.com"),
+        "With `OIDC_GROUPS`: the address of the account whose projects the groups open.",
+    )
+    oidc_groups: tuple[company.GroupRole, ...] = setting(
+        (),
+        company.parse_groups,
+        "Which role a group has in all projects of `OIDC_WORKSPACE`: `Marketing=moderator, "
+        "Leads=admin`. Roles are `admin`, `moderator` and `reader`; of several the highest counts.",
+    )
+    oidc_groups_claim: str = setting(
+        "groups", take.parse_text, "The claim in which the provider lists somebody's groups."
+    )
+    passwords: str = setting(
+        "on",
+        take.one_of("on", "off"),
+        "`off`: nobody signs in, claims an account or confirms a change by a password, and none "
+        "can be set. Needs `OIDC_ISSUER`.",
     )
     email_allow_domains: tuple[str, ...] = setting(
         (), take.parse_domains, "E-mail domains accepted although the disposable list has them."
@@ -226,12 +296,49 @@ class Settings:
         24, take.whole(0, 8760), "Hours between backups by `serve`, with SQLite only. 0: none."
     )
     backup_keep: int = setting(
-        7, take.whole(1, 1000), "How many of these backups are kept; older ones are removed."
+        7,
+        take.whole(1, 1000),
+        "How many of these backups are kept, in `BACKUP_PATH` and in `BACKUP_TO`; older ones are "
+        "removed.",
     )
     backup_path: str = setting(
         "",
         take.parse_folder,
         "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
+    )
+    backup_to: str = setting(
+        "",
+        take.parse_place,
+        "Where each of these backups is copied to, off this machine: `s3://bucket/prefix`, or a "
+        "folder that is mounted. Empty: nowhere.",
+    )
+    backup_keep_weeks: int = setting(
+        4,
+        take.whole(0, 520),
+        "In `BACKUP_TO` the newest backup of each of the last so many weeks is kept, too.",
+    )
+    backup_keep_months: int = setting(
+        0,
+        take.whole(0, 120),
+        "In `BACKUP_TO` the newest backup of each of the last so many months is kept, too.",
+    )
+    backup_age_recipients: tuple[str, ...] = setting(
+        (),
+        take.parse_recipients,
+        "Who can read the copies in `BACKUP_TO`: public keys of age (`age1...`) or SSH, separated "
+        "by commas. The program `age` must be installed. Empty: the copies aren't encrypted.",
+    )
+    backup_age_identity: str = setting(
+        "",
+        take.parse_folder,
+        "A file with the private key of one of them, to fetch and rehearse copies; a relative one "
+        "is in the instance folder. Keep it off this machine, too.",
+    )
+    backup_rehearsal_days: int = setting(
+        7,
+        take.whole(0, 365),
+        "Days between rehearsals, in which `serve` restores the newest backup into a temporary "
+        "folder and checks it. 0: none.",
     )
     publish_to: str = setting(
         "",
@@ -258,6 +365,12 @@ class Settings:
         "Where webhooks may go: `public` (https:// addresses on the internet), or `any`, also in "
         "private networks and over http://. With `any`, whoever has an account can reach what this "
         "machine reaches.",
+    )
+    dns_resolver: str = setting(
+        "",
+        take.parse_resolver,
+        "The name server that is asked about customers’ own host names: `host:port`. Empty: those "
+        "in `/etc/resolv.conf`.",
     )
     ratelimit_storage_url: str = setting(
         "",
@@ -293,6 +406,20 @@ class Settings:
     log_format: str = setting(
         "plain", take.one_of("plain", "json"), "The format of log lines: `plain` or `json`."
     )
+
+    @property
+    def has_passwords(self) -> bool:
+        return self.passwords == "on"
+
+    @property
+    def company_name(self) -> str:
+        """What the company's sign-in is called on pages; "" if there is none."""
+        return self.oidc_name or urlsplit(self.oidc_issuer).hostname or ""
+
+    @property
+    def base_path(self) -> str:
+        """The path below which everything is, such as `/testimonials`; "" at the root."""
+        return urlsplit(self.base_url).path
 
     @property
     def is_sqlite(self) -> bool:
@@ -411,12 +538,15 @@ def _complete(settings: Settings) -> Settings:
     """Check what depends on several settings, and fill in defaults that do."""
     if settings.signup == "domains" and not settings.signup_domains:
         _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
+    _check_company(settings)
     if settings.secret_key and len(settings.secret_key) < 32:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
         _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
     if bool(settings.publish_to) != bool(settings.publish_url):
         _refuse(PREFIX + "PUBLISH_URL", "and PUBLISH_TO need each other: set both, or neither")
+    if (to := _find_place(settings, settings.backup_to)) and to == _find_backups(settings):
+        _refuse(PREFIX + "BACKUP_TO", "must be another folder than BACKUP_PATH")
     for name, start, module, extra in EXTRAS:
         value = getattr(settings, name)
         if value and value.startswith(start) and find_spec(module) is None:
@@ -430,6 +560,8 @@ def _complete(settings: Settings) -> Settings:
         database = database.replace("sqlite:///", f"sqlite:///{folder}/", 1)
     base = settings.base_url or listening_url(settings.host, settings.port)
     app = settings.app_url or base
+    if (path := urlsplit(base).path) != urlsplit(app).path:
+        _refuse(PREFIX + "APP_URL", f"must have the path of BASE_URL, {path or 'which has none'}")
     sender = settings.mail_from or f"Testimonials <testimonials@{urlsplit(app).hostname}>"
     return dataclasses.replace(
         settings,
@@ -438,11 +570,27 @@ def _complete(settings: Settings) -> Settings:
         base_url=base,
         app_url=app,
         mail_from=sender,
-        publish_to=_find_place(settings),
-        backup_path=str((settings.instance_path / (settings.backup_path or "backups")).resolve()),
+        publish_to=_find_place(settings, settings.publish_to),
+        backup_path=_find_backups(settings),
+        backup_to=_find_place(settings, settings.backup_to),
+        backup_age_identity=_find_place(settings, settings.backup_age_identity),
     )
 
 
-def _find_place(settings: Settings) -> str:
-    is_folder = settings.publish_to and not settings.publish_to.startswith(take.BUCKET)
-    return str(settings.instance_path / settings.publish_to) if is_folder else settings.publish_to
+def _check_company(settings: Settings) -> None:
+    """Check what depends on the company's sign-in."""
+    if settings.oidc_issuer and not settings.oidc_client_id:
+        _refuse(PREFIX + "OIDC_CLIENT_ID", "must be set with OIDC_ISSUER")
+    if settings.oidc_groups and not settings.oidc_workspace:
+        _refuse(PREFIX + "OIDC_WORKSPACE", "must be set with OIDC_GROUPS")
+    if settings.passwords == "off" and not settings.oidc_issuer:
+        _refuse(PREFIX + "PASSWORDS", "can be off only with OIDC_ISSUER, or nobody gets in")
+
+
+def _find_backups(settings: Settings) -> str:
+    return str((settings.instance_path / (settings.backup_path or "backups")).resolve())
+
+
+def _find_place(settings: Settings, place: str) -> str:
+    is_path = place and not place.startswith(take.BUCKET)
+    return str(settings.instance_path / place) if is_path else place

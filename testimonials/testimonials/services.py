@@ -152,7 +152,7 @@ def summarize_projects(account_id: str) -> list[ProjectSummary]:
             ProjectSummary(
                 name=project.name,
                 slug=project.slug,
-                page_url=collection_page_url(project.slug),
+                page_url=collection_page_url(project.slug, project.own_host),
                 widget_url=widget_page_url(project.id),
                 testimonial_count=sum(counts.values()) - counts.get("demo", 0),
                 sample_count=counts.get("demo", 0),

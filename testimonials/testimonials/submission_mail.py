@@ -14,7 +14,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.extensions import db
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications.services import Reader, list_readers, note_told
 from testimonials.testimonials.emails import send_submissions_mail
 from testimonials.testimonials.models import UNTOLD, Testimonial
@@ -47,13 +48,8 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
     now = clock.now()
     digest = latest_digest_time(now)
     choice = NotificationChoice
-    is_reader = or_(
-        Project.account_id == choice.account_id,
-        exists().where(
-            ProjectMember.project_id == choice.project_id,
-            ProjectMember.account_id == choice.account_id,
-        ),
-    )
+    # Who only looks is told of nothing to decide.
+    is_reader = has_role(choice.account_id, Role.MODERATOR)
     is_due = or_(
         and_(
             choice.mode == "at_once",
@@ -70,7 +66,13 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
         select(choice.project_id, choice.account_id)
         .join(Project, Project.id == choice.project_id)
         .join(Account, Account.id == choice.account_id)
-        .where(Project.deleted_at.is_(None), Account.claimed_at.is_not(None), is_reader, is_due)
+        .where(
+            Project.deleted_at.is_(None),
+            Account.claimed_at.is_not(None),
+            ~Project.is_suspended,
+            is_reader,
+            is_due,
+        )
         .where(Project.id == project_id if project_id else true())
         .order_by(choice.told_until)
         .limit(LARGEST_BATCH)

@@ -163,6 +163,7 @@ def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoi
             or_(WebhookDelivery.leased_until.is_(None), WebhookDelivery.leased_until <= now),
             or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
             Project.deleted_at.is_(None),
+            ~Project.is_suspended,
             ~is_behind,
             ~is_full,
             Project.account_id.not_in(busy.list_full(share)),

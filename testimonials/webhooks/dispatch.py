@@ -105,7 +105,9 @@ def read_events() -> None:
     query = (
         select(WebhookEndpoint)
         .join(Project, Project.id == WebhookEndpoint.project_id)
-        .where(WebhookEndpoint.is_active, Project.deleted_at.is_(None), unread)
+        .where(
+            WebhookEndpoint.is_active, Project.deleted_at.is_(None), ~Project.is_suspended, unread
+        )
     )
     behind = db.session.scalars(query).all()
     db.session.expunge_all()

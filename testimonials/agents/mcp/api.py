@@ -9,7 +9,7 @@ from testimonials.access.callers import Caller
 from testimonials.access.guards import CALLED_BY, require_access
 from testimonials.agents.mcp.inner_calls import MCP
 from testimonials.agents.mcp.protocol import answer_message
-from testimonials.core.urls import app_url, base_url, resource_metadata_url
+from testimonials.core.urls import own_origins, resource_metadata_url
 from testimonials.core.web.endpoint import dump_json, read_json_object
 from testimonials.core.web.errors import BodyInvalid, CrossSiteRefused
 
@@ -51,7 +51,7 @@ def note_door() -> None:
 def refuse_other_origins() -> None:
     """Refuse pages whose name leads here for a moment (DNS rebinding): only our own origins."""
     origin = request.headers.get("Origin")
-    if origin is not None and origin not in (base_url(), app_url()):
+    if origin is not None and origin not in own_origins():
         raise CrossSiteRefused
 
 

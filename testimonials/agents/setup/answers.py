@@ -32,8 +32,8 @@ def describe_setup(steps: Steps) -> dict[str, Any]:
         "refused": steps.refused,
         "snippet": build_snippet(project),
         "links": {
-            "collectionPage": collection_page_url(project.slug),
-            "wall": wall_url(project.slug),
+            "collectionPage": collection_page_url(project.slug, project.own_host),
+            "wall": wall_url(project.slug, project.own_host),
             "widgetPage": widget_page_url(project.id),
             "dashboard": project_url(project.id, "inbox"),
             "proposals": project_url(project.id, "proposals"),

@@ -59,7 +59,7 @@ def set_up(caller: Caller, body: Values) -> Steps:
     slug = words.pop("slug", None)
     words.pop("skipDemoTestimonials", None)
     if is_new:
-        says = f"Created: {collection_page_url(project.slug)}"
+        says = f"Created: {collection_page_url(project.slug, project.own_host)}"
         steps.changed.append({"section": "project", "says": says})
     elif slug is not None:
         _settle_slug(steps, slug)

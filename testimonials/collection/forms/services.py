@@ -64,7 +64,7 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
 
 
 def takes_testimonials(project: Project, form: CollectionForm | None) -> bool:
-    return project.is_active and (form is None or form.is_open)
+    return project.is_open and (form is None or form.is_open)
 
 
 def list_forms(project: Project) -> Sequence[CollectionForm]:
@@ -159,7 +159,11 @@ def describe_form(project: Project, form: CollectionForm) -> dict[str, Any]:
     """Return what `FormSchema` dumps."""
     columns = ("name", "title", "is_open", "created_at", "updated_at")
     about = {name: getattr(form, name) for name in columns}
-    return about | read_form_design(form) | {"url": form_url(project.slug, form.name)}
+    return (
+        about
+        | read_form_design(form)
+        | {"url": form_url(project.slug, form.name, project.own_host)}
+    )
 
 
 def describe_page_design(project: Project) -> dict[str, Any]:

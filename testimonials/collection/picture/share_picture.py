@@ -25,7 +25,7 @@ def picture_fingerprint(project: Project) -> str:
 def versioned_picture_url(project: Project) -> str:
     """Return the picture's URL, which changes with the picture."""
     version = picture_fingerprint(project)[:8]
-    return f"{share_picture_url(project.slug)}?v={version}"
+    return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
 
 
 def find_share_picture(project: Project) -> bytes | None:

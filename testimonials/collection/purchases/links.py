@@ -72,7 +72,11 @@ def make_purchase_url(
         project.purchase_secret or make_secret(project),
         {name: value for name, value in claims.items() if value} | {"exp": int(until.timestamp())},
     )
-    page = form_url(project.slug, form) if form else collection_page_url(project.slug)
+    page = (
+        form_url(project.slug, form, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )
     query = {PARAMETER: language} if language else {}
     return f"{page}?{urlencode(query | {PURCHASE: token})}"
 

@@ -39,16 +39,16 @@ class Asked:
 
 def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
     page = (
-        form_url(project.slug, batch.form_name)
+        form_url(project.slug, batch.form_name, project.own_host)
         if batch.form_name
-        else collection_page_url(project.slug)
+        else collection_page_url(project.slug, project.own_host)
     )
     return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 
-def make_answer_url(account_id: str, request: MailedRequest, answer: str) -> str:
-    token = answer_purpose.sign([request.id, account_id, request.email_hash])
-    return request_url(token, answer)
+def make_answer_url(project: Project, request: MailedRequest, answer: str) -> str:
+    token = answer_purpose.sign([request.id, project.account_id, request.email_hash])
+    return request_url(token, answer, project.own_host)
 
 
 def find_request(token: str, project_id: str, *, for_update: bool = False) -> MailedRequest | None:

@@ -80,9 +80,7 @@ def has_due_mails() -> bool:
     return db.session.execute(_find_due().limit(1)).first() is not None
 
 
-def describe_mail(
-    project: Project, account: Account, batch: RequestBatch, request: MailedRequest
-) -> dict[str, Any]:
+def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
     """Return what the templates of the mail show; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
     return {
@@ -100,8 +98,8 @@ def describe_mail(
         "message": fill_fields(batch.message, project, request),
         "email": request.email,
         "link": make_form_url(project, request, batch),
-        "decline_url": make_answer_url(account.id, request, "decline"),
-        "unsubscribe_url": make_answer_url(account.id, request, "unsubscribe"),
+        "decline_url": make_answer_url(project, request, "decline"),
+        "unsubscribe_url": make_answer_url(project, request, "unsubscribe"),
         "language": batch.language,
         "has_reminder": batch.remind_after_days is not None,
         "app_url": app_url(),
@@ -143,7 +141,7 @@ def suggest_texts(project: Project, language: str) -> tuple[str, str]:
 def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
     request, batch, project, account = row[:4]
     with speaking(batch.language):
-        values = describe_mail(project, account, batch, request)
+        values = describe_mail(project, batch, request)
         subject = batch.subject
         if is_reminder:
             subject = gettext("Reminder: %(subject)s", subject=subject)
@@ -190,7 +188,8 @@ def _find_due() -> Select[*tuple[Any, ...]]:
 
 
 def _takes_testimonials() -> ColumnElement[bool]:
-    return and_(Project.deleted_at.is_(None), Project.status == "active", is_live())
+    is_active = and_(Project.status == "active", Account.suspended_at.is_(None))
+    return and_(Project.deleted_at.is_(None), is_active, is_live())
 
 
 def _count_lately() -> int:

@@ -71,7 +71,8 @@ class BackgroundWorker:
 
     One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
     `sweep_seconds`, and two call `send_webhooks` and `run_imports` each second, which end soon once
-    what they are given says so. `publish`, if given, is called four times a second, likewise.
+    what they are given says so. `publish`, if given, is called four times a second, likewise, and
+    `back_up` every `sweep_seconds`.
     """
 
     def __init__(
@@ -85,15 +86,17 @@ class BackgroundWorker:
         send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         run_imports: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         publish: Callable[[Callable[[], bool]], object] | None = None,
+        back_up: Callable[[], object] | None = None,
     ) -> None:
         self._app = app
         self._stop = threading.Event()
         settings = current_settings(app)
         self._transport = make_transport(settings.smtp_url, settings.mail_from)
-        if publish is None:
-            publishing: list[tuple[Any, ...]] = []
-        else:
-            publishing = [("publishing", 0.25, lambda: publish(self._stop.is_set))]
+        more: list[tuple[Any, ...]] = []
+        if publish is not None:
+            more.append(("publishing", 0.25, lambda: publish(self._stop.is_set)))
+        if back_up is not None:
+            more.append(("backups", sweep_seconds, back_up))
         self._threads = [
             threading.Thread(target=self._repeat, args=arguments, name=name, daemon=True)
             for name, *arguments in (
@@ -101,7 +104,7 @@ class BackgroundWorker:
                 ("jobs", sweep_seconds, sweep),
                 ("webhooks", 1.0, lambda: send_webhooks(self._stop.is_set)),
                 ("imports", 1.0, lambda: run_imports(self._stop.is_set)),
-                *publishing,
+                *more,
             )
         ]
 

@@ -179,3 +179,17 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
         query = query.where(OutboxMail.id == mail_id)
     values = {"state": MailState.QUEUED, "attempts": 0, "next_attempt_at": clock.now()}
     return len(session.scalars(query.values(values).returning(OutboxMail.id)).all())
+
+
+def list_unsent(session: Session, limit: int) -> Sequence[OutboxMail]:
+    """Return what has not left: given up, waiting or being sent, the oldest first."""
+    states = (MailState.FAILED, MailState.QUEUED, MailState.SENDING)
+    query = select(OutboxMail).where(OutboxMail.state.in_(states))
+    return session.scalars(query.order_by(OutboxMail.created_at, OutboxMail.id).limit(limit)).all()
+
+
+def drop_mail(session: Session, mail_id: str) -> int:
+    """Delete one mail that waits or was given up; return how many there were."""
+    states = (MailState.FAILED, MailState.QUEUED)
+    is_it = (OutboxMail.id == mail_id, OutboxMail.state.in_(states))
+    return len(session.scalars(delete(OutboxMail).where(*is_it).returning(OutboxMail.id)).all())

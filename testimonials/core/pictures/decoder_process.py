@@ -20,6 +20,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from testimonials.core.pictures.decoding import (
@@ -178,6 +179,12 @@ def _run(requests: socket.socket) -> NoReturn:
         os._exit(0)
 
 
+def _count_own_data() -> int:
+    """Return the bytes that this process has from its parent, which are no work of its own."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
+    return int(pages) * resource.getpagesize()
+
+
 def _answer(
     connection: socket.socket, module: str, name: str, values: Sequence[object]
 ) -> NoReturn:
@@ -186,7 +193,8 @@ def _answer(
         # Whatever it is doing then, the signal ends it.
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
+        most = DATA_BYTES + _count_own_data()
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         with contextlib.suppress(OSError):
             os.nice(10)
         with connection.makefile("rwb") as file:

@@ -27,6 +27,7 @@ from marshmallow.types import UnknownOption
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.core.url_rules import current_path
 from testimonials.core.web.fields import RuleField
 
 # More than anybody types into a form here.
@@ -41,7 +42,7 @@ NOT_TYPED = {
     "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
     "token", "undo",
 }  # fmt: skip
-SECRETS = {"password", "current", "proof"}
+SECRETS = {"password", "current", "proof", "proof_code", "code", "step"}
 # A file packed into a field, which has to be chosen again.
 FILES = {"packed"}
 
@@ -119,7 +120,7 @@ def read_unsent_form() -> UnsentForm | None:
     except RequestEntityTooLarge:
         return None
     names = {name for name, _ in fields}
-    form = UnsentForm(request.full_path.rstrip("?"), fields, had_file)
+    form = UnsentForm(current_path(has_query=True), fields, had_file)
     length = sum(len(name) + len(text) for name, text in fields)
     if names & (SECRETS | FILES) or "confirm" in names or length > MAX_LENGTH or not form.typed:
         return None

@@ -1,5 +1,6 @@
 """The headers of every response: a request id, and the security headers of its kind of page."""
 
+import re
 import secrets
 import string
 from functools import cached_property
@@ -11,7 +12,8 @@ from flask.sessions import SessionInterface
 from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
-from testimonials.core.urls import base_url
+from testimonials.core.url_rules import current_path
+from testimonials.core.urls import base_url, origin_of
 from testimonials.core.web.api.problems import use_problem_details
 from testimonials.core.web.errors import ServiceError, wants_json
 from testimonials.settings.current import current_settings
@@ -61,6 +63,7 @@ class _NoSession(SessionInterface):
 def register_web(app: Flask) -> None:
     app.request_class = _Request
     app.session_interface = _NoSession()
+    app.add_template_global(current_path)
     app.before_request(_assign_request_id)
     app.after_request(_add_headers)
 
@@ -88,8 +91,11 @@ def safe_target(target: str) -> str:
     """Return `target`, the path to open after signing in, or "" unless it is one of our own."""
     # Browsers treat a backslash as a slash, and remove tabs and line breaks first.
     is_plain = "\\" not in target and target.isprintable()
-    is_ours = target.startswith("/") and not target.startswith("//")
-    return target if is_plain and is_ours else ""
+    base = request.root_path
+    is_ours = target.startswith(f"{base}/") and not target.startswith("//")
+    # A browser resolves these, and beside the base path there may be others' pages.
+    steps = re.split("[?#]", target)[0].lower().replace("%2e", ".").split("/") if base else ()
+    return target if is_plain and is_ours and ".." not in steps else ""
 
 
 def _assign_request_id() -> None:
@@ -117,7 +123,7 @@ def _add_headers(response: Response) -> Response:
 
 def _write_page_policy() -> str:
     return PAGE_POLICY.format(
-        service=base_url(),
+        service=origin_of(base_url()),
         # The page's inline style sheet, by its digest.
         styles=f" {g.style_source}" if "style_source" in g else "",
         # What a visitor has recorded and not sent.

@@ -13,7 +13,7 @@ from testimonials.core.urls import decision_url
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
-from testimonials.projects.access import Access, Role, RoleTooLow, find_access
+from testimonials.projects.access import Access, Role, RoleTooLow, StrongSignInNeeded, find_access
 from testimonials.projects.notifications.services import find_choice
 from testimonials.testimonials.models import Testimonial
 
@@ -91,5 +91,5 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
         raise DecisionLinkInvalid
     try:
         return find_access(user, project_id, Role.MODERATOR, for_update=for_update)
-    except (NotFound, RoleTooLow):
+    except (NotFound, RoleTooLow, StrongSignInNeeded):
         raise DecisionLinkInvalid from None
