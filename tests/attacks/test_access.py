@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from testimonials.core.web.signing import TokenPurpose
 from tests.attacks.conftest import restore
-from tests.attacks.world import NAME, SECRET, SLUG, UNKNOWN, Door, World, find_doors
+from tests.attacks.forms import crawl
+from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
 from tests.support.rows import everything
@@ -40,6 +42,12 @@ PUBLIC = {
         "/claim",
         "/forgot",
         "/login",
+        "/login/code",
+        "/login/company",
+        "/login/company/claim",
+        "/login/company/done",
+        "/login/passkey",
+        "/login/passkey/begin",
         "/logout",
         "/signup",
         "/v1/auth/agent-init",
@@ -54,6 +62,7 @@ PUBLIC = {
         "/<slug>/card.css",
         "/<slug>/f/<form_name>",
         "/<slug>/recorder",
+        "/<slug>/report",
         "/<slug>/opened",
         "/<slug>/started",
         "/<slug>/recordings",
@@ -89,6 +98,10 @@ PUBLIC = {
         "/oauth/revoke",
         "/oauth/token",
     },
+    "It says which host names are customers’, and that this service answers.": {
+        "/domains/ask",
+        "/domains/mark",
+    },
     "It is kept by the provider’s signature.": {"/webhooks/stripe"},
 }
 # It answers alike for every project and website; what was counted for a project that is gone, or by
@@ -121,6 +134,15 @@ MODERATOR_MAY = {
     "/dashboard/projects/<project_id>/samples",
     "/dashboard/projects/<project_id>/tags",
 }
+# What a reader may see, and the one thing that they may do.
+READER_SEES = {
+    "/dashboard/projects/<project_id>/proposals",
+    "/dashboard/projects/<project_id>/inbox",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png",
+}
+READER_DOES = {"/dashboard/projects/<project_id>/leave"}
 # What an admin may not.
 OWNER_ONLY = {
     "/dashboard/projects/<project_id>/delete",
@@ -151,7 +173,8 @@ def keeper(door: Door) -> str:
         return "public"
     if "token" in door.rule.arguments:
         return "link"
-    keepers = {"dashboard": "session", "oauth": "session", "v1": "key", "mcp": "key"}
+    by_session = dict.fromkeys(("dashboard", "operator", "oauth"), "session")
+    keepers = by_session | {"v1": "key", "mcp": "key"}
     return keepers.get(door.first, "nothing")
 
 
@@ -296,7 +319,7 @@ def is_for_keys(app: Flask, door: Door) -> bool:
 
 
 @pytest.mark.parametrize("credential", ["key", "token"])
-@pytest.mark.parametrize("visitor", ["outsider", "removed", "moderator", "admin"])
+@pytest.mark.parametrize("visitor", ["outsider", "removed", *ROLES])
 def test_a_key_reaches_the_projects_of_its_own_account_alone(
     app: Flask, world: World, doors: list[Door], visitor: str, credential: str
 ) -> None:
@@ -356,11 +379,13 @@ def may(role: str, door: Door) -> bool:
     rule = door.rule.rule
     if rule in OF_DELETED:
         return False
-    return rule in MODERATOR_MAY or (role == "admin" and rule not in OWNER_ONLY)
+    if role == "reader":
+        return rule in READER_DOES or (door.is_safe and rule in READER_SEES)
+    return rule in MODERATOR_MAY or (role != "moderator" and rule not in OWNER_ONLY)
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-@pytest.mark.parametrize("role", ["moderator", "admin"])
+@pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_may_not_is_refused(
     app: Flask, world: World, doors: list[Door], role: str, accept: str
 ) -> None:
@@ -375,22 +400,44 @@ def test_what_a_role_may_not_is_refused(
     assert everything(app) == before
 
 
-@pytest.mark.parametrize("role", ["moderator", "admin"])
+@pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_may_is_done(
     app: Flask, instance: Path, world: World, doors: list[Door], role: str
 ) -> None:
     browser = world.open(app, role)
     opened = [d for d in of(doors, "session", placeholder="project_id") if may(role, d)]
-    assert len(opened) >= len(MODERATOR_MAY)
+    assert len(opened) >= len(READER_SEES if role == "reader" else MODERATOR_MAY)
     for door in opened:
         for answer in knock(browser, world, door):
             assert answer.status_code not in (401, 403, 404), door
             # Neither what only the owner sees nor, on a page, a link that would be refused.
             assert world.keys["owner"]["x-api-key"][-4:] not in read(answer), door
-            for word in ("settings", "team", "widget", "share") if role == "moderator" else ():
+            for word in ("settings", "team", "widget", "share") if "admin" not in role else ():
                 assert f'{world.ids["project_id"]}/{word}"' not in read(answer), door
         if not door.is_safe:
             restore(app, instance)
+
+
+def test_a_reader_is_shown_nothing_that_is_refused(app: Flask, world: World) -> None:
+    """Every link opens, and the one form of a project is that for leaving it."""
+    browser, project = world.open(app, "reader"), world.ids["project_id"]
+    pages: list[str] = []
+
+    def check(text: str, address: str) -> None:
+        for link in LexborHTMLParser(text).css("a[href], iframe[src], img[src]"):
+            target = link.attributes.get("href") or link.attributes.get("src") or ""
+            if target.startswith(f"/dashboard/projects/{project}"):
+                assert browser.get(target).status_code == 200, (address, target)
+        pages.append(address)
+
+    base = f"/dashboard/projects/{project}"
+    starts = [f"{base}/inbox?status={tab}" for tab in ("pending", "approved", "all", "spam")]
+    starts += [f"{base}/proposals", f"{base}/testimonials/{world.ids['testimonial_id']}"]
+    for start in starts:
+        forms = crawl(browser, [start], check)
+        sent = {form.path for form in forms if form.method == "POST" and project in form.path}
+        assert sent <= {f"{base}/leave"}, start
+    assert len(pages) > len(starts)
 
 
 def test_the_owner_finds_each_door_open(
@@ -399,8 +446,13 @@ def test_the_owner_finds_each_door_open(
     """So that what is refused to others is not refused for a body that nobody would send."""
     browser = world.open(app, "owner")
     for door in of(doors, "session"):
+        # To owners who are no operators there are no such pages.
+        if door.first == "operator":
+            continue
         forms = [form for form in world.forms if form.path == world.path(door)]
-        if door.is_safe or forms:
+        # These want an address, a password or a code typed: tests/dashboard/account, tests/auth.
+        is_typed = door.rule.endpoint.partition(".")[0] in ("account", "security", "proof_settings")
+        if door.is_safe or (forms and not is_typed):
             for answer in knock(browser, world, door):
                 assert answer.status_code in (200, 303), (door, answer.text)
         if not door.is_safe:
@@ -464,6 +516,10 @@ def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
         if not door.is_safe or keeper(door) not in ("session", "link"):
             continue
         for answer in knock(browser, world, door):
+            # To owners who are no operators there are no such pages.
+            if door.first == "operator":
+                assert answer.status_code == 404, door
+                continue
             assert answer.status_code in (200, 303) or door.rule.rule in OF_DELETED, door
             assert answer.headers.get("Cache-Control") == "no-store" or answer.status_code == 303
             if answer.mimetype == "text/html" and answer.status_code == 200:

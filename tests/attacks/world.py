@@ -24,6 +24,7 @@ from testimonials.access.requests import ask_for_access
 from testimonials.collection.forms.services import create_form
 from testimonials.collection.models import MailedRequest
 from testimonials.extensions import begin_write, db
+from testimonials.operator.models import AbuseReport
 from testimonials.projects.services import lock_project
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token
@@ -37,18 +38,28 @@ from tests.conftest import PASSWORD, Caller, MakeCaller
 from tests.media.recorded import upload
 from tests.proposals.agents import hold_picture, propose
 from tests.support.pictures import photo, to_bytes
-from tests.support.rows import add_member, add_webhook, change_project
+from tests.support.rows import (
+    add_member,
+    add_passkey,
+    add_webhook,
+    add_workspace_member,
+    change_project,
+)
 
 # What only members of the team may see.
 SECRET = "Words that only the team may see"
 NAME = "Secret business"
 SLUG = "secret-slug"
+# Who is in the owner's project.
+ROLES = ("reader", "moderator", "admin", "admin everywhere")
 # A well-formed name of nothing, for each placeholder.
 UNKNOWN = {
     "project_id": "0" * 24,
     "testimonial_id": "1" * 24,
     "account_id": "2" * 24,
+    "owner_id": "d" * 24,
     "session_id": "3" * 24,
+    "passkey_id": "a1" * 12,
     "image_id": "4" * 24,
     "proposal_id": "5" * 24,
     "slug": "no-such-place",
@@ -172,11 +183,19 @@ class World:
         return found or [{"email": "next@example.com", "password": PASSWORD}]
 
 
+def _report(app: Flask) -> str:
+    """Report the owner's page as a visitor does."""
+    form = {"reason": "other", "words": "", "page": "wall"}
+    assert app.test_client().post(f"/{SLUG}/report", data=form).status_code == 200
+    with app.app_context():
+        return db.session.scalars(select(AbuseReport.id)).one()
+
+
 def build_world(app: Flask, make_caller: MakeCaller) -> World:
     """Let everybody come and make one of everything, through the doors."""
     people = {
-        name: make_caller(f"{name}@example.com", is_claimed=True)
-        for name in ("owner", "outsider", "admin", "moderator", "removed", "gone")
+        name: make_caller(f"{name.replace(' ', '-')}@example.com", is_claimed=True)
+        for name in ("owner", "outsider", *ROLES, "removed", "gone", "host")
     }
     browsers = {name: open_browser(app, caller) for name, caller in people.items()}
     owner, browser = people["owner"], browsers["owner"]
@@ -185,6 +204,10 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     for name in ("admin", "moderator", "removed"):
         role = "moderator" if name == "removed" else name
         add_member(app, project, people[name], role)
+    # These two in all of the owner's projects.
+    add_workspace_member(app, owner, people["reader"], "reader")
+    add_workspace_member(app, owner, people["admin everywhere"], "admin")
+    add_workspace_member(app, people["host"], owner, "reader")
     base = f"/dashboard/projects/{project}"
     testimonial = owner.create_testimonial(project, text=SECRET)["_id"]
     form = {"email": "moved@example.com"}
@@ -207,6 +230,8 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "slug": SLUG,
             "testimonial_id": testimonial,
             "account_id": people["moderator"].account_id,
+            "owner_id": people["host"].account_id,
+            "passkey_id": add_passkey(app, owner.account_id),
             "session_id": session_ids(app, owner.account_id)[0],
             "image_id": image,
             "proposal_id": proposal,
@@ -216,6 +241,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "delivery_id": _send_test(browser, project, webhook),
             "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
+            "report_id": _report(app),
             "tag": "secret-tag",
             "form_name": "after-class",
             "form": "after-class",
@@ -281,6 +307,9 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
         )
     )
     expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
+    expect(browser.post(f"{base}/domain", data={"host": "secret.example.com"}))
+    form = {"email": "invited@example.com", "role": "moderator", "reach": "all"}
+    expect(browser.post("/dashboard/account/team/invitations", data=form))
     form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 303
     assert ask_for_link(client, "/forgot", owner.email).status_code == 200

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -21,8 +22,16 @@ from testimonials.auth.sign_in.sessions import start_session
 from testimonials.extensions import begin_write, db
 from testimonials.settings.table import load_settings
 from tests.conftest import hash_of_password
+from tests.serving.hosts.nginx import run_below
 from tests.support.process import Service, start_service
-from tests.support.servers import PATIENCE, MailSink, find_program, memory_folder, wait_for
+from tests.support.servers import (
+    PATIENCE,
+    MailSink,
+    find_program,
+    free_port,
+    memory_folder,
+    wait_for,
+)
 from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
 
 # Chromium without its window is half the work for each page. Some have only the whole one, which
@@ -194,26 +203,42 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session")
-def site() -> Iterator[Site]:
-    """One service for all tests; each of them signs up somebody new."""
+@contextlib.contextmanager
+def serve_site(base_path: str = "") -> Iterator[Site]:
+    """Run a service; with a path, below that on a host whose nginx has other things too."""
     sink = MailSink()
     sink.start()
+    port = free_port()
     settings = {
         "smtp_url": sink.url,
-        "trusted_proxies": "1",
+        "trusted_proxies": "2" if base_path else "1",
         "min_form_seconds": "0",
         # Requests by mail leave at a pace that all accounts share, and here all tests.
         "invitations_per_minute": "10000",
     }
-    with memory_folder() as folder:
+    if base_path:
+        settings["base_url"] = f"http://127.0.0.1:{port}{base_path}"
+    with memory_folder() as folder, contextlib.ExitStack() as stack:
         service = start_service(Path(folder), (), settings)
+        if base_path:
+            stack.enter_context(run_below(base_path, port, service.url))
+            service.url = settings["base_url"]
         app = create_app(load_settings(service.environment, {"base_url": service.url}))
         yield Site(service, sink, app)
         with app.app_context():
             db.engine.dispose()
         service.kill()
     sink.stop()
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    """One service for all tests; each of them signs up somebody new.
+
+    With TESTS_BASE_PATH=/testimonials it is below that path.
+    """
+    with serve_site(os.environ.get("TESTS_BASE_PATH", "")) as site:
+        yield site
 
 
 OpenPage = Callable[..., Page]

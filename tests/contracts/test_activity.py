@@ -20,6 +20,7 @@ RECORDERS = {CARRIED_OUT} | {
     f"activity.recording.{name}" for name in ("record_event", "record_project_event", "add_event")
 }
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
+AWAY = "It sends the browser away; what it comes back with is recorded."
 AUTHOR = "Nobody but the author is concerned."
 FORGOTTEN = "An address is deleted so that nothing of it is kept."
 PREFERENCE = "It concerns nobody but the person who chooses it."
@@ -30,9 +31,14 @@ UNSENT = "The form that it is sent with is recorded."
 DRAFT = "A draft is a change once it is published."
 WAITING = "A file is a change once it is imported."
 SILENT_VIEWS = {
+    "company.go_to_company": AWAY,
+    "account_company.prove": AWAY,
     "claim.send_new_link": ASKING,
     "session.sign_up": ASKING,
     "session.send_reset_link": ASKING,
+    "proofs.begin_passkey": WRITES_NOTHING,
+    "proof_settings.begin_proof": WRITES_NOTHING,
+    "proof_settings.begin_addition": WRITES_NOTHING,
     "collection.mail_own_link": ASKING,
     "author.verify": AUTHOR,
     "requests.note_opened": "The list of who was asked says it.",
@@ -77,6 +83,7 @@ SILENT_COMMANDS = {
     "activity list": READS,
     "tokens list": READS,
     "projects list": READS,
+    "team list": READS,
     "proposals list": READS,
     "forms list": READS,
     "projects show": READS,
@@ -87,11 +94,13 @@ SILENT_COMMANDS = {
     "recordings list": READS,
     "recordings orphans": INSTANCE,
     "testimonials imports": READS,
+    "domains list": READS,
     "webhooks list": READS,
     "webhooks deliveries": READS,
     "webhooks redeliver": SENDING,
     "webhooks send-test": SENDING,
     "mail list": READS,
+    "reports list": READS,
     "mail show": READS,
     "mail retry": INSTANCE,
     "mail test": INSTANCE,
@@ -102,7 +111,12 @@ SILENT_COMMANDS = {
     "db forget-secret": INSTANCE,
     "db current": READS,
     "config show": READS,
-    "backup": INSTANCE,
+    "backup make": INSTANCE,
+    "backup now": INSTANCE,
+    "backup list": READS,
+    "backup get": READS,
+    "backup rehearse": INSTANCE,
+    "backup drop": INSTANCE,
     "restore": INSTANCE,
     "prune": INSTANCE,
     "doctor": READS,

@@ -28,11 +28,14 @@ FEATURES = (
     "insights",
     "proposals",
     "webhooks",
+    "domains",
     "transfer",
+    "privacy",
     "agents",
     "publishing",
     "dashboard",
     "operations",
+    "operator",
     "serving",
 )
 DOORS = ("api", "pages", "feed", "fast_feed", "cli")
@@ -54,6 +57,11 @@ MORE_IMPORTS = {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
     "operations.health": {"migrations.runner": "Whether the schema fits is part of being ready."},
+    "operations.backup.elsewhere.rehearsal": {
+        "migrations.runner": "It upgrades what it restored, as the next start would.",
+        "migrations.checks": "It does what `db check` does.",
+        "migrations.words_check": "It does what `db check` does.",
+    },
     "operations.doctor.data": {"migrations.runner": "It says what to do about another schema."},
     "operations.doctor.settings": {"settings.table": "It says which variables are no settings."},
     "operations.backup.restoring": {
@@ -67,6 +75,7 @@ MORE_IMPORTS = {
 }
 # Who commits although it is no door, and why.
 COMMITTERS = {
+    "domains.checking": "It is a job of the background thread; there is no request.",
     "auth.sign_in.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.web.writes": "It ends the API's views, which answer with what was committed.",
     "core.mail.delivery": "The background thread has no request; it is its own door.",
@@ -74,12 +83,16 @@ COMMITTERS = {
     "core.data.rate_limit_counters": "A hit counts also when the request that made it fails.",
     "webhooks.dispatch": "The background thread has no request; it is its own door.",
     "transfer.imports.running": "The background thread has no request; it is its own door.",
-    "dashboard.guards": "A proof that was given counts even if what it was for fails.",
+    "dashboard.guards": "Parts of a long change let others write between them.",
+    "dashboard.proof": "A proof that was given counts even if what it was for fails.",
+    "auth.proofs.second_step": "A wrong code is recorded though it leads nowhere.",
     "operations.jobs.expiry": "The sweep is a job of the background thread; there is no request.",
     "operations.jobs.link_mail": "It is a job of the background thread; there is no request.",
     "operations.jobs.registry": "These are jobs of the background thread; there is no request.",
     "widget.script.versions": "The script is kept by `serve` before there are requests.",
     "operations.backup.scheduled": "It is a job of the background thread; there is no request.",
+    "operations.backup.elsewhere.copying": "It is a job of a background thread, without a request.",
+    "operations.backup.elsewhere.rehearsal": "Likewise.",
     "operations.database.shared_secret": "`serve` compares the key before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
@@ -265,6 +278,7 @@ LAZY = {
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.share.qr_codes": {"segno"},
+    "operations.backup.elsewhere.buckets": {"obstore.store"},
     "operations.metrics": {
         "prometheus_client",
         "prometheus_client.metrics_core",

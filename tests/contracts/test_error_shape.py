@@ -29,6 +29,8 @@ PATHS = (
     "/v1/projects/{id}/testimonials",
     "/v1/projects/{id}/testimonials/demo",
     "/v1/projects/{id}/testimonials/{id}/picture",
+    "/v1/projects/{id}/domain",
+    "/v1/projects/{id}/domain/check",
     "/v1/projects/{id}/purchase-links",
     "/v1/projects/{id}/requests",
     "/v1/projects/{id}/requests/{id}",
@@ -87,6 +89,7 @@ WITH_BODY = (
 )
 # What is sent where an empty object is refused before the project is looked up.
 BODY_OF = {
+    "/v1/projects/{id}/domain": {"host": "reviews.example.com"},
     "/v1/projects/{id}/forms": {"title": "After class"},
     "/v1/projects/{id}/testimonials": {"authorName": "Maya", "text": "Good."},
     "/v1/projects/{id}/testimonials/bulk": {"testimonials": [{}]},

@@ -29,9 +29,10 @@ from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
 from testimonials.insights.monthly_mail import tell_of_month
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup import scheduled
+from testimonials.operations.backup import notices
 from testimonials.operations.mail_cli import make_test_mail
-from testimonials.projects.emails import send_invitation_mail
+from testimonials.operator.emails import send_restored_mail, send_suspended_mail
+from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
 from testimonials.projects.models import MemberInvitation, NotificationChoice, Project
 from testimonials.projects.notifications.services import Reader
 from testimonials.projects.services import create_project
@@ -112,17 +113,25 @@ def write_every_kind(account: Account, text: str) -> None:
     emails.send_address_changed_mail(left, LINK)
     emails.send_taken_back_mail(account.email, text)
     emails.send_security_mail(account.email, text)
+    account.suspended_reason = text
+    send_suspended_mail(account)
+    send_restored_mail(account)
     asked = AccessRequest(id="0" * 24, name=text, reason=text, scopes=["read", "publish"])
     send_access_request_mail(account.email, asked)
-    send_invitation_mail(project, joining, LINK)
+    send_invitation_mail(project, joining, LINK, text)
+    send_workspace_invitation_mail(joining, LINK, text, [text, text])
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
     send_flood_mail(project, reader)
     send_stopped_mail(project, text, text)
-    scheduled.tell_of_failed_backup(text)
+    notices.tell_of_failed_backup(text)
+    notices.tell_of_failed_copy(text)
+    notices.tell_of_failed_rehearsal(text)
     db.session.flush()
-    scheduled.tell_that_backups_work()
+    notices.tell_that_backups_work()
+    notices.tell_that_copies_work()
+    notices.tell_that_rehearsals_work()
     db.session.add(make_test_mail("operator@example.com"))
     write_requests(project, text)
     write_proposal(project, text)

@@ -16,11 +16,17 @@ ANSWERS = {
     "email-change": "The reader asked to use this address.",
     "address-changed": "The reader's own account was changed.",
     "access-request": "What the reader gave a credential asks for another; ten a day at most.",
+    "suspended": "The reader's own account was changed.",
+    "restored": "The reader's own account was changed.",
     "security": "The reader's own account was changed.",
     "webhook-stopped": "The reader's own endpoint was switched off, once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
     "backup-failed": "The operator named this address in the settings.",
+    "backup-copy-failed": "The operator named this address in the settings.",
+    "backup-copy-works": "The operator named this address in the settings.",
+    "rehearsal-failed": "The operator named this address in the settings.",
+    "rehearsal-works": "The operator named this address in the settings.",
     "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.

@@ -27,13 +27,17 @@ Call = Callable[..., Any]
 
 # Codes that no call of the API answers.
 ONLY_ON_PAGES = {
+    "NOT_POSSIBLE",
     "ARCHIVES_BUSY",
     "ARCHIVE_REFUSED",
     "AUTHOR_LINK_INVALID",
     "AUTHOR_REFUSED",
     "BROKEN_REQUEST",
+    "CODE_REFUSED",
     "CROSS_SITE_REQUEST",
     "DECISION_LINK_EXPIRED",
+    "COMPANY_SIGN_IN_AWAY",
+    "COMPANY_SIGN_IN_REFUSED",
     "DECISION_LINK_INVALID",
     "DECISION_LINK_USED",
     "DECISION_REFUSED",
@@ -44,6 +48,8 @@ ONLY_ON_PAGES = {
     "FORM_STALE",
     "HIGHLIGHT_REFUSED",
     "INVITATION_INVALID",
+    "IN_ALL_PROJECTS",
+    "LAST_WAY_IN",
     "LINK_EXPIRED",
     "LINK_INVALID",
     "LINK_REPLACED",
@@ -52,18 +58,23 @@ ONLY_ON_PAGES = {
     "NOTHING_LEFT",
     "NO_ROOM",
     "OFFSET_WRONG",
-    "RECORDING_GONE",
-    "RECORDING_REFUSED",
-    "RECORDING_TOO_LARGE",
     "ORDER_FULL",
     "ORDER_UNKNOWN",
     "OWNER_STAYS",
+    "PASSKEY_REFUSED",
     "PLAN_UNKNOWN",
+    "RECORDING_GONE",
+    "RECORDING_REFUSED",
+    "RECORDING_TOO_LARGE",
     "REQUEST_DECIDED",
     "ROLE_TOO_LOW",
+    "PASSWORDS_OFF",
     "SIGNED_OUT",
     "SIGN_IN_REFUSED",
+    "STEP_OVER",
     "STEP_UNKNOWN",
+    "STRONG_NEEDED",
+    "STRONG_SIGN_IN_NEEDED",
     "TABLE_UNREADABLE",
     "WIDGET_LIMIT_REACHED",
 }
@@ -301,6 +312,11 @@ def visit_webhooks(call: Call, app: Flask, project: str) -> None:
     assert call(f"{hook}/deliveries", "get", **here)["items"]
     call(f"{hook}/redeliver", "post", {"since": "2026-01-01T00:00:00Z"}, **here)
     call(hook, "delete", **here)
+    domain = "/v1/projects/{project_id}/domain"
+    call(domain, "put", {"host": "reviews.example.com"}, project_id=project)
+    call(f"{domain}/check", "post", project_id=project)
+    call(domain, "get", project_id=project)
+    call(domain, "delete", project_id=project)
 
 
 def visit_testimonial(call: Call, app: Flask, project: str) -> None:

@@ -40,7 +40,8 @@ PER_ROW = {
     "POST /dashboard/projects/<project_id>/invitations/cancel": "Each takes its mail along.",
 }
 # An account is what everything belongs to.
-NOT_COPIED = {"account", "rate_limit_counter", *KEPT}
+# Who is in a workspace is one of the accounts.
+NOT_COPIED = {"account", "custom_domain", "rate_limit_counter", "workspace_member", *KEPT}
 
 
 def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:

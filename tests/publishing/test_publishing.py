@@ -94,6 +94,27 @@ def test_files_say_what_the_service_says(
         assert client.get(address).status_code == 200
 
 
+def test_a_wall_of_a_service_below_a_path_leads_there(
+    make_app: MakeApp, make_caller: MakeCaller, folder: Path
+) -> None:
+    base = "https://example.com/testimonials"
+    app = make_app(publish_to=str(folder), publish_url=HOST, base_url=base)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(businessName="Loom & Co")
+    owner.create_testimonial(project["_id"], text="Words", rating=4)
+    publisher = Publisher(str(folder))
+    run(app, publisher)
+    publisher.end()
+    wall = (folder / "widget" / project["_id"] / "wall.html").read_text()
+    links = re.findall(r'(?:href|src|data-seen)="([^"#][^"]*)"', wall)
+    assert f"{base}/loom-co" in links
+    assert any(link.startswith(f"{HOST}/static/") for link in links)
+    assert any(link.startswith("wall.lang-") for link in links)
+    for link in links:
+        assert link.startswith((f"{base}/", f"{HOST}/", "wall.")), link
+        assert link.count("/testimonials/") <= 1, link
+
+
 def test_what_is_out_is_not_written_again(
     published_app: Flask, publisher: Publisher, publishing_owner: Caller, folder: Path
 ) -> None:

@@ -142,8 +142,12 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
     for cache in app.extensions.values():
         if isinstance(cache, VersionedCache):
             cache.__init__(cache._max_bytes)  # type: ignore[misc]
-    if isinstance(app.wsgi_app, FastFeed) and isinstance(app.wsgi_app.versions, SqliteVersions):
-        app.wsgi_app.versions.let_go()
+    feed: Any = app.wsgi_app
+    # What reads addresses is around it.
+    while not isinstance(feed, FastFeed):
+        feed = feed.application
+    if isinstance(feed, FastFeed) and isinstance(feed.versions, SqliteVersions):
+        feed.versions.let_go()
 
 
 def _is_idle(engine: Engine) -> bool:

@@ -153,10 +153,12 @@ def start_service(
     *,
     command: Sequence[str] = COMMAND,
     environment: dict[str, str] | None = None,
+    passed: Sequence[int] = (),
 ) -> Service:
     """Start `serve` on a free port and wait until it listens; with one worker unless set.
 
-    An `environment` of the caller's is taken as it is, without `settings`.
+    An `environment` of the caller's is taken as it is, without `settings`. The descriptors `passed`
+    stay open in it.
     """
     if environment is None:
         environment = clean_environment(instance, {"workers": "1"} | settings)
@@ -167,6 +169,7 @@ def start_service(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        pass_fds=passed,
     )
     service = Service(process, environment, "")
     stderr = process.stderr

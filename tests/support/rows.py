@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 
 from testimonials import create_app
 from testimonials.auth.models import Account
+from testimonials.auth.proofs.models import Passkey
 from testimonials.core import clock
 from testimonials.core.data import database
 from testimonials.core.data.database import Base
@@ -16,11 +17,30 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project, ProjectMember
 from testimonials.projects.services import lock_project, mark_changed
+from testimonials.projects.team.workspace import set_workspace_role
 from testimonials.settings.table import load_settings
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.services import next_time
 from testimonials.webhooks.services import add_endpoint
 from tests.conftest import Caller
+
+
+def add_passkey(app: Flask, account_id: str) -> str:
+    """Give an account a passkey that nobody has; return its id."""
+    with app.app_context():
+        begin_write()
+        passkey = Passkey(
+            account_id=account_id,
+            credential_id=f"of-{account_id}",
+            public_key=b"nobody has the other half",
+            sign_count=0,
+            is_synced=False,
+            name="Phone",
+            challenged_at=clock.now(),
+        )
+        db.session.add(passkey)
+        db.session.commit()
+        return passkey.id
 
 
 def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
@@ -96,6 +116,14 @@ def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
         begin_write()
         row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
         db.session.add(row)
+        db.session.commit()
+
+
+def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -> None:
+    """Make an account a colleague in all of an owner's projects."""
+    with app.app_context():
+        begin_write()
+        assert set_workspace_role(owner.account_id, caller.account_id, role)
         db.session.commit()
 
 

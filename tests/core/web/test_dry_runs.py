@@ -82,6 +82,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
     make("requests", {"people": [{"email": "noor@example.com"}]})
     asked = all_scopes.get(f"{base}/requests").json["data"]["items"][0]["_id"]  # type: ignore[index]
     make("forms", {"title": "After class"})
+    make("domain", {"host": "words.example.com"}, "PUT")
     undo = make("submissions/decisions", {"decision": "pin", "ids": [row]})["undo"]
     there = {
         "project_id": project,
@@ -111,6 +112,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("PATCH", "<testimonial_id>"): {"text": "It works."},
         ("POST", "decisions"): {"decision": "reject", "ids": [row]},
         ("POST", "undo"): {"undo": undo},
+        ("PUT", "domain"): {"host": "reviews.example.com"},
         ("POST", "purchase-links"): {"order": "A-1042"},
         ("POST", "<import_id>/undo"): {"alsoChanged": True},
         ("PATCH", "<path:tag>"): {"name": "spelt"},
