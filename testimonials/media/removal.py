@@ -6,6 +6,7 @@ from sqlalchemy import delete, event, exists, select
 from sqlalchemy.orm import Session
 
 from testimonials.core import clock
+from testimonials.core.data.erased import RECORDING, note_erased
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import db
 from testimonials.media import store
@@ -52,6 +53,7 @@ def take_off_recording(row: Testimonial) -> None:
     if recording is None:
         return
     remove_after_commit([recording.id])
+    note_erased(db.session(), RECORDING, [row.id])
     still_used = exists().where(Recording.poster_id == Image.id)
     db.session.execute(delete(Image).where(Image.id == recording.poster_id, ~still_used))
 

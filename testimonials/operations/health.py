@@ -18,9 +18,10 @@ from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
-from testimonials.operations.backup.models import COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, REHEARSAL_JOB
 from testimonials.publishing.progress import PUBLISH_JOB
 from testimonials.settings.current import current_settings
+from testimonials.settings.parsers import BUCKET
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
@@ -115,6 +116,7 @@ def list_jobs() -> list[BackgroundJob]:
     wanted = {
         PUBLISH_JOB: settings.publish_to,
         COPY_JOB: settings.is_sqlite and settings.backup_to,
+        LIST_JOB: settings.is_sqlite and settings.backup_to.startswith(BUCKET),
         REHEARSAL_JOB: settings.is_sqlite and settings.backup_rehearsal_days,
     }
     return [job for job in jobs if wanted.get(job.name, True)]

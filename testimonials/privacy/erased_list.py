@@ -37,14 +37,20 @@ class ListDamaged(Exception):
 def read_list(file: Path) -> ErasedList:
     """Return what the file says, nothing if there is none; raise `ListDamaged`."""
     try:
-        values = json.loads(file.read_bytes())
+        return parse_list(file.read_bytes(), str(file))
+    except FileNotFoundError:
+        return {}
+
+
+def parse_list(content: bytes, name: str) -> ErasedList:
+    """Return what a file of this name says; raise `ListDamaged`."""
+    try:
+        values = json.loads(content)
         if values["format"] != FORMAT:
             raise ValueError(FORMAT)
         rows = [(str(row["kind"]), str(row["id"]), int(row["at"])) for row in values["erased"]]
-    except FileNotFoundError:
-        return {}
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ListDamaged(f"{file} is damaged") from None
+        raise ListDamaged(f"{name} is damaged") from None
     return {(kind, id): at for kind, id, at in rows if kind in KINDS}
 
 
@@ -76,13 +82,17 @@ def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
     return joined
 
 
+def render_list(erased: ErasedList) -> bytes:
+    """Return the content of the file."""
+    rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
+    return json.dumps({"format": FORMAT, "erased": rows}, indent=0).encode()
+
+
 def write_list(folder: Path, erased: ErasedList) -> None:
     """Write the file into a folder, whole or not at all."""
-    rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
-    text = json.dumps({"format": FORMAT, "erased": rows}, indent=0)
     draft = folder / f".{NAME}.{os.getpid()}"
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(render_list(erased))
         draft.chmod(0o600)
         give_to_owner(draft, folder)
         sync(draft)
@@ -91,17 +101,22 @@ def write_list(folder: Path, erased: ErasedList) -> None:
         draft.unlink(missing_ok=True)
 
 
-def learn_erased() -> None:
-    """Add to the database what only its file knows; the caller commits.
+def learn_files() -> None:
+    """Add to the database what only the files know; the caller commits.
 
-    After a restore from before there was a table, only the file knows.
+    They know more after a restore from before there was a table, and on a new machine.
     """
     if not current_settings().is_sqlite:
         # Backups of PostgreSQL are its operator's.
         return
+    learn_erased(join_lists(_read_or_nothing(folder / NAME) for folder in _list_folders()))
+
+
+def learn_erased(erased: ErasedList) -> None:
+    """Add to the database what a list knows; the caller commits."""
     since = clock.to_milliseconds(clock.now() - timedelta(days=current_settings().erased_days))
-    known = _read_own()
-    for (kind, id), at in _read_or_nothing(_own_file()).items():
+    known = read_known()
+    for (kind, id), at in erased.items():
         is_back = kind == PROJECT and db.session.get(Project, id) is not None
         if at > max(since, known.get((kind, id), 0)) and not is_back:
             db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
@@ -119,11 +134,8 @@ def write_lists() -> None:
     settings = current_settings()
     if not settings.is_sqlite:
         return
-    erased = _read_own()
-    folders = [_own_file().parent, Path(settings.backup_path)]
-    if (elsewhere := find_folder(settings)) is not None:
-        folders.append(elsewhere)
-    for folder in folders:
+    erased = read_known()
+    for folder in _list_folders():
         try:
             if folder.is_dir() and _read_or_nothing(folder / NAME) != erased:
                 write_list(folder, erased)
@@ -139,11 +151,14 @@ def delete_old_erasures() -> int:
     return len(db.session.scalars(old).all())
 
 
-def _own_file() -> Path:
-    return Path(current_settings().instance_path) / NAME
+def _list_folders() -> list[Path]:
+    settings = current_settings()
+    folders = (settings.instance_path, Path(settings.backup_path), find_folder(settings))
+    return [folder for folder in folders if folder is not None]
 
 
-def _read_own() -> ErasedList:
+def read_known() -> ErasedList:
+    """Return what the database knows."""
     rows = db.session.scalars(select(Erased))
     return {(row.kind, row.id): clock.to_milliseconds(row.erased_at) for row in rows}
 
@@ -152,5 +167,5 @@ def _read_or_nothing(file: Path) -> ErasedList:
     """Return what the file says; one that is damaged is written anew."""
     try:
         return read_list(file)
-    except ListDamaged:
+    except (ListDamaged, OSError):
         return {}

@@ -5,13 +5,23 @@ The database is an SQLite file that nothing has open, and may be of an older rev
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from testimonials.core.data.erased import ACCOUNT, PERSON, PROJECT, TESTIMONIAL, ErasedPeople
+from testimonials.collection.models import hash_email
+from testimonials.core.data.erased import (
+    ACCOUNT,
+    ADDRESS,
+    PERSON,
+    PROJECT,
+    RECORDING,
+    TESTIMONIAL,
+    ErasedPeople,
+)
 from testimonials.core.data.sqlite_file import list_recordings, open_file
 from testimonials.media.store import FOLDER
 from testimonials.privacy.erased_list import ErasedList
+from testimonials.testimonials.events import DISOWNED
 
 TABLES = (ACCOUNT, PROJECT, TESTIMONIAL)
 # Where the addresses of authors are. Other mails to an address are an account's.
@@ -19,6 +29,13 @@ ADDRESSES = (
     ("testimonial", "author_email", "author_email NOTNULL"),
     ("invitation", "email", "1"),
     ("outbox_mail", "recipient", "purpose IN ('author-link', 'invitation', 'invitation-reminder')"),
+)
+UNWANTED = (
+    "INSERT OR IGNORE INTO unsubscribed_address (account_id, email_hash, created_at) "
+    "VALUES (?, ?, ?)"
+)
+DISOWNED_MAILS = (
+    "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = ? AND created_at <= ?"
 )
 
 
@@ -31,7 +48,8 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         opened.execute("PRAGMA secure_delete=ON")
         opened.execute("PRAGMA foreign_keys=ON")
         opened.execute("BEGIN IMMEDIATE")
-        count = _erase_rows(opened, erased) + _erase_people(opened, erased)
+        count = _erase_rows(opened, erased) + _erase_recordings(opened, erased)
+        count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
         _keep(opened, erased)
         opened.execute("COMMIT")
         if count:
@@ -50,6 +68,49 @@ def _erase_rows(opened: sqlite3.Connection, erased: ErasedList) -> int:
     )
 
 
+def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    """Remove recordings; a testimonial that had no words yet goes with its own."""
+    if not _has_table(opened, "recording"):
+        return 0
+    rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
+    own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
+    wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608
+    spoken = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608
+    recording = "DELETE FROM recording WHERE testimonial_id = ? AND created_at <= ?"
+    count = _run(opened, wordless, rows)
+    _run(opened, spoken, rows)
+    return count + _run(opened, recording, rows)
+
+
+def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    """Do again what somebody wished who hadn't written a testimonial: see `disown`."""
+    rows = [(id, at) for (kind, id), at in erased.items() if kind == ADDRESS]
+    query = (
+        "SELECT author_email, account_id FROM testimonial JOIN project "
+        "ON project.id = project_id WHERE testimonial.id = ? AND author_email NOTNULL "
+        "AND testimonial.updated_at <= ?"
+    )
+    count = 0
+    for id, at in rows:
+        _forget_in_history(opened, lambda _email, created_at, at=at: created_at <= at, id)  # type: ignore[misc]
+        for email, account_id in opened.execute(query, [id, at]).fetchall():
+            count += _hold(opened, id, at)
+            _run(opened, DISOWNED_MAILS, [(email, at)])
+            unwanted = [(account_id, hash_email(account_id, email), at)]
+            _run(opened, UNWANTED, unwanted)
+    return count
+
+
+def _hold(opened: sqlite3.Connection, id: str, at: int) -> int:
+    """Hold a testimonial as spam, without its address."""
+    columns = {row[1] for row in opened.execute("PRAGMA table_info(testimonial)")}
+    values = {"author_email": "NULL", "email_verified_at": "NULL", "updated_at": str(at)}
+    values["held_for"] = f"CASE status WHEN 'withdrawn' THEN held_for ELSE '{DISOWNED}' END"
+    values["status"] = "CASE status WHEN 'withdrawn' THEN status ELSE 'spam' END"
+    changes = ", ".join(f"{name} = {value}" for name, value in values.items() if name in columns)
+    return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608
+
+
 def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
     people = ErasedPeople((id, at) for (kind, id), at in erased.items() if kind == PERSON)
     if people.is_empty:
@@ -64,24 +125,35 @@ def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
         found.setdefault(table, []).extend(
             row[0] for row in opened.execute(query) if people.covers(row[1], row[2])
         )
-    _forget_in_history(opened, people)
+    _forget_in_history(opened, people.covers)
     return sum(_delete(opened, table, ids) for table, ids in found.items())
 
 
-def _forget_in_history(opened: sqlite3.Connection, people: ErasedPeople) -> None:
-    """Remove the addresses from what other testimonials said before."""
+def _forget_in_history(
+    opened: sqlite3.Connection,
+    is_erased: Callable[[str | None, int], bool],
+    testimonial_id: str | None = None,
+) -> None:
+    """Remove addresses from what one testimonial, or any, said before."""
     query = "SELECT id, before, created_at FROM testimonial_change WHERE before LIKE ?"
-    for id, text, created_at in opened.execute(query, ['%"author_email"%']).fetchall():
+    values = ['%"author_email"%']
+    if testimonial_id is not None:
+        query += " AND testimonial_id = ?"
+        values.append(testimonial_id)
+    for id, text, created_at in opened.execute(query, values).fetchall():
         before = json.loads(text)
-        if people.covers(before.get("author_email"), created_at):
+        if is_erased(before.get("author_email"), created_at):
             before.pop("author_email")
-            values = (json.dumps(before), id)
-            opened.execute("UPDATE testimonial_change SET before = ? WHERE id = ?", values)
+            change = (json.dumps(before), id)
+            opened.execute("UPDATE testimonial_change SET before = ? WHERE id = ?", change)
 
 
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
-    rows = [(each,) for each in ids]
-    return opened.executemany(f"DELETE FROM {table} WHERE id = ?", rows).rowcount if rows else 0  # noqa: S608
+    return _run(opened, f"DELETE FROM {table} WHERE id = ?", [(each,) for each in ids])  # noqa: S608
+
+
+def _run(opened: sqlite3.Connection, statement: str, rows: list[tuple[object, ...]]) -> int:
+    return opened.executemany(statement, rows).rowcount if rows else 0
 
 
 def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:

@@ -92,6 +92,7 @@ COMMITTERS = {
     "widget.script.versions": "The script is kept by `serve` before there are requests.",
     "operations.backup.scheduled": "It is a job of the background thread; there is no request.",
     "operations.backup.elsewhere.copying": "It is a job of a background thread, without a request.",
+    "operations.backup.elsewhere.erased": "Likewise.",
     "operations.backup.elsewhere.rehearsal": "Likewise.",
     "operations.database.shared_secret": "`serve` compares the key before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",

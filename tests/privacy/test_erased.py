@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from sqlalchemy import delete
+from sqlalchemy import delete, text
 
 from testimonials.collection.authors.services import make_author_token
 from testimonials.core.data.erased import Erased
@@ -83,6 +83,13 @@ def delete_account(kept: Kept) -> None:
     run_well(kept.app, "accounts", "delete", kept.account, "--yes")
 
 
+def change(kept: Kept, statement: str) -> None:
+    with kept.app.app_context():
+        begin_write()
+        db.session.execute(text(statement), {"id": kept.noors})
+        db.session.commit()
+
+
 def texts(folder: Path) -> list[str]:
     return [row[0] for row in query(folder, "SELECT text FROM testimonial ORDER BY text")]
 
@@ -121,6 +128,52 @@ def test_no_older_backup_brings_it_back(
         words = "SELECT count(*) FROM testimonial_search WHERE words MATCH 'xylophones'"
         assert query(folder, words) == [(0,)]
         assert find_damage(folder / "testimonials.db") == []
+
+
+def author_posts(kept: Kept, page: str, *, is_mailed: bool = False) -> None:
+    with kept.app.app_context():
+        row = db.session.get_one(models.Testimonial, kept.noors)
+        token = make_author_token(row, is_mailed=is_mailed)
+    answer = kept.app.test_client().post(f"/yours/{token}/{page}")
+    assert answer.status_code == 303, answer.text
+
+
+@pytest.mark.parametrize("has_words", [True, False])
+def test_a_recording_that_its_author_removed_stays_so(
+    kept: Kept, tmp_path: Path, has_words: bool
+) -> None:
+    if not has_words:
+        change(kept, "UPDATE testimonial SET text = '' WHERE id = :id")
+        kept.backup = kept.folder / "wordless.tar.gz"
+        back_up(kept.instance, kept.backup)
+        change(kept, "UPDATE testimonial SET text = 'Xylophones' WHERE id = :id")
+    author_posts(kept, "recording")
+    run_well(kept.app, "prune")
+    restored = tmp_path / "restored"
+    assert restore_here(restored, kept.backup)["erasedAgain"] == 1
+    rows = query(restored, "SELECT kind, text FROM testimonial ORDER BY text DESC")
+    # Without its recording nothing would be left of one that had no words.
+    assert rows == [("written", "Xylophones")] * has_words + [("written", "Words of Li")]
+    assert query(restored, "SELECT count(*) FROM recording") == [(0,)]
+    assert list((restored / "media").iterdir()) == []
+
+
+def test_an_address_that_was_disowned_stays_so(kept: Kept, tmp_path: Path) -> None:
+    archive = tmp_path / "fern.zip"
+    (kept.instance / "media" / kept.recording).write_bytes(VIDEO)
+    run_well(kept.app, "projects", "export", "fern", str(archive))
+    author_posts(kept, "not-mine", is_mailed=True)
+    run_well(kept.app, "prune")
+    restored = tmp_path / "restored"
+    assert restore_here(restored, kept.backup)["erasedAgain"] == 1
+    select = "SELECT author_email, status, held_for FROM testimonial ORDER BY text DESC"
+    expected = [(None, "spam", "disowned"), (OTHER, "approved", None)]
+    assert query(restored, select) == expected
+    assert query(restored, "SELECT count(*) FROM unsubscribed_address") == [(1,)]
+    delete_project(kept)
+    run_well(kept.app, "prune")
+    run_well(kept.app, "projects", "import", str(archive), "--account", "keeper@example.com")
+    assert query(kept.instance, select) == expected
 
 
 def test_the_history_of_others_forgets_the_address_too(kept: Kept, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from testimonials.collection.authors.services import (
     author_purpose,
 )
 from testimonials.collection.models import UnsubscribedAddress, hash_email
+from testimonials.core.data.erased import ADDRESS as ERASED_ADDRESS
 from testimonials.core.data.erased import TESTIMONIAL, note_erased
 from testimonials.core.data.idempotency import forget_answers
 from testimonials.core.data.identifiers import new_identifier
@@ -81,6 +82,7 @@ def disown(own: OwnTestimonial) -> None:
         account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
     )
     db.session.merge(address)
+    note_erased(db.session(), ERASED_ADDRESS, [row.id])
     mark_changed(own.project)
     db.session.flush()
     if (type := name_change(row, before)) is not None:

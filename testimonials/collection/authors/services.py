@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from testimonials.collection.schemas import consent_sentence
 from testimonials.core import clock
+from testimonials.core.data.erased import ADDRESS, is_erased
 from testimonials.core.data.identifiers import hash_secret, new_identifier
 from testimonials.core.urls import author_url
 from testimonials.core.web.errors import ServiceError
@@ -139,7 +140,8 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
-    if fingerprint and _find_change(row, "disown"):
+    # A restored backup may be from before it was disowned, and only knows that it was.
+    if fingerprint and (_find_change(row, "disown") or is_erased(db.session(), ADDRESS, row.id)):
         raise AuthorLinkInvalid
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
 

@@ -16,7 +16,9 @@ from sqlalchemy.types import String
 from testimonials.core.data.database import Base, Timestamp, insert_if_missing, present
 
 TESTIMONIAL, PROJECT, ACCOUNT, PERSON = "testimonial", "project", "account", "person"
-KINDS = (TESTIMONIAL, PROJECT, ACCOUNT, PERSON)
+# Of a testimonial that stays, and by its id: its recording, and the address of its author.
+RECORDING, ADDRESS = "recording", "address"
+KINDS = (TESTIMONIAL, PROJECT, ACCOUNT, PERSON, RECORDING, ADDRESS)
 SALT_LENGTH = 16
 
 
@@ -36,6 +38,11 @@ def note_erased(session: Session, kind: str, ids: Iterable[str]) -> None:
     now = present()
     for each in sorted(ids):
         insert_if_missing(session, Erased, kind=kind, id=each, erased_at=now)
+
+
+def is_erased(session: Session, kind: str, id: str) -> bool:
+    """Return whether it was noted."""
+    return session.get(Erased, (kind, id)) is not None
 
 
 def note_erased_person(session: Session, email: str) -> None:

@@ -179,7 +179,7 @@ def rehearse_command(name: str, as_json: bool) -> None:
         raise click.ClickException(f"There is no rehearsal: {error}.") from None
     manifest = done.manifest
     if as_json:
-        print_json({"source": done.source, **manifest})
+        print_json({"source": done.source, "erasedAgain": done.erased_again, **manifest})
         return
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
     rows = describe_rows(manifest["rows"])

@@ -7,10 +7,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, Timestamp
 
-# The background jobs whose rows say how the last backup, copy and rehearsal went.
+# The background jobs whose rows say how the last backup, copy and rehearsal went, and
+# whether what was erased is known beside the copies.
 BACKUP_JOB = "backup"
 COPY_JOB = "backup-copy"
 REHEARSAL_JOB = "backup-rehearsal"
+LIST_JOB = "backup-erased-list"
 
 
 class StoredBackup(Base):

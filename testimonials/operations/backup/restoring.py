@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testimonials.core import clock
-from testimonials.core.data.erased import PROJECT
 from testimonials.core.data.sqlite_file import count_rows, find_damage, is_in_use, read_revision
 from testimonials.media.store import FOLDER
 from testimonials.migrations.runner import revisions
@@ -20,20 +19,12 @@ from testimonials.operations.backup.archive import (
     RestoreRefused,
     read_archive,
 )
+from testimonials.operations.backup.elsewhere.buckets import PlaceFailed
+from testimonials.operations.backup.elsewhere.erased import list_erased
 from testimonials.operations.backup.elsewhere.fetching import opened_backup
 from testimonials.operations.backup.making import BackupFailed, find_database
 from testimonials.operations.backup.working_folder import working_folder
-from testimonials.privacy.erased_list import (
-    NAME,
-    ErasedList,
-    ListDamaged,
-    find_folder,
-    find_projects,
-    join_lists,
-    read_list,
-    read_table,
-    write_list,
-)
+from testimonials.privacy.erased_list import ListDamaged, write_list
 from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.instance_folder import (
     JOURNAL,
@@ -90,7 +81,7 @@ def restore_backup(
             kept: list[Path] = []
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
-            erased = _list_erased(source, settings, database, work)
+            erased = list_erased(source, settings, database, work / DATABASE)
             erased_again = erase_again(work, work / DATABASE, erased)
             if not is_trial:
                 if erased:
@@ -99,6 +90,11 @@ def restore_backup(
             return Restored(manifest, database, kept, erased_again)
     except (BackupFailed, ListDamaged) as error:
         raise RestoreRefused(str(error)) from None
+    except PlaceFailed as error:
+        raise RestoreRefused(
+            f"the list of what was erased can't be read from {settings.backup_to}: {error}. To "
+            "restore without it, set TESTIMONIALS_BACKUP_TO to nothing"
+        ) from None
     except OSError as error:
         path = f": {error.filename}" if error.filename else ""
         raise RestoreRefused(f"{error.strerror or error}{path}") from None
@@ -126,20 +122,6 @@ def check_backup(manifest: Manifest, work: Path) -> None:
             read_secret_key(work / SECRET)
         except SettingError:
             raise RestoreRefused("its secret_key is not valid") from None
-
-
-def _list_erased(source: str, settings: Settings, database: Path, work: Path) -> ErasedList:
-    """Return what was erased, as far as anything here knows.
-
-    That is the database that is replaced, the one in the backup, and the files beside both.
-    """
-    tables = (read_table(database), read_table(work / DATABASE))
-    folders = {settings.instance_path, Path(source).absolute().parent, find_folder(settings)}
-    files = [read_list(folder / NAME) for folder in folders if folder is not None]
-    # A project that was deleted, and then imported again, is there.
-    back = {(PROJECT, id) for id in find_projects(database)}
-    joined = join_lists((*tables, *files))
-    return {key: at for key, at in joined.items() if key not in back}
 
 
 def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:

@@ -24,7 +24,7 @@ from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.insights.keeping import delete_old_insights
 from testimonials.media.removal import delete_unsent_recordings, remove_orphans
-from testimonials.privacy.erased_list import delete_old_erasures, learn_erased, write_lists
+from testimonials.privacy.erased_list import delete_old_erasures, learn_files, write_lists
 from testimonials.projects.changes import delete_trashed_projects, is_past_grace
 from testimonials.projects.models import Project
 from testimonials.projects.team.invitations import delete_expired_invitations
@@ -59,7 +59,7 @@ def sweep() -> Counts:
     for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
         while remove_some(of_projects(is_gone)):
             _begin_anew()
-    learn_erased()
+    learn_files()
     removed = _remove(_begin_anew)
     db.session.commit()
     # Of rows that are gone, by whatever way.

@@ -31,6 +31,7 @@ from testimonials.operations.backup.elsewhere.copying import (
     is_copy_due,
     is_copy_wanted,
 )
+from testimonials.operations.backup.elsewhere.erased import is_list_due, is_list_wanted, keep_list
 from testimonials.operations.backup.elsewhere.rehearsal import (
     LONGEST_REHEARSAL,
     is_rehearsal_due,
@@ -38,7 +39,7 @@ from testimonials.operations.backup.elsewhere.rehearsal import (
     rehearse_newest,
 )
 from testimonials.operations.backup.making import BackupFailed
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, LIST_JOB, REHEARSAL_JOB
 from testimonials.operations.backup.scheduled import (
     LONGEST_BACKUP,
     is_backup_due,
@@ -159,6 +160,7 @@ JOBS: tuple[Job, ...] = (
 BACKUP_JOBS: tuple[Job, ...] = (
     Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
     Job(COPY_JOB, copy_newest, is_copy_due, LONGEST_COPY, is_copy_wanted),
+    Job(LIST_JOB, keep_list, is_list_due, is_wanted=is_list_wanted),
     Job(REHEARSAL_JOB, rehearse_newest, is_rehearsal_due, LONGEST_REHEARSAL, is_rehearsal_wanted),
 )
 # These read a process's own memory, so every process does them.

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import db
 from testimonials.operations.backup.elsewhere.buckets import BucketPlace
@@ -18,6 +19,7 @@ from testimonials.operations.backup.elsewhere.places import FolderPlace
 from testimonials.operations.backup.kept import read_time
 from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.backup.state import describe_backups
+from testimonials.privacy.erased_list import FORMAT, NAME
 from testimonials.settings.secret import SettingError
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MovableClock, StartService
@@ -27,7 +29,9 @@ from tests.operations.instances import emails, make_instance, query, refusal, re
 from tests.publishing.s3_server import BUCKET, S3Server
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment, run_command
+from tests.support.rows import add_testimonial
 from tests.support.servers import free_port, wait_for
+from tests.transfer.archives.projects import run_well
 
 FIRST = "scheduled-20310505T090000Z.tar.gz"
 SECOND = "scheduled-20310506T090000Z.tar.gz"
@@ -219,13 +223,13 @@ def test_a_bucket_takes_them_encrypted_and_gives_them_back(
     settings = {"backup_to": PREFIX, "backup_age_recipients": age_key.public}
     settings |= {"backup_age_identity": str(age_key.file)}
     app = make(**settings, backup_keep=1, backup_keep_weeks=0)
-    bucket.write("erased.json", [b"{}"], 2)
+    bucket.write("notes.txt", [b"{}"], 2)
     work(app)
     assert [each.name for each in bucket.list_backups()] == [f"{FIRST}.age"]
     moved_clock.move(days=1)
     work(app)
     assert [each.name for each in bucket.list_backups()] == [f"{SECOND}.age"]
-    assert b"".join(bucket.read("erased.json")) == b"{}"
+    assert b"".join(bucket.read("notes.txt")) == b"{}"
     assert restore_here(tmp_path / "new", "newest", **settings)["restored"]
     assert emails(tmp_path / "new") == {"owner@example.com"}
     listed = _command(tmp_path / "new", "list", **settings)
@@ -236,6 +240,44 @@ def test_a_bucket_takes_them_encrypted_and_gives_them_back(
     assert (tmp_path / SECOND).read_bytes() == local.read_bytes()
     again = refusal(tmp_path / "new", "backup", "get", "newest", tmp_path, **settings)
     assert f"{SECOND} already exists" in again
+
+
+def test_a_bucket_has_the_list_of_what_was_erased_for_a_new_machine(
+    make: Make, owner: Caller, bucket: BucketPlace, tmp_path: Path, moved_clock: MovableClock
+) -> None:
+    app = make(backup_to=PREFIX)
+    project = owner.create_project(slug="fern")["_id"]
+    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
+    bucket.write(NAME, [b"not a list"], 10)
+    work(app)
+    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == []
+    run_well(app, "authors", "erase", "noor@example.com", "--yes")
+    work(app)
+    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == [], "A minute hasn't passed."
+    moved_clock.move(minutes=1)
+    work(app)
+    written = b"".join(bucket.read(NAME))
+    assert {each["kind"] for each in json.loads(written)["erased"]} == {"testimonial", "person"}
+    assert b"noor" not in written
+    rehearsed = _command(tmp_path / "ours", "rehearse", FIRST, backup_to=PREFIX)
+    assert rehearsed["erasedAgain"] == 1
+    assert restore_here(tmp_path / "new", "newest", backup_to=PREFIX)["erasedAgain"] == 1
+    assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
+    bucket.write(NAME, [b"not a list"], 10)
+    said = refusal(tmp_path / "newer", "restore", "newest", backup_to=PREFIX)
+    assert f"{PREFIX}/{NAME} is damaged. Nothing was changed." in said
+
+
+def test_an_empty_instance_takes_nothing_from_the_list_in_the_bucket(
+    make: Make, owner: Caller, bucket: BucketPlace
+) -> None:
+    app = make(backup_to=PREFIX)
+    at = clock.to_milliseconds(clock.now())
+    row = {"kind": "testimonial", "id": "a" * 24, "at": at}
+    listed = json.dumps({"format": FORMAT, "erased": [row]}).encode()
+    bucket.write(NAME, [listed], len(listed))
+    work(app)
+    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == [row]
 
 
 def test_a_large_one_goes_in_parts_and_one_that_is_cut_is_not_there(bucket: BucketPlace) -> None:

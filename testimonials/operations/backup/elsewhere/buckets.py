@@ -30,6 +30,10 @@ class PlaceFailed(Exception):
     """A place for backups can't be used; the message says why."""
 
 
+class NotThere(PlaceFailed):
+    """There is no such file."""
+
+
 class BucketPlace:
     """A bucket, or what is directly under a prefix in it; the address is ``s3://bucket/prefix``."""
 
@@ -105,7 +109,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise PlaceFailed("it is not there") from None
+        raise NotThere("it is not there") from None
     except Exception as error:
         if not type(error).__module__.startswith("obstore"):
             raise

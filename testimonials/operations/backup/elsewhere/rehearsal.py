@@ -16,6 +16,7 @@ from testimonials.migrations.words_check import find_wrong_words
 from testimonials.operations.backup.archive import DATABASE, Manifest, RestoreRefused, read_archive
 from testimonials.operations.backup.elsewhere.buckets import PlaceFailed
 from testimonials.operations.backup.elsewhere.copying import read_stored
+from testimonials.operations.backup.elsewhere.erased import list_erased
 from testimonials.operations.backup.elsewhere.fetching import (
     NEWEST,
     find_name,
@@ -30,6 +31,8 @@ from testimonials.operations.backup.notices import (
 from testimonials.operations.backup.restoring import check_backup
 from testimonials.operations.backup.scheduled import find_newest
 from testimonials.operations.backup.working_folder import working_folder
+from testimonials.privacy.erased_list import ListDamaged
+from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import Settings
 from testimonials.testimonials.counts.checking import find_wrong_counts
@@ -53,6 +56,8 @@ class Rehearsed:
 
     source: str
     manifest: Manifest
+    # How much of it was erased after it was made, and was again.
+    erased_again: int
 
 
 def is_rehearsal_wanted() -> bool:
@@ -103,7 +108,8 @@ def can_fetch(settings: Settings) -> bool:
 def rehearse(settings: Settings, source: str) -> Rehearsed:
     """Restore a backup into a temporary folder, upgrade it there, and check everything.
 
-    Recordings are compared with their checksums and not kept. Raises `RehearsalFailed`.
+    What was erased since is erased from it, as a restore does. Recordings are compared with their
+    checksums and not kept. Raises `RehearsalFailed`.
     """
     try:
         if source == NEWEST:
@@ -112,8 +118,11 @@ def rehearse(settings: Settings, source: str) -> Rehearsed:
             with opened_backup(settings, source) as stream:
                 manifest = read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)
+            own = settings.database_file or settings.instance_path
+            erased = list_erased(source, settings, own, work / DATABASE)
+            erased_again = erase_again(work, work / DATABASE, erased)
             findings = _check_whole(work / DATABASE)
-    except (RestoreRefused, PlaceFailed, runner.SchemaError) as error:
+    except (RestoreRefused, PlaceFailed, ListDamaged, runner.SchemaError) as error:
         raise RehearsalFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())
@@ -122,7 +131,7 @@ def rehearse(settings: Settings, source: str) -> Rehearsed:
         raise RehearsalFailed(f"{source}: {error.strerror or error}") from None
     if findings:
         raise RehearsalFailed(f"{source}: {findings[0]}")
-    return Rehearsed(source, manifest)
+    return Rehearsed(source, manifest, erased_again)
 
 
 def _choose_newest() -> str:
