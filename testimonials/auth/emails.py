@@ -179,21 +179,19 @@ def send_plain_mail(
     `list_unsubscribe` is the URL that ends mails which the reader did not ask for; `stop_url`
     shows it below the mail.
     """
-    # The request may come from a visitor with another language.
-    with speaking(ENGLISH.code):
-        _put_into_outbox(
-            recipient,
-            purpose,
-            title,
-            "notice",
-            list_unsubscribe=list_unsubscribe,
-            title=title,
-            lines=lines,
-            link=link,
-            button=button,
-            footnote=footnote,
-            stop_url=stop_url,
-        )
+    _put_into_outbox(
+        recipient,
+        purpose,
+        title,
+        "notice",
+        list_unsubscribe=list_unsubscribe,
+        title=title,
+        lines=lines,
+        link=link,
+        button=button,
+        footnote=footnote,
+        stop_url=stop_url,
+    )
 
 
 def _put_into_outbox(
@@ -206,14 +204,19 @@ def _put_into_outbox(
     **values: Any,
 ) -> None:
     values["app_url"] = app_url()
+    # The request may be answered in another language.
+    with speaking(ENGLISH.code):
+        texts = {
+            kind: render_template(f"email/{template}.{ending}", **values)
+            for kind, ending in (("text", "txt"), ("html", "html"))
+        }
     db.session.add(
         OutboxMail(
             purpose=purpose,
             recipient=recipient,
             subject=subject,
-            text=render_template(f"email/{template}.txt", **values),
-            html=render_template(f"email/{template}.html", **values),
             list_unsubscribe=list_unsubscribe,
+            **texts,
         )
     )
 

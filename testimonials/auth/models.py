@@ -22,6 +22,8 @@ class Account(Base):
     email: Mapped[str] = mapped_column(String(254), unique=True)
     # The name that others see; None: the address stands in for it.
     display_name: Mapped[str | None] = mapped_column(String(80))
+    # Of the pages behind the sign-in, a code of `LANGUAGES`; None: as the browser says.
+    language: Mapped[str | None] = mapped_column(String(8))
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
     key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

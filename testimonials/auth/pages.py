@@ -20,7 +20,12 @@ from testimonials.auth.services import (
     find_key_problem,
     replace_key,
 )
-from testimonials.auth.sign_in.cookies import describe_visitor, set_session_cookie, sign_browser_in
+from testimonials.auth.sign_in.cookies import (
+    describe_visitor,
+    set_session_cookie,
+    sign_browser_in,
+    use_persons_language,
+)
 from testimonials.auth.sign_in.sessions import SignInMethod
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.response_headers import answer_privately
@@ -32,6 +37,7 @@ from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.services import summarize_projects
 
 claim = Blueprint("claim", __name__)
+claim.before_request(use_persons_language)
 
 Errors = dict[str, list[str]]
 

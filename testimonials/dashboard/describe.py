@@ -8,6 +8,16 @@ from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.core.pictures.portraits import colour_of, initials_of
+from testimonials.core.web.languages import (
+    ENGLISH,
+    current_language,
+    format_day,
+    format_time,
+    gettext_noop,
+    ngettext,
+    translate,
+)
+from testimonials.core.web.languages import gettext as _
 from testimonials.media.containers.browsers import tell_who_cannot_play
 from testimonials.projects.configuration.questions import SCALE_RANGE
 from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
@@ -19,53 +29,60 @@ from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.recordings.describing import describe_of
 
 SOURCES = {
-    "public_page": "Collection page",
-    "manual": "Added by hand",
-    "import": "Imported",
-    "demo": "Sample",
+    "public_page": gettext_noop("Collection page"),
+    "manual": gettext_noop("Added by hand"),
+    "import": gettext_noop("Imported"),
+    "demo": gettext_noop("Sample"),
 }
 ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
-    "edit": "Edited",
-    "add": "Added by hand",
-    "import": "Imported",
-    "tag": "Tags changed",
-    "highlight": "Highlights changed",
-    "reply": "Reply changed",
-    "undo": "Undone",
-    "thank": "Thanked by mail",
-    "correct": "Corrected by the author",
-    "withdraw": "Withdrawn by its author",
-    "remove_recording": "Recording removed",
-    "consent": "Consent given again",
-    "disown": "Denied by the owner of the email address",
+    "edit": gettext_noop("Edited"),
+    "add": gettext_noop("Added by hand"),
+    "import": gettext_noop("Imported"),
+    "tag": gettext_noop("Tags changed"),
+    "highlight": gettext_noop("Highlights changed"),
+    "reply": gettext_noop("Reply changed"),
+    "undo": gettext_noop("Undone"),
+    "thank": gettext_noop("Thanked by mail"),
+    "correct": gettext_noop("Corrected by the author"),
+    "withdraw": gettext_noop("Withdrawn by its author"),
+    "remove_recording": gettext_noop("Recording removed"),
+    "consent": gettext_noop("Consent given again"),
+    "disown": gettext_noop("Denied by the owner of the email address"),
 }
 FIELD_LABELS = {
-    "author_name": "Name",
-    "author_role": "Role",
-    "author_company": "Company",
-    "author_email": "Email",
-    "text": "Text",
-    "rating": "Rating",
-    "tags": "Tags",
-    "reply": "Reply",
-    "transcript": "Transcript",
+    "author_name": gettext_noop("Name"),
+    "author_role": gettext_noop("Role"),
+    "author_company": gettext_noop("Company"),
+    "author_email": gettext_noop("Email"),
+    "text": gettext_noop("Text"),
+    "rating": gettext_noop("Rating"),
+    "tags": gettext_noop("Tags"),
+    "reply": gettext_noop("Reply"),
+    "transcript": gettext_noop("Transcript"),
 }
 # An edit of these columns alone is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
-    BAIT: "a field that people can’t see was filled in",
-    FAST: "sent faster than a person can type",
-    LINKS: "a link",
-    DUPLICATE: "the same text was sent before",
-    ADDRESS: "many came from one address",
-    FLOOD: "many came at once",
-    DISOWNED: "the owner of this email address didn’t write it",
+    BAIT: gettext_noop("a field that people can’t see was filled in"),
+    FAST: gettext_noop("sent faster than a person can type"),
+    LINKS: gettext_noop("a link"),
+    DUPLICATE: gettext_noop("the same text was sent before"),
+    ADDRESS: gettext_noop("many came from one address"),
+    FLOOD: gettext_noop("many came at once"),
+    DISOWNED: gettext_noop("the owner of this email address didn’t write it"),
 }
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# The name of a choice of mail, and what it means.
 MODES = {
-    "at_once": ("At once", "Within minutes. If several arrive together, you get one mail."),
-    "daily": ("Once a day", "One mail at 8:00 UTC, if there is something new."),
-    "never": ("Never", "New testimonials still wait in the inbox."),
+    "at_once": (
+        gettext_noop("At once"),
+        gettext_noop("Within minutes. If several arrive together, you get one mail."),
+    ),
+    "daily": (
+        gettext_noop("Once a day"),
+        gettext_noop("One mail at 8:00 UTC, if there is something new."),
+    ),
+    "never": (gettext_noop("Never"), gettext_noop("New testimonials still wait in the inbox.")),
 }
 
 
@@ -76,7 +93,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "avatar_url": row.avatar_url or (row.twitter or {}).get("avatarUrl"),
         "initials": initials_of(row.author_name),
         "color": colour_of(row.author_name),
-        "source_label": SOURCES.get(row.source, row.source),
+        "source_label": translate(SOURCES.get(row.source, row.source)),
         "held": _describe_held(row),
         "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
@@ -100,7 +117,10 @@ def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
 
 def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     kind, words = answer["kind"], write_answer(answer)
-    words = {"scale": f"{words} of {SCALE_RANGE[1]}", "consent": "Agreed"}.get(kind, words)
+    if kind == "scale":
+        words = _("%(number)s of %(most)s", number=words, most=SCALE_RANGE[1])
+    elif kind == "consent":
+        words = _("Agreed")
     return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}
 
 
@@ -110,9 +130,12 @@ def _describe_held(row: Testimonial) -> str | None:
         return None
     reasons = (row.held_for or "").split(",")
     if BY_HAND in reasons:
-        return "Marked as spam by hand"
-    found = [_count_links(row) if reason == LINKS else HELD.get(reason, "") for reason in reasons]
-    return f"Held: {', '.join(filter(None, found))}"
+        return _("Marked as spam by hand")
+    found = [
+        _count_links(row) if reason == LINKS else translate(HELD.get(reason, ""))
+        for reason in reasons
+    ]
+    return _("Held: %(reasons)s", reasons=", ".join(filter(None, found)))
 
 
 def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dict[str, Any]:
@@ -121,14 +144,14 @@ def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dic
     `people` has the names of those who have one (`find_display_names`).
     """
     before = "\n".join(
-        f"{FIELD_LABELS[name]}: {', '.join(value) if name == 'tags' else value}"
+        f"{translate(FIELD_LABELS[name])}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
         if name in FIELD_LABELS and value
     )
+    who = people.get(change.actor, change.actor)
     return {
-        "who": people.get(change.actor, change.actor)
-        + (", by the link in a mail" if change.is_by_mail else ""),
-        "what": _name_edit(change) or ACTIONS_DONE.get(change.action, change.action),
+        "who": _("%(name)s, by the link in a mail", name=who) if change.is_by_mail else who,
+        "what": translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action)),
         "before": before,
         "time": change.created_at,
     }
@@ -144,11 +167,11 @@ def describe_hands(
 
     wrote = find("add", "import")
     hands = [
-        (ACTIONS_DONE["import"] if row.source == "import" else "Added", wrote)
+        (translate(ACTIONS_DONE["import"]) if row.source == "import" else _("Added"), wrote)
         if wrote
-        else ("Sent", "its author" if row.source == "public_page" else ""),
-        ("Changed last", find("edit", "correct", "tag", "highlight", "reply")),
-        ("Approved", find("approve") if row.status == "approved" else ""),
+        else (_("Sent"), _("its author") if row.source == "public_page" else ""),
+        (_("Changed last"), find("edit", "correct", "tag", "highlight", "reply")),
+        (_("Approved"), find("approve") if row.status == "approved" else ""),
     ]
     return [(what, people.get(who, who)) for what, who in hands if who]
 
@@ -167,8 +190,11 @@ def _count_links(row: Testimonial) -> str:
     """Return how many links the text had when it was sent, in words."""
     count = len(find_links(row.original_text or row.text))
     if count < 2:
-        return "a link and little else" if count and not find_links(row.author_name) else "a link"
-    return f"{NUMBERS[count] if count < len(NUMBERS) else count} links"
+        is_alone = count and not find_links(row.author_name)
+        return _("a link and little else") if is_alone else _("a link")
+    # English spells small numbers out; a language may write the digits.
+    spelled = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
+    return ngettext("%(num)s link", "%(num)s links", count, num=spelled)
 
 
 def _name_edit(change: TestimonialChange) -> str | None:
@@ -177,30 +203,26 @@ def _name_edit(change: TestimonialChange) -> str | None:
         return None
     if columns == {"tags"}:
         return ACTIONS_DONE["tag"]
-    return "Photo changed" if columns <= PHOTO and columns != {"twitter"} else None
+    return gettext_noop("Photo changed") if columns <= PHOTO and columns != {"twitter"} else None
 
 
 def describe_time(time: datetime) -> str:
     """Return a time to the minute; a day alone for what was said on a day (`SaidOn`)."""
     is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
-    return clock.day(time) if is_day else f"{clock.day(time)}, {time:%H:%M} UTC"
+    return format_day(time) if is_day else format_time(time)
 
 
 def describe_age(time: datetime) -> str:
     """Return how long ago a time is, or its date after seven days."""
     age = clock.now() - time
     if age < timedelta(minutes=1):
-        return "Just now" if age > -timedelta(days=1) else clock.day(time)
+        return _("Just now") if age > -timedelta(days=1) else format_day(time)
     if age < timedelta(hours=1):
-        return _ago(age // timedelta(minutes=1), "minute")
+        return ngettext("%(num)s minute ago", "%(num)s minutes ago", age // timedelta(minutes=1))
     if age < timedelta(days=1):
-        return _ago(age // timedelta(hours=1), "hour")
+        return ngettext("%(num)s hour ago", "%(num)s hours ago", age // timedelta(hours=1))
     if age < timedelta(days=2):
-        return "Yesterday"
+        return _("Yesterday")
     if age < timedelta(days=7):
-        return _ago(age // timedelta(days=1), "day")
-    return clock.day(time)
-
-
-def _ago(count: int, unit: str) -> str:
-    return f"{count} {unit}{'s' if count > 1 else ''} ago"
+        return ngettext("%(num)s day ago", "%(num)s days ago", age // timedelta(days=1))
+    return format_day(time)

@@ -4,6 +4,7 @@ from flask import jsonify, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import translate
 
 Errors = dict[str, list[str]]
 
@@ -11,7 +12,7 @@ Errors = dict[str, list[str]]
 def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
     """Return a service's errors by field; an error without a field goes to `field`."""
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
-        field: [error.message]
+        field: [error.shown]
     }
 
 
@@ -21,5 +22,6 @@ def wants_json() -> bool:
 
 
 def answer_errors(errors: Errors) -> ResponseReturnValue:
-    message = " ".join(text for texts in errors.values() for text in texts)
-    return jsonify({"message": message, "errors": errors}), 422
+    shown = {name: list(map(translate, texts)) for name, texts in errors.items()}
+    message = " ".join(text for texts in shown.values() for text in texts)
+    return jsonify({"message": message, "errors": shown}), 422

@@ -36,6 +36,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.url_rules import current_path
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
+from testimonials.core.web.languages import use_language
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.company_proof import describe_company_proof
 from testimonials.dashboard.forms import Errors, wants_json
@@ -64,6 +65,7 @@ def require_session(view: View) -> View:
     @functools.wraps(view)
     def wrapper(**arguments: object) -> ResponseReturnValue:
         owner = find_session(read_session_cookie())
+        use_language(owner.language if owner else None)
         if owner is None:
             return _ask_to_sign_in()
         act_as(ActorKind.PERSON, owner.account_id)

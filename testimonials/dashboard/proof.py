@@ -83,7 +83,7 @@ def _take_passkey(owner: SignedIn) -> tuple[SignedIn, Errors]:
     except PasskeyRefused as error:
         record_event(EventType.PASSKEY_REFUSED, owner.account_id)
         db.session.commit()
-        return owner, {PROOF_PASSKEY: [error.message]}
+        return owner, {PROOF_PASSKEY: [error.shown]}
     return _note(owner, SignInMethod.PASSKEY), {}
 
 
@@ -92,7 +92,7 @@ def _take_code(owner: SignedIn) -> tuple[SignedIn, Errors]:
     try:
         check_code(account, request.form[PROOF_CODE])
     except CodeRefused as error:
-        return owner, {PROOF_CODE: [error.message]}
+        return owner, {PROOF_CODE: [error.shown]}
     except RateLimited as error:
         wait = find_wait(error)
         text = f"Too many wrong codes. Wait {wait} minute{'s' if wait > 1 else ''}."

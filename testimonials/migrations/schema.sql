@@ -16,7 +16,7 @@ CREATE TABLE account (
 	project_limit INTEGER, 
 	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), requires_strong BOOLEAN DEFAULT 0 NOT NULL, password_set_at BIGINT, suspended_at BIGINT, suspended_reason TEXT, hides_widgets BOOLEAN DEFAULT 0 NOT NULL, 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), requires_strong BOOLEAN DEFAULT 0 NOT NULL, password_set_at BIGINT, suspended_at BIGINT, suspended_reason TEXT, hides_widgets BOOLEAN DEFAULT 0 NOT NULL, language VARCHAR(8), 
 	CONSTRAINT pk_account PRIMARY KEY (id), 
 	CONSTRAINT uq_account_email UNIQUE (email)
 );
@@ -1041,4 +1041,4 @@ CREATE TABLE erased (
 
 CREATE INDEX ix_erased_erased_at ON erased (erased_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0020')
+INSERT INTO alembic_version (version_num) VALUES ('0021')

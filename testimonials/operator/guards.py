@@ -14,6 +14,7 @@ from testimonials.core import clock
 from testimonials.core.urls import app_url
 from testimonials.core.web.endpoint import View
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import ENGLISH, use_language
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.guards import THEMES, require_session
 from testimonials.settings.current import current_settings
@@ -34,6 +35,7 @@ def require_operator(view: View) -> View:
         if owner.email not in current_settings().operators:
             raise NotFound("There is no page at this address.")
         act_as(ActorKind.OPERATOR, owner.account_id)
+        use_language(ENGLISH.code)
         if request.method == "GET" and not _is_open(owner):
             shown = {"shell": operator_shell(owner, ""), "target": request.full_path}
             return answer_privately(render_template("operator/closed.html", **shown), 401)

@@ -108,7 +108,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     assert (
         "would run 0002, 0003, 0004, 0005, 0006, 0007, 0008, "
         "0009, 0010, 0011, 0012, 0013, 0014, 0015, 0016, "
-        "0017, 0018, 0019, 0020. It was tried successfully" in result.output
+        "0017, 0018, 0019, 0020, 0021. It was tried successfully" in result.output
     )
     assert (current(db.engine), read(db.engine), backups(database)) == ("0001", before, [])
     # One that fails is told as such.
@@ -199,12 +199,12 @@ def test_starts_at_once_upgrade_once_after_one_backup(
             pool.map(lambda _: start(instance=instance, backup_hours="0", **settings), range(2))
         )
     logs = ["".join(service.output) for service in services]
-    assert sum("database upgraded from 0003 to 0020" in log for log in logs) == 1
+    assert sum("database upgraded from 0003 to 0021" in log for log in logs) == 1
     if backend == "postgresql":
         assert sum("without a backup: back up PostgreSQL with pg_dump" in log for log in logs)
         return
     (kept,) = backups(database)
-    assert kept.name.startswith("before-0020-")
+    assert kept.name.startswith("before-0021-")
     assert sum(f"is kept in {kept}" in log for log in logs) == 1
     for service in services:
         service.kill()
@@ -217,7 +217,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
         assert read(db.engine) == before
         db.engine.dispose()
     start(instance=old)
-    assert query(old, "SELECT version_num FROM alembic_version") == [("0020",)]
+    assert query(old, "SELECT version_num FROM alembic_version") == [("0021",)]
 
 
 def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> None:
@@ -231,6 +231,6 @@ def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> N
     assert "The backup before the upgrade failed, so nothing was upgraded" in refused.stderr
     assert query(tmp_path / "instance", "SELECT version_num FROM alembic_version") == [("0003",)]
     done = app.test_cli_runner().invoke(args=["db", "upgrade", "--no-backup"])
-    assert "from 0003 to 0020" in done.stdout
+    assert "from 0003 to 0021" in done.stdout
     with app.app_context():
         db.engine.dispose()

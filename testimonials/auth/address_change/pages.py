@@ -22,7 +22,7 @@ from testimonials.auth.address_change.services import (
 )
 from testimonials.auth.emails import send_address_changed_mail, send_taken_back_mail
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
-from testimonials.auth.sign_in.cookies import read_session_cookie
+from testimonials.auth.sign_in.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sign_in.services import make_reset_link
 from testimonials.auth.sign_in.sessions import find_session
 from testimonials.core import clock
@@ -32,6 +32,7 @@ from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db, limiter
 
 address = Blueprint("address", __name__)
+address.before_request(use_persons_language)
 
 
 @address.get("/email/<token>")

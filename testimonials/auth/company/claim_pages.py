@@ -16,6 +16,7 @@ from testimonials.auth.sign_in.cookies import (
     read_arrival_cookie,
     set_session_cookie,
     sign_browser_in,
+    use_persons_language,
 )
 from testimonials.auth.sign_in.sessions import SignInMethod
 from testimonials.core.web.response_headers import answer_privately
@@ -27,6 +28,7 @@ from testimonials.settings.current import current_settings
 from testimonials.testimonials.services import summarize_projects
 
 company_claim = Blueprint("company_claim", __name__)
+company_claim.before_request(use_persons_language)
 
 Errors = dict[str, list[str]]
 

@@ -40,6 +40,7 @@ from testimonials.auth.sign_in.cookies import (
     set_arrival_cookie,
     set_session_cookie,
     sign_browser_in,
+    use_persons_language,
 )
 from testimonials.auth.sign_in.login_page import read_draft
 from testimonials.auth.sign_in.sessions import (
@@ -58,6 +59,7 @@ from testimonials.settings.current import current_settings
 
 logger = logging.getLogger("testimonials.company")
 company = Blueprint("company", __name__)
+company.before_request(use_persons_language)
 
 
 @company.app_context_processor

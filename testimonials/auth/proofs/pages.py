@@ -19,7 +19,11 @@ from testimonials.auth.proofs.second_step import (
     step_purpose,
     trust_browser,
 )
-from testimonials.auth.sign_in.cookies import set_session_cookie, sign_browser_in
+from testimonials.auth.sign_in.cookies import (
+    set_session_cookie,
+    sign_browser_in,
+    use_persons_language,
+)
 from testimonials.auth.sign_in.login_page import go_on, render_login
 from testimonials.auth.sign_in.sessions import SignInMethod
 from testimonials.core.web.errors import RateLimited, ServiceError
@@ -27,6 +31,7 @@ from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 
 proofs = Blueprint("proofs", __name__)
+proofs.before_request(use_persons_language)
 
 
 @proofs.post("/login/passkey/begin")
@@ -98,4 +103,4 @@ def _show_step(token: str, error: ServiceError | None) -> ResponseReturnValue:
 
 def _show_login(error: ServiceError) -> ResponseReturnValue:
     target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
-    return answer_privately(render_login(target, problem=error.message, draft=draft), error.status)
+    return answer_privately(render_login(target, problem=error.shown, draft=draft), error.status)

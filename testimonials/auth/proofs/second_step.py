@@ -112,7 +112,7 @@ def render_step(
         trusts="trust" in request.form,
         has_passkeys=has_passkeys() and count_passkeys(account.id) > 0,
         wait=find_wait(error),
-        errors={"code": [error.message]} if error else {},
+        errors={"code": [error.shown]} if error else {},
     )
 
 

@@ -17,10 +17,12 @@ from testimonials.auth.sign_in.sessions import (
     LIFETIME,
     SignInMethod,
     describe_browser,
+    find_chosen_language,
     start_session,
 )
 from testimonials.auth.suspension.refusal import require_unsuspended
 from testimonials.core.urls import app_url, base_path
+from testimonials.core.web.languages import use_language
 from testimonials.core.web.rate_limits import client_key
 
 
@@ -44,6 +46,12 @@ def set_arrival_cookie(response: Response, token: str, seconds: int) -> None:
 
 def read_session_cookie() -> str:
     return request.cookies.get(_name(), "")
+
+
+def use_persons_language() -> None:
+    """Answer in the language of who is signed in, or the browser's; doors call it before a view."""
+    token = read_session_cookie()
+    use_language(find_chosen_language(token) if token else None)
 
 
 def sign_browser_in(account: Account, how: SignInMethod, means: str = "") -> str:

@@ -30,6 +30,7 @@ from testimonials.auth.sign_in.cookies import (
     read_session_cookie,
     set_session_cookie,
     sign_browser_in,
+    use_persons_language,
 )
 from testimonials.auth.sign_in.login_page import go_on, render_login
 from testimonials.auth.sign_in.services import (
@@ -50,6 +51,7 @@ from testimonials.projects.team.services import judge_password
 from testimonials.settings.current import current_settings
 
 session = Blueprint("session", __name__)
+session.before_request(use_persons_language)
 
 
 @session.get("/login")
@@ -157,7 +159,7 @@ def reset_password(token: str) -> ResponseReturnValue:
     try:
         how = _begin_reset(account)
     except (CodeRefused, RateLimited) as error:
-        return _reset_form(find_account_to_reset(token), code_problem=error.message)
+        return _reset_form(find_account_to_reset(token), code_problem=error.shown)
     account = find_account_to_reset(token)
     new_key = _reset(account, password_hash)
     cookie = sign_browser_in(account, how, "reset link")
@@ -176,7 +178,7 @@ def _home() -> str:
 
 def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
     """Show the form again with the reason."""
-    problem = error.message
+    problem = error.shown
     if isinstance(error, RateLimited):
         minutes = -(-int(error.headers["Retry-After"]) // 60)
         problem = (

@@ -56,6 +56,8 @@ class SignedIn:
     # The session was just extended, so its cookie must be too.
     is_renewed: bool = False
     method: str = SignInMethod.PASSWORD
+    # Of `LANGUAGES`; None: as the browser says.
+    language: str | None = None
 
     @property
     def is_strong(self) -> bool:
@@ -116,6 +118,7 @@ def find_session(token: str) -> SignedIn | None:
             Session.last_seen_at,
             Account.email,
             Account.display_name,
+            Account.language,
         )
         .join(Account)
         .where(
@@ -134,7 +137,17 @@ def find_session(token: str) -> SignedIn | None:
         db.session.execute(update(Session).where(Session.id == row.id).values(changes))
         db.session.commit()
     who = (row.id, row.account_id, row.email, row.proved_at, row.display_name)
-    return SignedIn(*who, is_renewed, row.method)
+    return SignedIn(*who, is_renewed, row.method, row.language)
+
+
+def find_chosen_language(token: str) -> str | None:
+    """Return the language that the person signed in with this token chose, if any."""
+    query = (
+        select(Account.language)
+        .join(Session)
+        .where(Session.token_hash == hash_secret(token), Session.expires_at > clock.now())
+    )
+    return db.session.scalar(query)
 
 
 def lock_owner(owner: SignedIn) -> Account:

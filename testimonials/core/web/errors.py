@@ -15,7 +15,16 @@ from werkzeug.exceptions import BadHost, HTTPException
 from testimonials.core.data.outages import log_fault
 from testimonials.core.web.api.elsewhere import find_elsewhere
 from testimonials.core.web.forms import read_unsent_form
-from testimonials.core.web.languages import gettext_noop, ngettext, translate, use_visitors_language
+from testimonials.core.web.languages import (
+    ENGLISH,
+    current_language,
+    gettext,
+    gettext_noop,
+    ngettext,
+    translate,
+    use_language,
+    use_visitors_language,
+)
 
 logger = logging.getLogger("testimonials")
 
@@ -23,7 +32,10 @@ FieldErrors = Mapping[str, list[str]]
 
 
 class ServiceError(Exception):
-    """An error for the caller, with a status, a stable code and a message."""
+    """An error for the caller, with a status, a stable code and a message.
+
+    `values` go into the message's %(name)s placeholders, after it is translated for a page.
+    """
 
     status = 400
     code = "BAD_REQUEST"
@@ -38,13 +50,20 @@ class ServiceError(Exception):
         self,
         message: str | None = None,
         *,
+        values: Mapping[str, object] | None = None,
         errors: FieldErrors | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.message = message or self.default_message
+        self._words, self._values = message or self.default_message, dict(values or {})
+        self.message = self._words % self._values if self._values else self._words
         self.errors = errors
         self.headers = dict(headers or {})
         super().__init__(self.message)
+
+    @property
+    def shown(self) -> str:
+        """The message in the language of the page that shows it."""
+        return gettext(self._words, **self._values)
 
 
 class ValidationFailed(ServiceError):
@@ -160,8 +179,20 @@ def wants_json(path: str) -> bool:
 
 
 def speaks_english(path: str) -> bool:
-    """Return whether errors at `path` are always in English: for programs and in the dashboard."""
-    return wants_json(path) or path == "/dashboard" or path.startswith("/dashboard/")
+    """Return whether errors at `path` are always in English: for programs and the operator."""
+    return wants_json(path) or path == "/operator" or path.startswith("/operator/")
+
+
+def _is_dashboard(path: str) -> bool:
+    return path == "/dashboard" or path.startswith("/dashboard/")
+
+
+def _choose_language() -> None:
+    """Answer an error in a language even where the guard or door that chooses it wasn't reached."""
+    if speaks_english(request.path):
+        use_language(ENGLISH.code)
+    elif not g.get("is_translated"):
+        (use_language if _is_dashboard(request.path) else use_visitors_language)()
 
 
 def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
@@ -184,14 +215,14 @@ def _answer(
 ) -> Response:
     g.error_code = code
     is_script = request.accept_mimetypes.best == "application/json"
+    if is_script and not wants_json(request.path):
+        errors = {name: list(map(translate, texts)) for name, texts in (errors or {}).items()}
     if wants_json(request.path) or is_script:
         response.data = json.dumps(error_body(message, code, errors), separators=(",", ":"))
         response.content_type = "application/json"
         if request.path.startswith("/widget/"):
             response.headers["Access-Control-Allow-Origin"] = "*"
         return response
-    if not speaks_english(request.path):
-        use_visitors_language()
     status = response.status_code
     # A form from another site is not offered for resending.
     unsent = None if code == CrossSiteRefused.code else read_unsent_form()
@@ -200,7 +231,7 @@ def _answer(
     response.data = render_template(
         "errors/error.html",
         status=status,
-        title=title or translate(TITLES.get(status, TITLES[400])),
+        title=translate(title or TITLES.get(status, TITLES[400])),
         explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
         unsent=unsent,
@@ -211,10 +242,16 @@ def _answer(
 
 
 def _explain(response: Response, message: str) -> str:
-    """Return the message in the visitor's language; for a rate limit, just when to try again."""
+    """Return the message, or for a rate limit that stopped a visitor, just when to try again."""
     wait = response.headers.get("Retry-After", "")
-    if response.status_code != 429 or speaks_english(request.path) or not wait.isdigit():
-        return translate(message)
+    is_known = _is_dashboard(request.path) and current_language() is ENGLISH
+    if (
+        response.status_code != 429
+        or not wait.isdigit()
+        or is_known
+        or speaks_english(request.path)
+    ):
+        return message
     return ngettext(
         "Too many requests came from your network. Try again in a minute.",
         "Too many requests came from your network. Try again in %(num)s minutes.",
@@ -225,10 +262,12 @@ def _explain(response: Response, message: str) -> str:
 def answer_service_error(error: ServiceError) -> Response:
     """Return the response to `error`, JSON or a page."""
     response = Response(status=error.status, headers=error.headers)
-    return _answer(response, error.message, error.code, error.errors, error.title)
+    _choose_language()
+    return _answer(response, error.shown, error.code, error.errors, error.title)
 
 
 def _answer_http_error(error: HTTPException) -> Response:
+    _choose_language()
     if isinstance(error, BadHost):
         # No page can be made: its links are built with the host's name.
         body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
@@ -244,7 +283,7 @@ def _answer_http_error(error: HTTPException) -> Response:
         response.status_code, ("HTTP_ERROR", error.description or "The request failed.")
     )
     if not wants_json(request.path):
-        message = PAGE_MESSAGES.get(response.status_code, message)
+        message = translate(PAGE_MESSAGES.get(response.status_code, message))
     elif response.status_code in (404, 405):
         where = find_elsewhere(request.method, request.path)
         message = f"There is no such call. {where}" if where else message
@@ -255,11 +294,12 @@ def _answer_http_error(error: HTTPException) -> Response:
 
 
 def _answer_fault(error: Exception) -> Response:
+    _choose_language()
     outage = log_fault(logger, "a request failed", error, request_id=g.request_id)
     if outage is not None:
         response = Response(status=503, headers={"Retry-After": str(outage.retry_after)})
-        return _answer(response, outage.message, outage.code)
+        return _answer(response, translate(outage.message), outage.code)
     message = f"Something went wrong on our side. Nothing was changed. Request id: {g.request_id}"
     if not wants_json(request.path):
-        message = PAGE_MESSAGES[500]
+        message = translate(PAGE_MESSAGES[500])
     return _answer(Response(status=500), message, "INTERNAL_ERROR")

@@ -1,15 +1,18 @@
-"""The languages of the public pages: which there are, which one a visitor reads, and its messages.
+"""The languages of the pages: which there are, which one a person reads, and its messages.
 
 English is in the code and the templates; other languages are gettext catalogs, loaded when first
-needed. A page is in the visitor's language only if its door says so, since the dashboard shares
-templates with public pages and stays English.
+needed. An answer is in another language only if its door says so: public doors follow the visitor
+(`use_visitors_language`), those of people who sign in what their account says or else the browser
+(`use_language`). The API, the operator's pages and mail to owners stay English.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
@@ -23,6 +26,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_accept_header
 
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
+# How browsers write each month, which the widget's script has too.
+DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
 DOMAIN = "messages"
 PARAMETER = "lang"
 # Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
@@ -31,12 +36,15 @@ LONGEST_QUERY = 2000
 
 @dataclass(frozen=True)
 class Language:
-    """One language: its code, its own name, its direction and how it groups digits."""
+    """One language: its code, its own name, its direction and how it writes numbers."""
 
     code: str
     name: str
     direction: str = "ltr"
     thousands: str = ","
+    percent: str = "{}%"
+    # Whether somebody who speaks it has read the translation.
+    is_checked: bool = False
 
     @property
     def decimal(self) -> str:
@@ -44,19 +52,19 @@ class Language:
         return "." if self.thousands == "," else ","
 
 
-ENGLISH = Language("en", "English")
+ENGLISH = Language("en", "English", is_checked=True)
 # In the order of the language switch: by their own names, those in other scripts last.
 LANGUAGES = (
-    Language("de", "Deutsch", thousands="."),
+    Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
     ENGLISH,
-    Language("es", "Español", thousands="."),
-    Language("fr", "Français", thousands="\u202f"),
+    Language("es", "Español", thousands=".", percent="{}\u00a0%"),
+    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
     Language("it", "Italiano", thousands="."),
     Language("nl", "Nederlands", thousands="."),
     Language("pl", "Polski", thousands="\u00a0"),
     Language("pt", "Português", thousands="."),
-    Language("sv", "Svenska", thousands="\u00a0"),
-    Language("tr", "Türkçe", thousands="."),
+    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
+    Language("tr", "Türkçe", thousands=".", percent="%{}"),
     Language("ja", "日本語"),
     Language("ar", "العربية", direction="rtl"),
 )
@@ -71,7 +79,7 @@ def find_language(tag: str) -> Language | None:
 
 
 def current_language() -> Language:
-    """Return the language set by `speaking`, else the visitor's, else English."""
+    """Return the language set by `speaking`, else the request's, else English."""
     if (spoken := _spoken.get()) is not None:
         return spoken
     if not has_request_context() or not g.get("is_translated"):
@@ -84,6 +92,16 @@ def current_language() -> Language:
 
 def use_visitors_language() -> None:
     """Answer this request in the visitor's language; public doors call it before each request."""
+    g.is_translated = True
+
+
+def use_language(code: str | None = None) -> None:
+    """Answer this request in the language of `code`; without one, in the browser's.
+
+    Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
+    """
+    accepted = request.headers.get("Accept-Language", "")
+    g.language = find_language(code or "") or match_language(accepted) or ENGLISH
     g.is_translated = True
 
 
@@ -174,6 +192,35 @@ def format_number(number: int) -> str:
     return f"{number:,}".replace(",", current_language().thousands)
 
 
+def format_figure(number: int) -> str:
+    """Return a whole number of the dashboard; English groups its digits from four on."""
+    return f"{number:,}" if current_language() is ENGLISH else format_number(number)
+
+
+def format_percent(number: int) -> str:
+    """Return a share in percent, as the language writes it."""
+    return current_language().percent.format(format_figure(number))
+
+
+def format_day(time: datetime, style: str = "short") -> str:
+    """Return the date of a time: 12 Mar 2026, or with its month in full if `style` is "long"."""
+    if current_language() is ENGLISH:
+        return f"{time.day} {time:%B %Y}" if style == "long" else f"{time.day} {time:%b %Y}"
+    pattern = read_date_patterns()[current_language().code][f"{style} day"][time.month - 1]
+    return pattern.format(day=time.day, year=time.year)
+
+
+def format_time(time: datetime, style: str = "short") -> str:
+    """Return a time to the minute; its zone is named, as the reader's own is unknown."""
+    return gettext("%(day)s, %(time)s UTC", day=format_day(time, style), time=f"{time:%H:%M}")
+
+
+@cache
+def read_date_patterns() -> dict[str, dict[str, list[str]]]:
+    """Return how each language writes each month, with and without a day."""
+    return dict(json.loads(DATES.read_text(encoding="utf-8")))
+
+
 def list_switches() -> list[dict[str, object]]:
     """Return the links of the language switch: this page, with its query, in each language."""
     is_kept = len(request.query_string) <= LONGEST_QUERY
@@ -203,6 +250,9 @@ def register_languages(app: Flask) -> None:
         format_average=format_average,
         format_number=format_number,
         isolate=isolate,
+    )
+    app.jinja_env.filters.update(
+        figure=format_figure, percent=format_percent, day=format_day, time=format_time
     )
     app.after_request(_add_headers)
 

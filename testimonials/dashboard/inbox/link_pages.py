@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import update
 
 from testimonials.activity.actors import ActorKind, act_as
-from testimonials.auth.sign_in.cookies import read_session_cookie
+from testimonials.auth.sign_in.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sign_in.sessions import find_session
 from testimonials.core.urls import project_url, wall_url
 from testimonials.core.web.rate_limits import Limit
@@ -25,6 +25,7 @@ from testimonials.testimonials.moderation.decision_links import (
 from testimonials.testimonials.moderation.services import ActionRefused, apply_action
 
 decision_link = Blueprint("decision_link", __name__)
+decision_link.before_request(use_persons_language)
 
 PER_ADDRESS = Limit("decide-ip", 60, "from one IP address")
 DECISIONS = ("approve", "reject")

@@ -6,6 +6,7 @@ A GET changes nothing, since mail scanners open links; mail programs send the PO
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from testimonials.auth.sign_in.cookies import use_persons_language
 from testimonials.core.urls import project_url
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db
@@ -17,6 +18,7 @@ from testimonials.projects.notifications.services import (
 )
 
 unsubscribe = Blueprint("unsubscribe", __name__)
+unsubscribe.before_request(use_persons_language)
 
 
 @unsubscribe.get("/unsubscribe/<token>")

@@ -25,6 +25,7 @@ from testimonials.auth.sign_in.cookies import (
     read_session_cookie,
     set_session_cookie,
     sign_browser_in,
+    use_persons_language,
 )
 from testimonials.auth.sign_in.services import find_claimed_account
 from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod, find_session
@@ -45,6 +46,7 @@ from testimonials.projects.team.services import judge_password
 from testimonials.testimonials.services import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
+invitation.before_request(use_persons_language)
 
 Errors = dict[str, list[str]]
 

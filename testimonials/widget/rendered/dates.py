@@ -1,13 +1,9 @@
 """Dates as a server-rendered widget writes them: without the reader's clock, so never relative."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
-from typing import Any
 
-from testimonials.core.web.languages import current_language
-from testimonials.widget.script.assembly import FOLDER
+from testimonials.core.web.languages import current_language, read_date_patterns
 
 
 def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]:
@@ -17,7 +13,7 @@ def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]
     see the same at half of the cards.
     """
     form = ("long" if is_long else "short") + (" day" if style == "absolute" else "")
-    patterns = _read_patterns()[current_language().code][form]
+    patterns = read_date_patterns()[current_language().code][form]
     found = []
     for text in times:
         time = datetime.fromisoformat(text)
@@ -28,9 +24,3 @@ def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]
     ):
         return [""] * len(found)
     return found
-
-
-@cache
-def _read_patterns() -> dict[str, dict[str, Any]]:
-    """Return ``dates.json``: how `Intl.DateTimeFormat` of browsers writes each month."""
-    return dict(json.loads((FOLDER / "dates.json").read_text(encoding="utf-8")))

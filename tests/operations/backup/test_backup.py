@@ -61,7 +61,7 @@ def test_a_backup_is_one_private_file_with_all_that_an_instance_is(
     manifest = json.loads(members.pop("manifest.json"))
     assert manifest.items() <= printed.items()
     assert manifest["format"] == "testimonials-backup"
-    assert manifest["schemaRevision"] == "0020"
+    assert manifest["schemaRevision"] == "0021"
     assert manifest["createdAt"].endswith("Z")
     assert manifest["rows"]["account"] == manifest["rows"]["outbox_mail"] + 1 == 1
     assert {name: sha256(content).hexdigest() for name, content in members.items()} == {
