@@ -86,6 +86,11 @@ MODES = {
 }
 
 
+def describe_modes() -> dict[str, tuple[str, str]]:
+    """Return the choices of mail about testimonials: their names, and what they mean."""
+    return {mode: (translate(name), translate(text)) for mode, (name, text) in MODES.items()}
+
+
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
     """Return what the pages show of a testimonial that isn't simply one of its columns."""
     return {

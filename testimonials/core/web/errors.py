@@ -62,7 +62,7 @@ class ServiceError(Exception):
 
     @property
     def shown(self) -> str:
-        """The message in the language of the page that shows it."""
+        """The message in the page's language."""
         return gettext(self._words, **self._values)
 
 
@@ -169,30 +169,28 @@ TITLES = {
 }
 
 
+JSON_FOLDERS = ("/v1/", "/widget/", "/webhooks/", "/.well-known/")
 JSON_PATHS = {"/v1", "/oembed", "/mcp", "/oauth/register", "/oauth/revoke", "/oauth/token"}
 
 
 def wants_json(path: str) -> bool:
     """Return whether an error at `path` is answered with JSON instead of a page."""
-    folders = ("/v1/", "/widget/", "/webhooks/", "/.well-known/")
-    return path.startswith(folders) or path in JSON_PATHS
+    return path.startswith(JSON_FOLDERS) or path in JSON_PATHS
 
 
 def speaks_english(path: str) -> bool:
     """Return whether errors at `path` are always in English: for programs and the operator."""
-    return wants_json(path) or path == "/operator" or path.startswith("/operator/")
+    return wants_json(path) or _is_in(path, "/operator")
 
 
-def _is_dashboard(path: str) -> bool:
-    return path == "/dashboard" or path.startswith("/dashboard/")
+def _is_in(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")
 
 
 def _choose_language() -> None:
     """Answer an error in a language even where the guard or door that chooses it wasn't reached."""
-    if speaks_english(request.path):
-        use_language(ENGLISH.code)
-    elif not g.get("is_translated"):
-        (use_language if _is_dashboard(request.path) else use_visitors_language)()
+    if not g.get("is_translated") and not speaks_english(request.path):
+        (use_language if _is_in(request.path, "/dashboard") else use_visitors_language)()
 
 
 def error_body(message: str, code: str, errors: FieldErrors | None = None) -> dict[str, object]:
@@ -244,13 +242,9 @@ def _answer(
 def _explain(response: Response, message: str) -> str:
     """Return the message, or for a rate limit that stopped a visitor, just when to try again."""
     wait = response.headers.get("Retry-After", "")
-    is_known = _is_dashboard(request.path) and current_language() is ENGLISH
-    if (
-        response.status_code != 429
-        or not wait.isdigit()
-        or is_known
-        or speaks_english(request.path)
-    ):
+    is_theirs = speaks_english(request.path) or _is_in(request.path, "/dashboard")
+    is_worded = is_theirs and current_language() is ENGLISH
+    if response.status_code != 429 or not wait.isdigit() or is_worded:
         return message
     return ngettext(
         "Too many requests came from your network. Try again in a minute.",

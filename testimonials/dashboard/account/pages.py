@@ -28,7 +28,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
-from testimonials.dashboard.describe import MODES, describe_plan
+from testimonials.dashboard.describe import describe_modes, describe_plan
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import (
     build_shell,
@@ -189,6 +189,6 @@ def _page(
         projects=told[:LISTED],
         has_more_projects=len(newest) > LISTED,
         chosen=find_modes(owner.account_id, newest),
-        modes=MODES,
+        modes=describe_modes(),
         own_count=count_projects(owner.account_id),
     )

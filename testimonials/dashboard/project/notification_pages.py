@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ValidationFailed
-from testimonials.dashboard.describe import MODES
+from testimonials.dashboard.describe import describe_modes
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -50,7 +50,7 @@ def _page(access: Access, errors: Errors) -> str:
         shell=build_shell(access, "notifications"),
         notice=read_notice(),
         choice=find_choice(access.user.account_id, access.project.id),
-        modes=MODES,
+        modes=describe_modes(),
         is_admin=access.is_admin,
         errors=errors,
     )

@@ -11,7 +11,7 @@ from testimonials.core.urls import collection_page_url, own_host_url, wall_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.dashboard.describe import MODES, describe_plan
+from testimonials.dashboard.describe import describe_modes, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -138,7 +138,7 @@ def _page(access: Access, errors: Errors | None = None, rated: dict[str, str] | 
         # The address that can be renamed, also where the project has its own host name.
         page_url=collection_page_url(project.slug),
         choice=find_choice(user.account_id, project.id),
-        modes=MODES,
+        modes=describe_modes(),
         # Colleagues don't see the owner's plan.
         limit=describe_plan(account) if access.role == Role.OWNER else None,
         key_last_four=account.key_last_four,

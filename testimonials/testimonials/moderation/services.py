@@ -10,6 +10,7 @@ from sqlalchemy import and_, delete, or_, select
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.events import BY_HAND
@@ -49,48 +50,48 @@ class Action:
         return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
 
 
-def _decide(status: str, *sources: str) -> Action:
+def _decide(status: str, done: str, *sources: str) -> Action:
     return Action(
         lambda row: row.deleted_at is None and row.status in sources,
         lambda _row, now: {"status": status, "reviewed_at": now},
-        status.capitalize(),
+        done,
     )
 
 
 ACTIONS = {
-    "approve": _decide("approved", "pending", "rejected"),
-    "reject": _decide("rejected", "pending", "approved"),
+    "approve": _decide("approved", gettext_noop("Approved"), "pending", "rejected"),
+    "reject": _decide("rejected", gettext_noop("Rejected"), "pending", "approved"),
     "pin": Action(
         lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
         lambda _row, _now: {"is_pinned": True},
-        "Pinned",
+        gettext_noop("Pinned"),
     ),
     "unpin": Action(
         lambda row: row.deleted_at is None and row.is_pinned,
         lambda _row, _now: {"is_pinned": False},
-        "Unpinned",
+        gettext_noop("Unpinned"),
     ),
     "delete": Action(
         lambda row: row.deleted_at is None,
         lambda _row, now: {"deleted_at": now},
-        "Deleted",
+        gettext_noop("Deleted"),
     ),
     "restore": Action(
         lambda row: row.deleted_at is not None,
         lambda _row, _now: {"deleted_at": None},
-        "Restored",
+        gettext_noop("Restored"),
     ),
     "spam": Action(
         lambda row: row.deleted_at is None and row.status == "pending",
         lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
-        "Marked as spam",
+        gettext_noop("Marked as spam"),
         "Marked {} as spam",
     ),
     # `held_for` stays, so that nobody is notified of it as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
         lambda _row, _now: {"status": "pending", "reviewed_at": None},
-        "Not spam",
+        gettext_noop("Not spam"),
         "Moved {} to Pending",
     ),
 }
