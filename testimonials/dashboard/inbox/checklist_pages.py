@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.inbox.checklist import note
@@ -25,7 +26,7 @@ ACTS = {
 
 class StepUnknown(ServiceError):
     code = "STEP_UNKNOWN"
-    default_message = "This page is out of date. Reload it and try again."
+    default_message = gettext_noop("This page is out of date. Reload it and try again.")
 
 
 @checklist.post("/dashboard/projects/<project_id>/checklist")

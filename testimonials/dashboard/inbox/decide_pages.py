@@ -12,6 +12,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.collection.authors.thanking import thank_author
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.dashboard.guards import go_on_writing, require_role
 from testimonials.dashboard.inbox.deciding import (
     Tally,
@@ -37,13 +38,20 @@ from testimonials.testimonials.moderation.undoing import undo_last
 deciding = Blueprint("deciding", __name__)
 
 # What can be decided here, and what became of it where it can't.
-DECISIONS = {"approve": "approved", "reject": "rejected"}
+DECISIONS = {
+    "approve": gettext_noop("Not approved: %(name)s"),
+    "reject": gettext_noop("Not rejected: %(name)s"),
+}
 REFUSED = {
-    "withdrawn": "{name} took it back. These words were withdrawn and are shown nowhere.",
-    "approved": "It is approved already, and shown.",
-    "rejected": "It is rejected already, and shown nowhere.",
-    "spam": "It is held as spam and shown nowhere. Release it in the inbox if it is real.",
-    "demo": "It is a sample.",
+    "withdrawn": gettext_noop(
+        "%(name)s took it back. These words were withdrawn and are shown nowhere."
+    ),
+    "approved": gettext_noop("It is approved already, and shown."),
+    "rejected": gettext_noop("It is rejected already, and shown nowhere."),
+    "spam": gettext_noop(
+        "It is held as spam and shown nowhere. Release it in the inbox if it is real."
+    ),
+    "demo": gettext_noop("It is a sample."),
 }
 
 
@@ -74,7 +82,7 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     if row is None:
         return _page(access, testimonial_id, tally)
     if action not in DECISIONS:
-        raise ActionRefused("This page is out of date. Reload it and try again.")
+        raise ActionRefused(gettext("This page is out of date. Reload it and try again."))
     _, count = apply_action(access.project, [row], action, access.user.email)
     if not count:
         db.session.rollback()
@@ -107,7 +115,7 @@ def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
         return _page(access, testimonial_id, tally, 422, errors=sent.errors, typed=sent.typed)
     set_reply(access.project, row, sent.values["reply"], access.user.email)
     db.session.commit()
-    return redirect(add_notice(decide_url(row, tally), "Reply saved"), 303)
+    return redirect(add_notice(decide_url(row, tally), gettext("Reply saved")), 303)
 
 
 @deciding.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks")
@@ -122,7 +130,7 @@ def thank(access: Access, testimonial_id: str) -> ResponseReturnValue:
     thank_author(access.project, row, sent.values["thanks"], access.user.email)
     record_project_event(EventType.AUTHOR_THANKED, access.project, testimonial=row.id)
     db.session.commit()
-    notice = f"A mail to {row.author_name} is on its way"
+    notice = gettext("A mail to %(name)s is on its way", name=row.author_name)
     return redirect(add_notice(decide_url(row, tally), notice), 303)
 
 
@@ -143,9 +151,14 @@ def _find(access: Access, testimonial_id: str) -> Testimonial | None:
 
 def _explain(row: Testimonial, action: str) -> dict[str, str]:
     """Return why it was refused, and what that means for what is shown."""
-    why = REFUSED.get(row.status, "") if row.deleted_at is None else "It is in the trash."
-    title = f"Not {DECISIONS[action]}: {row.author_name}"
-    return {"title": title, "text": why.replace("{name}", row.author_name, 1)}
+    name = row.author_name
+    is_here = row.deleted_at is None
+    why = (
+        gettext(REFUSED.get(row.status, ""), name=name)
+        if is_here
+        else gettext("It is in the trash.")
+    )
+    return {"title": gettext(DECISIONS[action], name=name), "text": why}
 
 
 def _page(

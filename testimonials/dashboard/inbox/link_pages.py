@@ -12,6 +12,7 @@ from testimonials.activity.actors import ActorKind, act_as
 from testimonials.auth.sign_in.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sign_in.sessions import find_session
 from testimonials.core.urls import project_url, wall_url
+from testimonials.core.web.languages import gettext
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.describe import describe_testimonial
@@ -48,7 +49,7 @@ def decide_by_mail(token: str) -> ResponseReturnValue:
     begin_write()
     access, row = find_decision(token, for_update=True)
     if action not in DECISIONS:
-        raise ActionRefused("This page is out of date. Open the link again.")
+        raise ActionRefused(gettext("This page is out of date. Open the link again."))
     act_as(ActorKind.PERSON, access.user.account_id)
     batch, _ = apply_action(access.project, [row], action, access.user.email)
     _note_mail(batch)

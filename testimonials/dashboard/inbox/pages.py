@@ -12,6 +12,8 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop, ngettext
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, go_on_writing, lock_again, require_role
@@ -62,6 +64,14 @@ from testimonials.testimonials.moderation.undoing import (
 
 inbox = Blueprint("inbox", __name__)
 
+ALREADY = {
+    "pending": gettext_noop("%(name)s is already pending."),
+    "approved": gettext_noop("%(name)s is already approved."),
+    "rejected": gettext_noop("%(name)s is already rejected."),
+    "spam": gettext_noop("%(name)s is already spam."),
+    "demo": gettext_noop("%(name)s is already demo."),
+}
+
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
 @require_role(Role.READER)
@@ -92,7 +102,7 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     batch, count = apply_action(project, [row], name, access.user.email)
     if not count:
         raise ActionRefused(_explain(row))
-    return _finish(project, report_action(name, row.author_name, was), batch)
+    return _finish(project, report_action(name, was, row.author_name), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
@@ -103,9 +113,9 @@ def decide_many(access: Access) -> ResponseReturnValue:
     project = lock_again(access, Role.MODERATOR)
     batch, count = apply_to_many(project, ids, name, access.user.email, _go_on(access))
     if not count:
-        raise ActionRefused("This can’t be done to any of the selected testimonials.")
+        raise ActionRefused(_("This can’t be done to any of the selected testimonials."))
     tab = read_filter(request.form).tab
-    text = report_action(name, _count(count), tab) + _tell_rest(len(ids) - count)
+    text = _tell_rest(report_action(name, tab, count), len(ids) - count)
     return _finish(project, text, batch)
 
 
@@ -121,10 +131,8 @@ def tag_many(access: Access) -> ResponseReturnValue:
     except TagRefused as error:
         raise ActionRefused(error.message) from None
     if not count:
-        state = "has this tag" if is_off else "can take this tag, or all have it already"
-        raise ActionRefused(f"None of the selected testimonials {state}.")
-    done = "Removed a tag from" if is_off else "Tagged"
-    return _finish(project, f"{done} {_count(count)}", batch)
+        raise ActionRefused(_refuse_tag(is_off=is_off))
+    return _finish(project, _tell_tagged(count, is_off=is_off), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/samples")
@@ -134,12 +142,14 @@ def settle_samples(access: Access) -> ResponseReturnValue:
     project = access.project
     if request.form.get("samples") == "keep":
         note(project, KEEPS_SAMPLES)
-        return _finish(project, "The samples stay, marked as samples")
+        return _finish(project, _("The samples stay, marked as samples"))
     rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
     batch, count = apply_action(project, rows, "delete", access.user.email)
     if not count:
-        raise ActionRefused("There are no samples left here.")
-    return _finish(project, f"Removed {count} {'sample' if count == 1 else 'samples'}", batch)
+        raise ActionRefused(_("There are no samples left here."))
+    return _finish(
+        project, ngettext("Removed %(num)s sample", "Removed %(num)s samples", count), batch
+    )
 
 
 @inbox.post("/dashboard/projects/<project_id>/undo")
@@ -183,8 +193,20 @@ def _find_chosen(project: Project) -> Sequence[str]:
     return find_ids(project.id, wanted, ids, is_all=is_all)
 
 
-def _count(number: int) -> str:
-    return f"{number} {'testimonial' if number == 1 else 'testimonials'}"
+def _refuse_tag(*, is_off: bool) -> str:
+    if is_off:
+        return _("None of the selected testimonials has this tag.")
+    return _("None of the selected testimonials can take this tag, or all have it already.")
+
+
+def _tell_tagged(count: int, *, is_off: bool) -> str:
+    if is_off:
+        return ngettext(
+            "Removed a tag from %(num)s testimonial",
+            "Removed a tag from %(num)s testimonials",
+            count,
+        )
+    return ngettext("Tagged %(num)s testimonial", "Tagged %(num)s testimonials", count)
 
 
 def _count_new_samples(project: Project, wanted: InboxFilter) -> int:
@@ -220,22 +242,29 @@ def _return_target() -> str:
 def _read_action() -> str:
     name = request.form.get("action", "")
     if name not in ACTIONS:
-        raise ActionRefused("This page is out of date. Reload it and try again.")
+        raise ActionRefused(_("This page is out of date. Reload it and try again."))
     return name
 
 
-def _tell_rest(count: int) -> str:
-    """Say what became of selected testimonials whose state didn't allow the action."""
-    if count == 1:
-        return "; 1 stayed as it was"
-    return f"; {count} stayed as they were" if count else ""
+def _tell_rest(done: str, count: int) -> str:
+    """Say what was done, and to how many selected testimonials it couldn't be done."""
+    if not count:
+        return done
+    return ngettext(
+        "%(done)s; %(num)s stayed as it was",
+        "%(done)s; %(num)s stayed as they were",
+        count,
+        done=done,
+    )
 
 
 def _explain(row: Testimonial) -> str:
     """Say why nothing was done to a testimonial, and what that means for what is shown."""
     name = row.author_name
     if row.deleted_at:
-        return f"{name} is already in the trash."
+        return _("%(name)s is already in the trash.", name=name)
     if row.status == "withdrawn":
-        return f"{name} took it back. These words were withdrawn and are shown nowhere."
-    return f"{name} is already {row.status}."
+        return _(
+            "%(name)s took it back. These words were withdrawn and are shown nowhere.", name=name
+        )
+    return _(ALREADY.get(row.status, ALREADY["pending"]), name=name)

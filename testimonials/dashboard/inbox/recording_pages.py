@@ -7,6 +7,8 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.fields import Switch
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import translate
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import require_role
@@ -48,7 +50,7 @@ def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "text": row.text, "hasCaptions": bool(row.captions)})
-    return redirect(add_notice(_return_target(), "Saved", None), 303)
+    return redirect(add_notice(_return_target(), _("Saved"), None), 303)
 
 
 @recording.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove")
@@ -60,7 +62,7 @@ def remove(access: Access, testimonial_id: str) -> ResponseReturnValue:
     row = find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
     db.session.commit()
-    return redirect(add_notice(back, "Recording removed", None), 303)
+    return redirect(add_notice(back, _("Recording removed"), None), 303)
 
 
 @recording.errorhandler(ActionRefused)
@@ -81,12 +83,14 @@ def _read_captions() -> dict[str, Any]:
     try:
         text = file.stream.read(4 * CAPTIONS_LENGTH + 1).decode("utf-8")
         if len(text) > CAPTIONS_LENGTH:
-            raise CaptionsRefused(f"Captions may have at most {CAPTIONS_LENGTH} characters.")
+            raise CaptionsRefused(
+                _("Captions may have at most %(most)s characters.", most=CAPTIONS_LENGTH)
+            )
         return {"captions": clean_captions(text)}
     except UnicodeDecodeError:
-        raise ActionRefused("The captions are not text in UTF-8.") from None
+        raise ActionRefused(_("The captions are not text in UTF-8.")) from None
     except CaptionsRefused as error:
-        raise ActionRefused(str(error)) from None
+        raise ActionRefused(translate(str(error))) from None
 
 
 def _return_target() -> str:

@@ -18,6 +18,7 @@ from testimonials.core.pictures.images import (
 )
 from testimonials.core.web.fields import QueryCount, Text
 from testimonials.core.web.forms import FormSchema, SentForm
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.response_headers import answer_as
 from testimonials.extensions import db
 from testimonials.testimonials.fields import (
@@ -37,7 +38,7 @@ from testimonials.testimonials.moderation.highlights import Ranges, add_highligh
 # A photo of 10 MB, and the texts.
 THANKS_LENGTH = 1000
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
-TOO_LARGE = (
+TOO_LARGE = gettext_noop(
     "This picture is too large to upload, and nothing else in the form could be read. Go back in "
     "your browser to find what you typed, and choose a picture of at most 10 MB."
 )
@@ -46,14 +47,16 @@ TOO_LARGE = (
 class TestimonialForm(FormSchema):
     """The fields of a testimonial, without its picture."""
 
-    text = Words(error_messages={"required": "Add what they said."})
-    author_name = AuthorName(error_messages={"required": "Add the author’s name."})
+    text = Words(error_messages={"required": gettext_noop("Add what they said.")})
+    author_name = AuthorName(error_messages={"required": gettext_noop("Add the author’s name.")})
     author_role = AuthorLine(load_default="")
     author_company = AuthorLine()
     # Nothing is mailed to it, so a disposable one will do.
     author_email = Email(
         is_lasting=False,
-        error_messages={"malformed": "Write the address like name@example.com, or leave it empty."},
+        error_messages={
+            "malformed": gettext_noop("Write the address like name@example.com, or leave it empty.")
+        },
     )
     rating = Rating()
     submitted_on = SaidOn(attribute="submitted_at", required=True)
@@ -84,7 +87,9 @@ class ThanksForm(FormSchema):
     """A mail to the author."""
 
     thanks = Text(
-        THANKS_LENGTH, required=True, error_messages={"required": "Write a line to the author."}
+        THANKS_LENGTH,
+        required=True,
+        error_messages={"required": gettext_noop("Write a line to the author.")},
     )
 
 

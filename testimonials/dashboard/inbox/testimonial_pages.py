@@ -9,6 +9,8 @@ from testimonials.auth.display_names import find_display_names
 from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.core.url_rules import current_path
 from testimonials.core.web.errors import FieldErrors
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import ngettext
 from testimonials.dashboard.describe import (
     describe_change,
     describe_hands,
@@ -91,7 +93,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     form.store_picture()
     marked = len(row.highlights or [])
     batch = edit_testimonial(project, row, form.columns, access.user.email)
-    return _finish(access, row, batch, "Saved" + _tell_lost(marked - len(row.highlights or [])))
+    return _finish(access, row, batch, _tell_saved(marked - len(row.highlights or [])))
 
 
 @editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights")
@@ -105,7 +107,7 @@ def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
         db.session.rollback()
         return _form(access, row, read_values(row), {"words": [error.message]}), 422
     batch = set_highlights(access.project, row, ranges, access.user.email)
-    done = "Highlight removed" if "remove" in request.form else "Highlighted"
+    done = _("Highlight removed") if "remove" in request.form else _("Highlighted")
     return _finish(access, row, batch, done, "highlights")
 
 
@@ -119,15 +121,20 @@ def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
         return _form(access, row, read_values(row) | sent.typed, sent.errors), 422
     text = "" if "remove" in request.form else sent.values["reply"]
     batch = set_reply(access.project, row, text, access.user.email)
-    return _finish(access, row, batch, "Reply saved" if text else "Reply removed", "reply")
+    return _finish(access, row, batch, _("Reply saved") if text else _("Reply removed"), "reply")
 
 
-def _tell_lost(count: int) -> str:
-    """Return what an edit did to the highlights, as the end of a notice."""
-    if count <= 0:
-        return ""
-    what = "a highlight was" if count == 1 else f"{count} highlights were"
-    return f". The words changed, so {what} removed."
+def _tell_saved(lost: int) -> str:
+    """Say that an edit was saved, and how many highlights it removed."""
+    if lost <= 0:
+        return _("Saved")
+    if lost == 1:
+        return _("Saved. The words changed, so a highlight was removed.")
+    return ngettext(
+        "Saved. The words changed, so %(num)s highlight was removed.",
+        "Saved. The words changed, so %(num)s highlights were removed.",
+        lost,
+    )
 
 
 def _finish(

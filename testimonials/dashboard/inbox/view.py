@@ -12,6 +12,8 @@ from testimonials.collection.requests.asked_people import find_asked_emails
 from testimonials.collection.spam import count_flood
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.urls import collection_page_url, testimonial_url
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop, ngettext, translate
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
@@ -26,7 +28,6 @@ from testimonials.testimonials.moderation.inbox import (
     Total,
     list_inbox,
 )
-from testimonials.testimonials.moderation.services import ACTIONS
 from testimonials.testimonials.moderation.tags import list_project_tags
 from testimonials.testimonials.moderation.undoing import Step, Undone
 from testimonials.testimonials.recordings.describing import load_recordings
@@ -34,56 +35,141 @@ from testimonials.testimonials.search.words import mark_words, read_words
 
 MAX_SEARCH = 200
 EMPTY = {
-    "pending": ("Nothing is waiting", "What customers write on your collection page arrives here."),
-    "approved": ("Nothing is approved yet", "Approved testimonials show in your widget."),
-    "rejected": (
-        "Nothing is rejected",
-        "Rejected testimonials, and those that their authors withdrew, are kept here and shown "
-        "nowhere.",
+    "pending": (
+        gettext_noop("Nothing is waiting"),
+        gettext_noop("What customers write on your collection page arrives here."),
     ),
-    "all": ("No testimonials yet", "Send customers the link to your collection page."),
-    "trash": ("The trash is empty", "Deleted testimonials stay here for 30 days."),
-    "spam": ("No spam here", "What looks like spam is held here for 30 days."),
+    "approved": (
+        gettext_noop("Nothing is approved yet"),
+        gettext_noop("Approved testimonials show in your widget."),
+    ),
+    "rejected": (
+        gettext_noop("Nothing is rejected"),
+        gettext_noop(
+            "Rejected testimonials, and those that their authors withdrew, are kept here and shown "
+            "nowhere."
+        ),
+    ),
+    "all": (
+        gettext_noop("No testimonials yet"),
+        gettext_noop("Send customers the link to your collection page."),
+    ),
+    "trash": (
+        gettext_noop("The trash is empty"),
+        gettext_noop("Deleted testimonials stay here for 30 days."),
+    ),
+    "spam": (
+        gettext_noop("No spam here"),
+        gettext_noop("What looks like spam is held here for 30 days."),
+    ),
 }
 
 
-# What a step of other changes is called, {} being the testimonials.
-OTHER_STEPS = {
-    "edit": "Edited {}",
-    "tag": "Changed the tags of {}",
-    "highlight": "Changed the highlights of {}",
-    "reply": "Changed the reply to {}",
+# What was done to one testimonial, by the action; "" is anything else.
+TO_ONE = {
+    "approve": gettext_noop("Approved %(name)s"),
+    "take_down": gettext_noop("Took down %(name)s"),
+    "reject": gettext_noop("Rejected %(name)s"),
+    "pin": gettext_noop("Pinned %(name)s"),
+    "unpin": gettext_noop("Unpinned %(name)s"),
+    "delete": gettext_noop("Deleted %(name)s"),
+    "restore": gettext_noop("Restored %(name)s"),
+    "spam": gettext_noop("Marked %(name)s as spam"),
+    "release": gettext_noop("Moved %(name)s to Pending"),
+    "edit": gettext_noop("Edited %(name)s"),
+    "tag": gettext_noop("Changed the tags of %(name)s"),
+    "highlight": gettext_noop("Changed the highlights of %(name)s"),
+    "reply": gettext_noop("Changed the reply to %(name)s"),
+    "": gettext_noop("Changed %(name)s"),
 }
+# The forms of each sentence for a number.
+TO_MANY = {
+    "approve": lambda num: ngettext(
+        "Approved %(num)s testimonial", "Approved %(num)s testimonials", num
+    ),
+    "take_down": lambda num: ngettext(
+        "Took down %(num)s testimonial", "Took down %(num)s testimonials", num
+    ),
+    "reject": lambda num: ngettext(
+        "Rejected %(num)s testimonial", "Rejected %(num)s testimonials", num
+    ),
+    "pin": lambda num: ngettext("Pinned %(num)s testimonial", "Pinned %(num)s testimonials", num),
+    "unpin": lambda num: ngettext(
+        "Unpinned %(num)s testimonial", "Unpinned %(num)s testimonials", num
+    ),
+    "delete": lambda num: ngettext(
+        "Deleted %(num)s testimonial", "Deleted %(num)s testimonials", num
+    ),
+    "restore": lambda num: ngettext(
+        "Restored %(num)s testimonial", "Restored %(num)s testimonials", num
+    ),
+    "spam": lambda num: ngettext(
+        "Marked %(num)s testimonial as spam", "Marked %(num)s testimonials as spam", num
+    ),
+    "release": lambda num: ngettext(
+        "Moved %(num)s testimonial to Pending", "Moved %(num)s testimonials to Pending", num
+    ),
+    "edit": lambda num: ngettext("Edited %(num)s testimonial", "Edited %(num)s testimonials", num),
+    "tag": lambda num: ngettext(
+        "Changed the tags of %(num)s testimonial", "Changed the tags of %(num)s testimonials", num
+    ),
+    "highlight": lambda num: ngettext(
+        "Changed the highlights of %(num)s testimonial",
+        "Changed the highlights of %(num)s testimonials",
+        num,
+    ),
+    "reply": lambda num: ngettext(
+        "Changed the reply to %(num)s testimonial", "Changed the reply to %(num)s testimonials", num
+    ),
+    "": lambda num: ngettext("Changed %(num)s testimonial", "Changed %(num)s testimonials", num),
+}
+
+
+def report_action(action: str, was: str, what: str | int) -> str:
+    """Say what was done to `what`, a name or a number, that had the status `was`."""
+    if action == "reject" and was == "approved":
+        action = "take_down"
+    known = action if action in TO_ONE else ""
+    if isinstance(what, str):
+        return _(TO_ONE[known], name=what)
+    return TO_MANY[known](what)
 
 
 def describe_step(step: Step) -> str:
     """Say what a step did, as its notice said it."""
-    what = step.author_name if step.count == 1 else f"{step.count} testimonials"
-    if step.action in ACTIONS:
-        return report_action(step.action, what, step.was)
-    return OTHER_STEPS.get(step.action, "Changed {}").replace("{}", what, 1)
+    what = step.author_name if step.count == 1 else step.count
+    return report_action(step.action, step.was, what)
 
 
 def describe_undone(undone: Undone, left: int) -> str:
     """Say what was undone, what was passed over, and how many steps are left."""
     step, passed = undone.step, len(undone.passed)
-    parts = [f"Undid: {describe_step(step)}."]
+    parts = [_("Undid: %(change)s.", change=describe_step(step))]
     if undone.count < step.count:
-        others = step.count - undone.count
-        parts.append(f"{others} of them {'was' if others == 1 else 'were'} changed since.")
-    if passed == 1:
-        parts.insert(0, f"Not undone, as it was changed since: {describe_step(undone.passed[0])}.")
-    elif passed:
-        parts.insert(0, f"{passed} changes were not undone: others changed the same since.")
-    parts.append(f"{left} more can be undone" if left else "That was the last")
+        parts.append(
+            ngettext(
+                "%(num)s of them was changed since.",
+                "%(num)s of them were changed since.",
+                step.count - undone.count,
+            )
+        )
+    if passed:
+        parts.insert(0, _tell_passed(describe_step(undone.passed[0]), passed))
+    if left:
+        parts.append(ngettext("%(num)s more can be undone", "%(num)s more can be undone", left))
+    else:
+        parts.append(_("That was the last"))
     return " ".join(parts)
 
 
-def report_action(name: str, what: str, was: str) -> str:
-    """Say what was done to testimonials that had the status `was`."""
-    if name == "reject" and was == "approved":
-        return f"Took down {what}"
-    return ACTIONS[name].report(what)
+def _tell_passed(first: str, count: int) -> str:
+    if count == 1:
+        return _("Not undone, as it was changed since: %(change)s.", change=first)
+    return ngettext(
+        "%(num)s change was not undone: others changed the same since.",
+        "%(num)s changes were not undone: others changed the same since.",
+        count,
+    )
 
 
 def read_filter(values: Any) -> InboxFilter:
@@ -172,24 +258,26 @@ def _describe_pager(wanted: InboxFilter, page: int, total: Total) -> dict[str, A
     return {
         "prev_url": _describe_address(wanted, page - 1) if page > 1 else None,
         "next_url": _describe_address(wanted, page + 1) if has_next else None,
-        "label": f"{first} to {last} of {total}" if last >= first else "",
+        "label": _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
+        if last >= first
+        else "",
     }
 
 
 def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
     if wanted.is_narrowed:
         return {
-            "title": "Nothing found",
-            "text": "No testimonial here matches the search and the filters.",
-            "action_label": "Clear them",
+            "title": _("Nothing found"),
+            "text": _("No testimonial here matches the search and the filters."),
+            "action_label": _("Clear them"),
             "action_url": url_for("inbox.show_inbox", status=wanted.tab),
         }
     title, text = EMPTY[wanted.tab]
     is_start = wanted.tab in ("pending", "all")
     return {
-        "title": title,
-        "text": text,
-        "action_label": "Open the collection page" if is_start else None,
+        "title": translate(title),
+        "text": translate(text),
+        "action_label": _("Open the collection page") if is_start else None,
         "action_url": collection_page_url(project.slug, project.own_host) if is_start else None,
     }
 

@@ -38,16 +38,11 @@ class ActionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Action:
-    """A decision: when it is allowed, what it sets, and how it is reported."""
+    """A decision: when it is allowed, what it sets, and what it is called once done."""
 
     can: Callable[[Testimonial], bool]
     values: Callable[[Testimonial, datetime], dict[str, Any]]
     done: str
-    # The report with {} for the testimonials, where they don't come last.
-    about: str = ""
-
-    def report(self, what: str) -> str:
-        return self.about.replace("{}", what, 1) if self.about else f"{self.done} {what}"
 
 
 def _decide(status: str, done: str, *sources: str) -> Action:
@@ -85,14 +80,12 @@ ACTIONS = {
         lambda row: row.deleted_at is None and row.status == "pending",
         lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
         gettext_noop("Marked as spam"),
-        "Marked {} as spam",
     ),
     # `held_for` stays, so that nobody is notified of it as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
         lambda _row, _now: {"status": "pending", "reviewed_at": None},
         gettext_noop("Not spam"),
-        "Moved {} to Pending",
     ),
 }
 

@@ -5,7 +5,7 @@ import {
   anchor, changeTotal, current, inbox, list, rows, setAnchor, setCurrent, setUp, showSelection,
 } from './rows.js';
 
-const STATUS = { approve: 'Approved', reject: 'Rejected' };
+const STATUS = { approve: 'approved', reject: 'rejected' };
 
 /* -------------------------------------------------------------- answers */
 
@@ -120,8 +120,8 @@ export function decide(row, action) {
     const mark = row.querySelector('[data-status]');
     if (action in STATUS) {
       const before = [mark.textContent, mark.className];
-      mark.textContent = STATUS[action];
-      mark.className = `mark status-${STATUS[action].toLowerCase()}`;
+      mark.textContent = action === 'approve' ? list().dataset.sayApprove : list().dataset.sayReject;
+      mark.className = `mark status-${STATUS[action]}`;
       undo = () => { [mark.textContent, mark.className] = before; };
       if (next) setCurrent(next);
     }

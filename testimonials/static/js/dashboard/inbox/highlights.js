@@ -27,7 +27,7 @@ if (form) {
   // With a cursor in it, the keys that select elsewhere select here; no key changes anything.
   for (const [name, value] of Object.entries({
     contenteditable: 'true', role: 'textbox', 'aria-readonly': 'true', 'aria-multiline': 'true',
-    'aria-label': 'Text of the testimonial', inputmode: 'none', spellcheck: 'false',
+    'aria-label': text.dataset.sayLabel, inputmode: 'none', spellcheck: 'false',
   })) text.setAttribute(name, value);
   for (const type of ['beforeinput', 'cut', 'paste', 'drop', 'dragstart']) text.addEventListener(type, (event) => event.preventDefault());
   const take = () => {

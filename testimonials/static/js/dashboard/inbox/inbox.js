@@ -9,7 +9,7 @@ import './keys.js';
 async function copy(link) {
   try {
     await navigator.clipboard.writeText(link.href);
-    showToast('Link copied.');
+    showToast(link.dataset.sayCopied);
   } catch {
     open(link.href, '_blank', 'noopener');
   }

@@ -6,12 +6,14 @@ import { current, inbox, move, pick } from './rows.js';
 const STORE = 'testimonials-inbox-keys';
 const dialog = document.getElementById('keys');
 const keySwitch = document.querySelector('[data-keys-switch]');
+const keyState = keySwitch.closest('label').querySelector('strong');
+const on = keyState.textContent;
 let areKeysOn = recall(STORE) !== 'off';
 
 function showKeys() {
   document.documentElement.dataset.keys = areKeysOn ? 'on' : 'off';
   keySwitch.checked = areKeysOn;
-  keySwitch.closest('label').querySelector('strong').textContent = areKeysOn ? 'Keys are on' : 'Keys are off';
+  keyState.textContent = areKeysOn ? on : keyState.dataset.sayOff;
 }
 keySwitch.addEventListener('change', () => {
   areKeysOn = keySwitch.checked;

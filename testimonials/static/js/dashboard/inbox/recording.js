@@ -29,7 +29,7 @@ document.addEventListener('click', (event) => {
     media.controls = true;
     if (document.activeElement === button) media.focus();
   }
-  media.play().catch(() => announce('This browser can’t play the recording.'));
+  media.play().catch(() => announce(box.dataset.sayUnplayable));
 });
 
 async function save(form) {
@@ -37,10 +37,10 @@ async function save(form) {
   waiting.delete(form);
   const state = form.querySelector('[data-saved]');
   const problem = form.querySelector('[data-said-problem]');
-  state.textContent = 'Saving…';
+  state.textContent = state.dataset.saySaving;
   try {
     const answer = await post(form.action, new FormData(form));
-    state.textContent = 'Saved';
+    state.textContent = state.dataset.saySaved;
     showProblem(problem, '');
     const words = form.closest('[data-item]')?.querySelector('.item-text');
     const said = form.elements.transcript.value.trim();
@@ -49,10 +49,11 @@ async function save(form) {
       words.hidden = answer.text === said;
     }
     if (said) form.querySelector('[data-mute]')?.remove();
-    if (answer.hasCaptions) form.querySelector('[data-captions]').textContent = 'Replace the captions (.vtt)';
+    const captions = form.querySelector('[data-captions]');
+    if (answer.hasCaptions) captions.textContent = captions.dataset.sayReplace;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    state.textContent = 'Not saved';
+    state.textContent = state.dataset.sayFailed;
     showProblem(problem, error.message);
   }
   form.elements.captions.value = '';

@@ -5,7 +5,14 @@ export const rows = () => [...inbox().querySelectorAll('[data-item]')];
 export const list = () => inbox().querySelector('.inbox-list');
 export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
 
-const plural = (count) => `${count} ${count === 1 ? 'testimonial' : 'testimonials'}`;
+const rules = new Intl.PluralRules(document.documentElement.lang || 'en');
+
+// What an element says of so many: its page holds the forms that its language has.
+function say(place, count, plus = '') {
+  const { dataset } = place;
+  const form = plus ? 'Other' : rules.select(count).replace(/^./, (letter) => letter.toUpperCase());
+  return (dataset[`say${form}`] ?? dataset.sayOther).replace('#', `${count}${plus}`);
+}
 
 /* ---------------------------------------------------------- current row */
 
@@ -48,9 +55,11 @@ export function showSelection() {
   master.checked = chosen > 0 && chosen === boxes.length;
   master.indeterminate = chosen > 0 && chosen < boxes.length;
   head.classList.toggle('has-selection', chosen > 0);
-  head.querySelector('[data-selected]').textContent = chosen ? `${count} selected` : '';
-  head.querySelector('[data-rest]').hidden = chosen > 0;
-  head.querySelector('[data-rest]').textContent = plus ? `${total}${plus} testimonials` : plural(Number(total));
+  const selected = head.querySelector('[data-selected]');
+  selected.textContent = !chosen ? '' : all?.checked ? say(selected, Number(total), plus) : say(selected, chosen);
+  const rest = head.querySelector('[data-rest]');
+  rest.hidden = chosen > 0;
+  rest.textContent = say(rest, Number(total), plus);
   for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = count || '';
 }
 

@@ -31,7 +31,7 @@ function check() {
   const [file] = input.files;
   const isLarge = file && file.size > Number(field.dataset.maxBytes);
   showProblem(problem, isLarge
-    ? `The picture is too large: it has ${(file.size / 1048576).toFixed(1)} MB, and the limit is 10 MB. Choose a smaller one.`
+    ? field.dataset.sayTooLarge.replace('#', (file.size / 1048576).toLocaleString(document.documentElement.lang, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
     : '', input);
   return !isLarge;
 }
