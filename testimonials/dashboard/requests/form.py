@@ -19,7 +19,7 @@ from testimonials.collection.requests.request_mail import SUBJECT_LENGTH, sugges
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.web.fields import Choice, RuleField, Text
 from testimonials.core.web.forms import FormSchema
-from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
+from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language, gettext_noop
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 
@@ -27,7 +27,7 @@ NEVER, NOW = "never", "0"
 DEFAULT_REMINDER = "5"
 # A file of 1 MB, plus 500 people with long names in the text field.
 FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
-TOO_LARGE = (
+TOO_LARGE = gettext_noop(
     "This file is too large to upload, and nothing else in the form could be read. Go back in your "
     "browser to find what you typed, and choose a file of at most 1 MB."
 )
@@ -51,13 +51,17 @@ class RequestFormSchema(FormSchema):
         SUBJECT_LENGTH,
         one_line=True,
         required=True,
-        error_messages={"required": "Write a subject."},
+        error_messages={"required": gettext_noop("Write a subject.")},
     )
-    message = Text(MESSAGE_LENGTH, required=True, error_messages={"required": "Write a few words."})
+    message = Text(
+        MESSAGE_LENGTH,
+        required=True,
+        error_messages={"required": gettext_noop("Write a few words.")},
+    )
     language = Choice(
         *(language.code for language in LANGUAGES),
         required=True,
-        error_messages={"invalid": "Choose one of the languages."},
+        error_messages={"invalid": gettext_noop("Choose one of the languages.")},
     )
     form = Text(SLUG_LENGTH, one_line=True, load_default="")
     wait = Choice(*map(str, WAITS), load_default=NOW)
@@ -65,7 +69,7 @@ class RequestFormSchema(FormSchema):
         NEVER,
         *map(str, REMINDERS),
         required=True,
-        error_messages={"invalid": "Choose after how many days, or never."},
+        error_messages={"invalid": gettext_noop("Choose after how many days, or never.")},
     )
 
 
@@ -137,7 +141,7 @@ def read_request_form(project: Project) -> RequestForm:
     except TableUnreadable as error:
         form.errors["file"] = [str(error)]
     if not form.errors and form.pasted.is_empty and form.uploaded.is_empty:
-        form.errors["people"] = ["Paste at least one address, or choose a file."]
+        form.errors["people"] = [gettext_noop("Paste at least one address, or choose a file.")]
     if "change" in request.form and not form.errors:
         form.typed["people"] = request.form.get("original") or form.typed["people"]
     return form

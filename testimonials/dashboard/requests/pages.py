@@ -20,6 +20,8 @@ from testimonials.collection.requests.asking import (
     make_batch_token,
 )
 from testimonials.core import clock
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import ngettext
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.view import read_page
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -30,7 +32,6 @@ from testimonials.dashboard.requests.view import (
     describe_pager,
     describe_preview,
     describe_tabs,
-    name_wait,
     write_asked,
 )
 from testimonials.extensions import begin_write, db
@@ -109,7 +110,7 @@ def cancel_requests(access: Access) -> ResponseReturnValue:
     count = cancel_waiting(access.project)
     record_project_event(EventType.REQUESTS_CANCELLED, access.project, count=count)
     db.session.commit()
-    return _go_back(f"{_count(count)} cancelled")
+    return _go_back(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
 
 
 @asking.post("/dashboard/projects/<project_id>/invitations/remove")
@@ -118,18 +119,26 @@ def remove_request(access: Access) -> ResponseReturnValue:
     """Delete one person from the list."""
     remove_asked(access.project, request.form.get("id", ""))
     db.session.commit()
-    return _go_back("Deleted from the list")
+    return _go_back(_("Deleted from the list"))
 
 
 def _tell_sent(count: int, wait_days: int) -> str:
-    if current_settings().smtp_url:
-        when = name_wait(wait_days)
-        return f"{_count(count)} on the way" if not wait_days else f"{_count(count)} sent {when}"
-    return f"{_count(count)} noted, but not mailed: this service has no mail server"
-
-
-def _count(count: int) -> str:
-    return "One request is" if count == 1 else f"{count} requests are"
+    if not current_settings().smtp_url:
+        return ngettext(
+            "One request is noted, but not mailed: this service has no mail server",
+            "%(num)s requests are noted, but not mailed: this service has no mail server",
+            count,
+        )
+    if not wait_days:
+        return ngettext("One request is on the way", "%(num)s requests are on the way", count)
+    if wait_days == 1:
+        return ngettext("One request is sent tomorrow", "%(num)s requests are sent tomorrow", count)
+    return ngettext(
+        "One request is sent in %(days)s days",
+        "%(num)s requests are sent in %(days)s days",
+        count,
+        days=wait_days,
+    )
 
 
 def _go_back(notice: str) -> ResponseReturnValue:

@@ -8,6 +8,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.collection.purchases.links import count_verified, make_secret
 from testimonials.core.urls import collection_page_url
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -34,7 +35,7 @@ def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     access = find_access(owner, project_id, Role.ADMIN, for_update=True)
     if request.form.get("last_four", "") != (access.project.purchase_secret or "")[-4:]:
         db.session.rollback()
-        return _go_back("This secret was replaced already. The new one was shown once.")
+        return _go_back(_("This secret was replaced already. The new one was shown once."))
     secret = make_secret(access.project)
     record_project_event(EventType.PURCHASES_CHANGED, access.project)
     db.session.commit()
@@ -48,7 +49,7 @@ def switch_off(access: Access) -> ResponseReturnValue:
     access.project.purchase_secret = None
     record_project_event(EventType.PURCHASES_CHANGED, access.project)
     db.session.commit()
-    return _go_back("These links open the plain form from now on.")
+    return _go_back(_("These links open the plain form from now on."))
 
 
 def _page(access: Access, new_secret: str = "") -> str:

@@ -22,7 +22,14 @@ from testimonials.collection.requests.request_mail import describe_mail
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.pictures.portraits import colour_of, initials_of
-from testimonials.core.web.languages import LANGUAGES, speaking
+from testimonials.core.web.languages import (
+    LANGUAGES,
+    gettext_noop,
+    ngettext,
+    speaking,
+    translate,
+)
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.requests.form import NEVER, RequestForm
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -30,27 +37,29 @@ from testimonials.settings.current import current_settings
 from testimonials.transfer.tables.table_export import write_csv
 
 LABELS = {
-    "all": "All",
-    "waiting": "Waiting",
-    "sent": "Sent",
-    "opened": "Opened",
-    "started": "Started",
-    "answered": "Answered",
-    "declined": "Said no",
-    "failed": "Not delivered",
-    "printed": "Not mailed",
-    "unsubscribed": "Unsubscribed",
+    "all": gettext_noop("All"),
+    "waiting": gettext_noop("Waiting"),
+    "sent": gettext_noop("Sent"),
+    "opened": gettext_noop("Opened"),
+    "started": gettext_noop("Started"),
+    "answered": gettext_noop("Answered"),
+    "declined": gettext_noop("Said no"),
+    "failed": gettext_noop("Not delivered"),
+    "printed": gettext_noop("Not mailed"),
+    "unsubscribed": gettext_noop("Unsubscribed"),
 }
 # How many people the preview names.
 LISTED = 10
 
 
 def describe_form(project: Project) -> dict[str, Any]:
-    choices = [(str(days), f"After {days} days") for days in REMINDERS]
+    choices = [
+        (str(days), ngettext("After %(num)s day", "After %(num)s days", days)) for days in REMINDERS
+    ]
     return {
         "languages": LANGUAGES,
-        "waits": [(str(days), name_wait(days).capitalize()) for days in WAITS],
-        "reminders": [*choices, (NEVER, "Never")],
+        "waits": [(str(days), name_wait(days)) for days in WAITS],
+        "reminders": [*choices, (NEVER, _("Never"))],
         "room": count_room(project.account_id),
         "per_day": current_settings().invitations_per_day,
         "most": MAX_PEOPLE,
@@ -60,7 +69,10 @@ def describe_form(project: Project) -> dict[str, Any]:
 
 
 def name_wait(days: int) -> str:
-    return {0: "now", 1: "tomorrow"}.get(days, f"in {days} days")
+    """Return when mails go out, as a choice."""
+    if days < 2:
+        return _("Tomorrow") if days else _("Now")
+    return ngettext("In %(num)s day", "In %(num)s days", days)
 
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
@@ -68,7 +80,7 @@ def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, A
     shown = [name for name in STATES if counts[name] or name == state]
     return [
         {
-            "label": LABELS[name],
+            "label": translate(LABELS[name]),
             "count": counts[name],
             "url": _address(None if name == "all" else name),
             "is_current": name == (state or "all"),
@@ -82,7 +94,9 @@ def describe_pager(state: str | None, page: int, total: int) -> dict[str, Any]:
     return {
         "prev_url": _address(state, page - 1) if page > 1 else None,
         "next_url": _address(state, page + 1) if last < total else None,
-        "label": f"{first} to {last} of {total}" if last >= first else "",
+        "label": _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
+        if last >= first
+        else "",
     }
 
 
@@ -94,16 +108,16 @@ def describe_asked(person: AskedPerson) -> dict[str, Any]:
     row = person.request
     waits = person.state == "waiting"
     is_later = row.sent_at is None and (row.next_mail_at or clock.now()) > clock.now()
-    added = ("Added", row.created_at if waits else None)
+    added = (gettext_noop("Added"), row.created_at if waits else None)
     return {
         "row": row,
         "initials": initials_of(row.name or row.email),
         "colour": colour_of(row.name or row.email),
         "state": person.state,
-        "state_label": LABELS[person.state],
+        "state_label": translate(LABELS[person.state]),
         "problem": person.problem if person.state == "failed" else None,
         "goes_out_at": row.next_mail_at if is_later else None,
-        "times": [(what, time) for what, time in (added, *_list_times(person)) if time],
+        "times": [(translate(what), time) for what, time in (added, *_list_times(person)) if time],
     }
 
 
@@ -112,13 +126,13 @@ def _list_times(person: AskedPerson | None) -> list[tuple[str, datetime | None]]
     row = person.request if person else MailedRequest()
     has_left = person is not None and person.state not in ("waiting", "printed")
     return [
-        ("Sent", row.sent_at if has_left else None),
-        ("Reminded", row.reminded_at),
-        ("Opened", row.opened_at),
-        ("Started", row.started_at),
-        ("Answered", row.answered_at),
-        ("Said no", row.declined_at),
-        ("Unsubscribed", person.unsubscribed_at if person else None),
+        (gettext_noop("Sent"), row.sent_at if has_left else None),
+        (gettext_noop("Reminded"), row.reminded_at),
+        (gettext_noop("Opened"), row.opened_at),
+        (gettext_noop("Started"), row.started_at),
+        (gettext_noop("Answered"), row.answered_at),
+        (gettext_noop("Said no"), row.declined_at),
+        (gettext_noop("Unsubscribed"), person.unsubscribed_at if person else None),
     ]
 
 
@@ -142,14 +156,15 @@ def describe_preview(
     """Return who gets the mail, who doesn't and why, and the first person's mail."""
     people, left_out = chosen
     account = db.session.get_one(Account, project.account_id)
-    of_file = "Line of the file" if form.pasted.wrong else "Line"
+    line = gettext_noop("Line %(line)s")
+    of_file = gettext_noop("Line of the file %(line)s") if form.pasted.wrong else line
     return {
         "count": len(people),
         "people": people[:LISTED],
         "more": max(0, len(people) - LISTED),
         "wrong": [
-            *(("Line", each) for each in form.pasted.wrong),
-            *((of_file, each) for each in form.uploaded.wrong),
+            *((translate(line), each) for each in form.pasted.wrong),
+            *((translate(of_file), each) for each in form.uploaded.wrong),
         ],
         "left_out": left_out,
         **_render_first_mail(project, account, form.batch, people[0]),
@@ -161,7 +176,7 @@ def describe_preview(
         "reply_to": account.email,
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
         "has_mail_server": bool(current_settings().smtp_url),
-        "when": name_wait(form.wait_days) if form.wait_days else "",
+        "wait_days": form.wait_days,
         "minutes": -(-len(people) // current_settings().invitations_per_minute),
     }
 
