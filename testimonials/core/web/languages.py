@@ -252,7 +252,11 @@ def register_languages(app: Flask) -> None:
         isolate=isolate,
     )
     app.jinja_env.filters.update(
-        figure=format_figure, percent=format_percent, day=format_day, time=format_time
+        translated=translate,
+        figure=format_figure,
+        percent=format_percent,
+        day=format_day,
+        time=format_time,
     )
     app.after_request(_add_headers)
 

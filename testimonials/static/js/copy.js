@@ -28,15 +28,15 @@ function offer(button) {
   button.hidden = false;
   button.addEventListener('click', async () => {
     const source = find();
-    const { sayCopied, sayPress } = button.dataset;
+    const words = button.dataset.sayCopied ? button.dataset : document.body.dataset;
     button.dispatchEvent(new CustomEvent('copied', { bubbles: true }));
     try {
       await navigator.clipboard.writeText(read(source));
-      say(sayCopied ?? 'Copied', sayCopied ?? 'Copied to the clipboard.');
+      say(words.sayCopied, words.sayCopiedFully ?? words.sayCopied);
     } catch {
       // Pages without HTTPS have no clipboard; the selection makes it one key stroke.
       select(source);
-      say(sayPress ?? 'Press Ctrl+C', sayPress ?? 'Selected. Press Ctrl+C or Command+C to copy it.');
+      say(words.sayPress, words.sayPressFully ?? words.sayPress);
     }
   });
 }

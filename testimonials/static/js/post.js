@@ -1,17 +1,11 @@
 // Sending, and saying what came of it. Every script sends, complains and announces through here.
 
-const WORDS = {
-  offline: 'You seem to be offline. Try again when you are connected.',
-  lost: 'The server can’t be reached. Try again in a moment.',
-  late: 'The server did not answer in time. Reload the page to see whether this was saved.',
-  signedOut: 'You are signed out. Sign in in another tab, then try again here.',
-  fault: 'Something went wrong on our side. Try again in a moment.',
-};
+const wordsOf = (reason) => document.body.dataset[`say${reason[0].toUpperCase()}${reason.slice(1)}`] ?? '';
 
-// Why nothing came of a request. `reason` is one of the above, or "refused" with the server's words
-// and, for a form, what is wrong by field.
+// Why nothing came of a request. `reason` is one of those for which the page has words (`script_words`
+// in _macros.html), or "refused" with the server's and, for a form, what is wrong by field.
 export class Failure extends Error {
-  constructor(reason, words = WORDS[reason], errors = null) {
+  constructor(reason, words = wordsOf(reason), errors = null) {
     super(words);
     this.reason = reason;
     this.errors = errors;

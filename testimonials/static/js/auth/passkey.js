@@ -1,12 +1,6 @@
 // Passkeys: forms with [data-passkey] appear where the browser can use one, and send what it answers.
 import { post, showProblem } from '../post.js';
 
-const WORDS = {
-  NotAllowedError: 'No passkey was used. Try again, or choose another way.',
-  InvalidStateError: 'This device has a passkey for this account already.',
-  SecurityError: 'Passkeys don’t work at this address. Ask whoever runs this service.',
-};
-const OTHERWISE = 'The browser could not use a passkey. Try again, or choose another way.';
 // Challenges are good for ten minutes.
 const RENEW_AFTER = 9 * 60 * 1000;
 
@@ -46,6 +40,8 @@ let waiting = null;
 function offer(form) {
   const problem = form.querySelector('[data-passkey-problem]');
   const button = form.querySelector('[type="submit"]');
+  // By the names of the browser's errors, such as data-say-not-allowed-error.
+  const words = problem.dataset;
   form.hidden = false;
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -55,7 +51,7 @@ function offer(form) {
     try {
       await ask(form, {});
     } catch (error) {
-      showProblem(problem, error.reason ? error.message : WORDS[error.name] ?? OTHERWISE);
+      showProblem(problem, error.reason ? error.message : words[`say${error.name}`] ?? words.sayOtherwise);
       button.removeAttribute('aria-disabled');
     }
   });

@@ -4,10 +4,11 @@ import { announce } from '../post.js';
 for (const button of document.querySelectorAll('[data-reveal]')) {
   const field = document.getElementById(button.getAttribute('aria-controls'));
   const label = button.querySelector('[data-reveal-label]');
+  const rest = label.textContent;
   const show = (isVisible) => {
     field.type = isVisible ? 'text' : 'password';
     button.setAttribute('aria-pressed', String(isVisible));
-    label.textContent = isVisible ? 'Hide' : 'Show';
+    label.textContent = isVisible ? label.dataset.sayHide : rest;
   };
   button.hidden = false;
   button.addEventListener('click', () => show(field.type === 'password'));
@@ -19,15 +20,16 @@ for (const field of document.querySelectorAll('[data-password]')) {
   const hint = document.getElementById(`${field.id}-hint`);
   const tick = field.closest('.field').querySelector('[data-tick]');
   const rest = hint.textContent;
+  const { sayLeft, sayEnough, sayLong } = field.dataset;
   let wasEnough = false;
   const check = () => {
     const length = [...field.value].length;
     const isEnough = length >= field.minLength;
     hint.classList.toggle('ok', isEnough);
-    if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), `${length} characters, long enough`);
-    else hint.textContent = length ? `${length} of at least ${field.minLength} characters` : rest;
+    if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), sayEnough.replace('{count}', length));
+    else hint.textContent = length ? sayLeft.replace('{count}', length).replace('{least}', field.minLength) : rest;
     // Only the change is spoken; a count after each key would drown everything else.
-    if (isEnough !== wasEnough) announce(isEnough ? 'Long enough' : '');
+    if (isEnough !== wasEnough) announce(isEnough ? sayLong : '');
     wasEnough = isEnough;
   };
   field.addEventListener('input', check);

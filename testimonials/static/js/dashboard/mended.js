@@ -21,8 +21,9 @@ function shorten(summary, field) {
     if (target && (target === field || group?.contains(target))) link.closest('li').remove();
   }
   if (summary.querySelector('li')) return;
+  const prefix = `${summary.dataset.error} `;
   summary.remove();
-  document.title = document.title.replace(/^Error: /, '');
+  if (document.title.startsWith(prefix)) document.title = document.title.slice(prefix.length);
 }
 
 document.addEventListener('input', ({ target: field }) => {
