@@ -12,6 +12,7 @@ from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.auth.suspension.refusal import AccountSuspended
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
 
@@ -24,6 +25,18 @@ class Role(IntEnum):
     ADMIN = 3
     OWNER = 4
 
+    @property
+    def label(self) -> str:
+        """Its name for people, to be translated where it is shown."""
+        return ROLE_LABELS[self]
+
+
+ROLE_LABELS = {
+    Role.READER: gettext_noop("Reader"),
+    Role.MODERATOR: gettext_noop("Moderator"),
+    Role.ADMIN: gettext_noop("Admin"),
+    Role.OWNER: gettext_noop("Owner"),
+}
 
 # Of the name and the address of a project.
 MAX_WORDS = 5
@@ -34,8 +47,8 @@ ROLES = {"reader": Role.READER, "moderator": Role.MODERATOR, "admin": Role.ADMIN
 class RoleTooLow(ServiceError):
     status = 403
     code = "ROLE_TOO_LOW"
-    title = "Your role doesn’t allow this"
-    default_message = (
+    title = gettext_noop("Your role doesn’t allow this")
+    default_message = gettext_noop(
         "Your role in this project doesn’t allow this. Nothing was changed. Ask the project’s "
         "owner for another role."
     )
@@ -46,8 +59,8 @@ class StrongSignInNeeded(ServiceError):
 
     status = 403
     code = "STRONG_SIGN_IN_NEEDED"
-    title = "Sign in with more than a password"
-    default_message = (
+    title = gettext_noop("Sign in with more than a password")
+    default_message = gettext_noop(
         "The owner of this project wants everybody to sign in with a passkey, an authenticator app "
         "or the company’s account. Nothing was changed."
     )

@@ -29,6 +29,7 @@ NAMES = {
 WORD = re.compile(r"[^\W\d_]{2,}")
 WORDS = re.compile(r"[A-Z][a-z]|[A-Za-z’'],? [A-Za-z(]")
 LITERAL = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`""")
+ATTRIBUTES = re.compile(r"[\s\x00]*[a-z-]+=\"")
 COMMENT = re.compile(r"(?m)^\s*//.*$|/\*.*?\*/")
 
 
@@ -54,6 +55,13 @@ def _write(node: nodes.Node, found: list[str]) -> Iterator[str]:
             yield from _write_expression(each, found)
     elif isinstance(node, nodes.Expr):
         found.extend(_find_words(node))
+    elif isinstance(node, nodes.Macro):
+        for name, default in zip(reversed(node.args), reversed(node.defaults), strict=False):
+            if name.name not in TECHNICAL_ARGUMENTS:
+                found.extend(_find_words(default))
+        body = "".join(text for each in node.body for text in _write(each, found))
+        # Some write attributes into a tag that is elsewhere.
+        yield f"<i {body}>" if ATTRIBUTES.match(body) else body
     elif not isinstance(node, nodes.Block) or node.name != "body_class":
         for each in node.iter_child_nodes():
             yield from _write(each, found)
