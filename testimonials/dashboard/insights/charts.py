@@ -5,6 +5,9 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any
 
+from testimonials.core.web.languages import format_average, format_figure
+from testimonials.core.web.languages import gettext as _
+
 Day = Mapping[str, Any]
 
 # With more days than this a bar is a week, since a phone has no room for more.
@@ -31,7 +34,7 @@ def describe_views(days: Sequence[Day]) -> dict[str, Any]:
         "bars": bars,
         "step": _round(step),
         "width": _round(step * BAR),
-        "scale": [f"{number:,}" for number in (top, top // 2, 0)],
+        "scale": [format_figure(number) for number in (top, top // 2, 0)],
         "labels": choose_labels([bar["short"] for bar in bars]),
         "is_by_week": size == WEEK,
     }
@@ -43,7 +46,7 @@ def _add_up(days: Sequence[Day]) -> dict[str, Any]:
     return {
         "day": days[0]["day"],
         "short": f"{first.day} {first:%b}",
-        "name": name if len(days) == 1 else f"Week from {name}",
+        "name": name if len(days) == 1 else _("Week from %(day)s", day=name),
         "widget": sum(each["widget"] for each in days),
         "wall": sum(each["wall"] for each in days),
     }
@@ -100,7 +103,7 @@ def describe_line(weeks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
             "x": _round(2 + 96 * ((day - days[0]) / whole)),
             "y": _round(8 + 84 * (BEST - each["average"]) / (BEST - floor)),
             "name": f"{day.day} {day:%b}",
-            "average": f"{each['average']:.1f}",
+            "average": format_average(each["average"]),
             "count": each["count"],
         }
         for day, each in zip(days, known, strict=True)

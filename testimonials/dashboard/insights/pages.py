@@ -4,6 +4,7 @@ from flask import Blueprint, Response, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.insights.tables import TABLES, write_figures
 from testimonials.dashboard.insights.view import describe_page, read_days
@@ -30,7 +31,7 @@ def download_insights(access: Access) -> Response:
     """Send the views of each day; ``?of=`` chooses another of the tables."""
     days, of = read_days(request.args), request.args.get("of", "views")
     if of not in TABLES:
-        raise NotFound("There is no such table.")
+        raise NotFound(gettext_noop("There is no such table."))
     name = f"{access.project.slug}-{of}-{days}-days.csv"
     file = write_figures(access.project, days, of)
     return send_file(file, "text/csv", as_attachment=True, download_name=name, max_age=0)

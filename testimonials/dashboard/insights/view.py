@@ -5,6 +5,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
+from testimonials.core.web.languages import ngettext, translate
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.insights.charts import describe_bars, describe_line, describe_views
 from testimonials.dashboard.insights.words import (
@@ -52,8 +53,8 @@ def describe_page(project: Project, days: int, *, is_all: bool) -> dict[str, Any
         "period": write_period(period["from"], period["to"]),
         "compared": compare_views(views["total"], views["previous"], days),
         "chart": describe_views(figures["days"]),
-        "steps": describe_bars({STEPS[each]: funnel[each] for each in STEPS}),
-        "shares": {STEPS[step]: words for step, words in write_shares(funnel).items()},
+        "steps": describe_bars({translate(STEPS[each]): funnel[each] for each in STEPS}),
+        "shares": {translate(STEPS[step]): words for step, words in write_shares(funnel).items()},
         "left": write_left(funnel),
         "asked": write_requests(figures["requests"]),
         "read": _describe_read(project, testimonials[:shown]),
@@ -103,5 +104,5 @@ def _rate(part: int, whole: int) -> int:
 
 def _describe_stars(numbers: Sequence[int]) -> list[dict[str, Any]]:
     """Return the bars of the ratings; `numbers` begin with that of five stars."""
-    names = ("5 stars", "4 stars", "3 stars", "2 stars", "1 star")
+    names = [ngettext("%(num)s star", "%(num)s stars", stars) for stars in (5, 4, 3, 2, 1)]
     return describe_bars(dict(zip(names, numbers, strict=True)))

@@ -48,7 +48,7 @@ def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: s
     add_views(app, project, 34, ago=3)
     add_views(app, project, 617, website="fern.example", ago=40)
     words = read(browser, project)
-    assert "were seen Seen 1,234 times on one website and your public wall, and" in words
+    assert "were seen 1,234 times on one website and your public wall, and" in words
     assert "clicked 7 times" in words
     assert "Views are up 100% on the 30 days before." in words
     assert "on one website and your public wall" in read(browser, project, "?days=365")
@@ -58,7 +58,7 @@ def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: s
 def test_one_is_one(app: Flask, browser: FlaskClient, project: str) -> None:
     add_views(app, project, 1, clicks=1)
     words = read(browser, project)
-    assert "Seen 1 time on your public wall, and" in words
+    assert "seen 1 time on your public wall, and" in words
     assert "clicked 1 time." in words
 
 

@@ -13,13 +13,14 @@ function choose(place) {
   frame.setAttribute('x', `${left}%`);
   frame.setAttribute('visibility', 'visible');
   chooser.value = place;
-  chooser.setAttribute('aria-valuetext', `${name}: widget ${widget}, public wall ${wall}`);
+  chooser.setAttribute('aria-valuetext', chooser.dataset.sayChosen
+    .replace('#day', name).replace('#widget', widget).replace('#wall', wall));
 }
 
 if (bars.length) {
   const room = chooser.parentElement;
   chooser.hidden = false;
-  chooser.setAttribute('aria-valuetext', 'Choose with the arrow keys');
+  chooser.setAttribute('aria-valuetext', chooser.dataset.sayStart);
   chooser.addEventListener('input', () => choose(chooser.valueAsNumber));
   chooser.addEventListener('focus', () => choose(chooser.valueAsNumber));
   const point = (event) => {
