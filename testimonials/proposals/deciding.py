@@ -15,6 +15,8 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.core.web.languages import ENGLISH, gettext_noop, ngettext, speaking, translate
+from testimonials.core.web.languages import gettext as _
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.proposals.kinds import KINDS
@@ -24,8 +26,13 @@ ACTOR_LENGTH = 254
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 
-GONE = "It isn’t here any more. Decided proposals are kept for 400 days."
-NOT_ALLOWED = "Only the project’s owner and admins decide about this."
+GONE = gettext_noop("It isn’t here any more. Decided proposals are kept for 400 days.")
+NOT_ALLOWED = gettext_noop("Only the project’s owner and admins decide about this.")
+TAKEN = {
+    "accepted": gettext_noop("Nothing was changed: %(who)s has accepted it already."),
+    "declined": gettext_noop("Nothing was changed: %(who)s has declined it already."),
+    "withdrawn": gettext_noop("Nothing was changed: the agent has withdrawn it already."),
+}
 # So many agents are named in one line.
 SUMMED = 3
 
@@ -73,8 +80,13 @@ def decide_proposals(
         .where(Proposal.project_id == project.id, Proposal.id.in_(wanted))
         .order_by(Proposal.id)
     ).all()
-    decided = Decided(problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, GONE))
-    agents, people = name_agents(rows), name_people(rows)
+    decided = Decided(
+        problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, translate(GONE))
+    )
+    # The history is for everybody, whatever the language of who decides.
+    with speaking(ENGLISH.code):
+        agents = name_agents(rows)
+    people = name_people(rows)
     for row in rows:
         if (row.status, row.decided_by_id) == (status, decider.account_id):
             # A double click, or the form sent again.
@@ -87,7 +99,7 @@ def decide_proposals(
                 undo = _accept(project, row, actor) if status == "accepted" else None
                 _close(project, row, status, decider, note)
         except ServiceError as error:
-            decided.problems[row.id] = error.message
+            decided.problems[row.id] = error.shown
         else:
             decided.done.append(row)
             decided.undo = undo if len(decided.done) == 1 else None
@@ -107,13 +119,15 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
     ids = [name for kind, name in makers if kind == ActorKind.TOKEN]
     query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
     tokens = {
-        row[0]: f"{row[1]} (access token{', revoked since' if row[2] else ''})"
+        row[0]: _("%(name)s (access token, revoked since)", name=row[1])
+        if row[2]
+        else _("%(name)s (access token)", name=row[1])
         for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
     }
     return {
-        (kind, name): tokens.get(name or "", "A deleted access token")
+        (kind, name): tokens.get(name or "", _("A deleted access token"))
         if kind == ActorKind.TOKEN
-        else "An agent (API key)"
+        else _("An agent (API key)")
         for kind, name in makers
     }
 
@@ -127,9 +141,8 @@ def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
 
 def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
     if row.status != "waiting":
-        who = people.get(row.decided_by_id or "", "somebody else")
-        who = "the agent" if row.status == "withdrawn" else who
-        raise DecisionRefused(f"Nothing was changed: {who} has {row.status} it already.")
+        who = people.get(row.decided_by_id or "") or _("somebody else")
+        raise DecisionRefused(TAKEN[row.status], values={"who": who})
     if row.kind not in decider.kinds:
         raise DecisionRefused(NOT_ALLOWED)
 
@@ -173,11 +186,12 @@ def summarise(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> list[str]
     names = name_actors([(row[0], row[1]) for row in rows])
     lines = []
     for kind, name, drafted, count in rows:
-        parts = [_count(drafted, "drafted testimonial")] if drafted else []
-        parts += [_count(count - drafted, "change")] if count > drafted else []
+        parts = [_count_drafted(drafted)] if drafted else []
+        if count > drafted:
+            parts.append(ngettext("%(num)s change", "%(num)s changes", count - drafted))
         lines.append(f"{names[kind, name]}: {', '.join(parts)}")
     return lines
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number > 1 else ''}"
+def _count_drafted(number: int) -> str:
+    return ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", number)

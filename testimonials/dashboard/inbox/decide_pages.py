@@ -138,7 +138,7 @@ def thank(access: Access, testimonial_id: str) -> ResponseReturnValue:
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
     db.session.rollback()
     target = url_for(".show_next", **read_tally(request.form).query)
-    return redirect(add_notice(target, error.message), 303)
+    return redirect(add_notice(target, error.shown), 303)
 
 
 def _find(access: Access, testimonial_id: str) -> Testimonial | None:

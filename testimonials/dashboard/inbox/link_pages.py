@@ -60,7 +60,7 @@ def decide_by_mail(token: str) -> ResponseReturnValue:
 @decision_link.errorhandler(DecisionLinkInvalid)
 def show_problem(error: DecisionLinkInvalid) -> ResponseReturnValue:
     db.session.rollback()
-    page = render_template("dashboard/inbox/link_problem.html", text=error.message)
+    page = render_template("dashboard/inbox/link_problem.html", text=error.shown)
     return answer_privately(page, error.status)
 
 

@@ -129,7 +129,7 @@ def tag_many(access: Access) -> ResponseReturnValue:
     try:
         batch, count = change(project, ids, name, access.user.email, _go_on(access))
     except TagRefused as error:
-        raise ActionRefused(error.message) from None
+        raise ActionRefused(error.shown) from None
     if not count:
         raise ActionRefused(_refuse_tag(is_off=is_off))
     return _finish(project, _tell_tagged(count, is_off=is_off), batch)
@@ -169,8 +169,8 @@ def undo(access: Access) -> ResponseReturnValue:
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
     db.session.rollback()
     if wants_json():
-        return jsonify({"message": error.message}), error.status
-    return redirect(add_notice(_return_target(), error.message, None), 303)
+        return jsonify({"message": error.shown}), error.status
+    return redirect(add_notice(_return_target(), error.shown, None), 303)
 
 
 def _read_filter(project: Project, values: Any) -> InboxFilter:

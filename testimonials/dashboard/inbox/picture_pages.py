@@ -35,7 +35,7 @@ def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     try:
         _draw(wanted)
     except PictureRefused as error:
-        return _page(access, wanted, error.message), error.status
+        return _page(access, wanted, error.shown), error.status
     return _page(access, wanted)
 
 

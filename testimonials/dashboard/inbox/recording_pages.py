@@ -69,8 +69,8 @@ def remove(access: Access, testimonial_id: str) -> ResponseReturnValue:
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
     db.session.rollback()
     if wants_json():
-        return jsonify({"message": error.message}), error.status
-    return redirect(add_notice(_return_target(), error.message, None), 303)
+        return jsonify({"message": error.shown}), error.status
+    return redirect(add_notice(_return_target(), error.shown, None), 303)
 
 
 def _read_captions() -> dict[str, Any]:

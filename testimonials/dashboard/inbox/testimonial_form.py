@@ -136,7 +136,7 @@ def read_testimonial_form(row: Testimonial | None = None) -> EditedTestimonial:
         try:
             edited.picture = read_image(file.stream, AVATAR)
         except (ImageRefused, ImageBusy) as error:
-            edited.errors["avatar"] = [error.message]
+            edited.errors["avatar"] = [error.shown]
             answer_as(error)
     return edited
 

@@ -105,7 +105,7 @@ def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
         ranges = read_ranges(row, sent)
     except HighlightRefused as error:
         db.session.rollback()
-        return _form(access, row, read_values(row), {"words": [error.message]}), 422
+        return _form(access, row, read_values(row), {"words": [error.shown]}), 422
     batch = set_highlights(access.project, row, ranges, access.user.email)
     done = _("Highlight removed") if "remove" in request.form else _("Highlighted")
     return _finish(access, row, batch, done, "highlights")

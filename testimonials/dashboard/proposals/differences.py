@@ -6,32 +6,15 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from testimonials.core.web.fields import Choice
-from testimonials.core.web.languages import LANGUAGES
+from testimonials.core.web.languages import format_percent, gettext_noop, ngettext, translate
+from testimonials.core.web.languages import gettext as _
+from testimonials.dashboard.proposals.field_names import LANGUAGE_NAMES, name_field
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
 
 # Text, and whether it differs.
 Parts = list[tuple[str, bool]]
 
-# Where the field's own name would not do.
-LABELS = {
-    "thankYouMessage": "Thank-you message",
-    "authorName": "Name",
-    "authorRole": "Role",
-    "authorCompany": "Company",
-    "authorEmail": "Email",
-    "authorAvatar": "Photo’s address",
-    "avatarId": "Photo",
-    "imageId": "Picture",
-    "steps": "Steps after sending",
-    "coverFocus": "Point of the cover that always shows",
-    "newName": "Name in its address",
-    "isOpen": "Takes testimonials",
-    "needsCaptions": "Needs captions",
-    "showConfetti": "Confetti",
-    "showsTranscript": "Transcript as the card’s text",
-    "initialCount": "Testimonials at first",
-}
 PICTURES = ("imageId", "avatarId")
 # Below this, two texts have so little in common that marking words only confuses.
 ALIKE = 0.35
@@ -53,9 +36,14 @@ class Difference:
 
 # Whose parts mean nothing alone.
 WHOLE = ("coverFocus",)
+# The kinds of questions, but for choices.
+QUESTIONS = {
+    "text": gettext_noop("text"),
+    "scale": gettext_noop("scale"),
+    "consent": gettext_noop("consent"),
+}
 # Words for a list of these, an item a line.
 LINES = {"questions": lambda each: _write_question(each), "steps": lambda each: _write_step(each)}
-LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 
 
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
@@ -80,28 +68,22 @@ def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
     return [name_field(name) for name, was in before.items() if after.get(name) != was]
 
 
-def name_field(name: str) -> str:
-    part, _, inner = name.partition(".")
-    if part == "collectFields":
-        return f"Ask for {'a photo' if inner == 'avatar' else inner}"
-    if part == "translations":
-        return f"In {LANGUAGE_NAMES.get(inner, inner)}"
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", inner or name)
-    return LABELS.get(name, words[:1].upper() + words[1:].lower())
-
-
 def write_value(name: str, value: Any) -> str:
     """Return a value in words."""
     if isinstance(value, bool):
-        return "On" if value else "Off"
+        return _("On") if value else _("Off")
     if value is None or value in ("", []):
-        return "None"
+        return _("None")
     if name == "highlights" and not isinstance(value[0], str):
-        return f"{len(value)} marked"
+        return ngettext("%(num)s marked", "%(num)s marked", len(value))
     if name in LINES:
         return "\n".join(f"{place}. {LINES[name](each)}" for place, each in enumerate(value, 1))
     if name == "coverFocus":
-        return f"{value['x']}% from the left, {value['y']}% from the top"
+        return _(
+            "%(x)s from the left, %(y)s from the top",
+            x=format_percent(value["x"]),
+            y=format_percent(value["y"]),
+        )
     if isinstance(value, dict):
         return "\n".join(f"{name_field(each)}: {write_value(each, value[each])}" for each in value)
     if isinstance(value, list):
@@ -125,22 +107,27 @@ def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
 
 def _write_question(question: dict[str, Any]) -> str:
     """Return a question in words: What do you take home? (choice of Bread, Buns; on the card)."""
-    facts = [question["kind"]]
+    facts = [translate(QUESTIONS.get(question["kind"], question["kind"]))]
     if question["choices"]:
-        several = "several" if question["several"] else "one"
-        facts = [f"choice of {several}: {', '.join(question['choices'])}"]
+        listed = ", ".join(question["choices"])
+        several = _("choice of several: %(choices)s", choices=listed)
+        facts = [
+            several if question["several"] else _("choice of one: %(choices)s", choices=listed)
+        ]
     if question["low"] or question["high"]:
-        facts.append(f"from {question['low'] or 0} to {question['high'] or 10}")
-    facts += ["must be answered"] * question["isRequired"]
-    facts.append("on the card" if question["isPublic"] else "only you see it")
-    facts += [f"in {LANGUAGE_NAMES.get(code, code)} too" for code in question["translations"]]
+        low, high = question["low"] or 0, question["high"] or 10
+        facts.append(_("from %(low)s to %(high)s", low=low, high=high))
+    facts += [_("must be answered")] * question["isRequired"]
+    facts.append(_("on the card") if question["isPublic"] else _("only you see it"))
+    names = [LANGUAGE_NAMES.get(code, code) for code in question["translations"]]
+    facts += [_("in %(language)s too", language=name) for name in names]
     return f"{question['text']} ({'; '.join(facts)})"
 
 
 def _write_step(step: dict[str, Any]) -> str:
-    parts = [step["title"], step["text"], step["url"] or f"code {step['code']}"]
-    parts += ["copies their words"] * step["copies"]
-    parts += [f"until {step['until']}"] * bool(step["until"])
+    parts = [step["title"], step["text"], step["url"] or _("code %(code)s", code=step["code"])]
+    parts += [_("copies their words")] * step["copies"]
+    parts += [_("until %(day)s", day=step["until"])] * bool(step["until"])
     return " · ".join(filter(None, parts))
 
 
@@ -166,7 +153,7 @@ def _flatten(values: dict[str, Any]) -> dict[str, Any]:
 def _compare(name: str, before: Any, after: Any, *, is_choice: bool) -> Difference:
     old, new = write_value(name, before), write_value(name, after)
     if is_choice:
-        old, new = (text[:1].upper() + text[1:] for text in (old, new))
+        old, new = (translate(text[:1].upper() + text[1:]) for text in (old, new))
     colours = tuple(text if _COLOUR.fullmatch(text) else "" for text in (old, new))
     parts = compare_texts(old, new) if len(new) > len("#000000") else ([(old, True)], [(new, True)])
     return Difference(name, name_field(name), *parts, (colours[0], colours[1]), name in PICTURES)

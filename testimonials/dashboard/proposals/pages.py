@@ -8,6 +8,8 @@ from flask.typing import ResponseReturnValue
 from testimonials.core.url_rules import current_path
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import ngettext
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.view import read_page
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -63,9 +65,15 @@ def decide(access: Access) -> ResponseReturnValue:
 
 def _report(decided: Decided) -> str:
     if not decided.done:
-        return "Nothing was chosen."
-    did, count = decided.done[0].status.capitalize(), len(decided.done)
-    return f"{did}: {name_proposal(decided.done[0])}" if count == 1 else f"{did} {count} proposals"
+        return _("Nothing was chosen.")
+    first, count = decided.done[0], len(decided.done)
+    title, is_accepted = name_proposal(first), first.status == "accepted"
+    if count == 1:
+        accepted = _("Accepted: %(title)s", title=title)
+        return accepted if is_accepted else _("Declined: %(title)s", title=title)
+    if is_accepted:
+        return ngettext("Accepted %(num)s proposal", "Accepted %(num)s proposals", count)
+    return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
 
 
 def _first(errors: Mapping[str, list[str]]) -> str:

@@ -13,6 +13,7 @@ from testimonials.collection.submission_form import FilledForm
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import CONTENT_TYPE, Image
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.editors.widget_view import describe_preview
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.proposals.view import kinds_of
@@ -46,7 +47,7 @@ def show_preview(access: Access, proposal_id: str) -> ResponseReturnValue:
     """Show the page or the widget with the proposed values, for a frame."""
     proposal, project = _find(access, proposal_id), access.project
     if proposal.kind not in CHANGES:
-        raise NotFound("There is nothing to preview.")
+        raise NotFound(gettext_noop("There is nothing to preview."))
     values = KINDS[proposal.kind].schema.check(proposal.values)
     # Apart from the session, so that nothing of it is stored.
     db.session.expunge(project)
@@ -70,7 +71,7 @@ def get_picture(access: Access, proposal_id: str) -> Response:
     image_id = values.get("imageId") or values.get("avatarId") or ""
     image = db.session.get(Image, image_id) if is_identifier(image_id) else None
     if image is None:
-        raise NotFound("There is no picture any more.")
+        raise NotFound(gettext_noop("There is no picture any more."))
     return Response(image.content, content_type=CONTENT_TYPE)
 
 
@@ -83,7 +84,7 @@ def _find(access: Access, proposal_id: str) -> Proposal:
         )
         proposal = db.session.scalars(query).one_or_none()
     if proposal is None:
-        raise NotFound("There is no such proposal in this project.")
+        raise NotFound(gettext_noop("There is no such proposal in this project."))
     if proposal.kind not in kinds_of(access):
         raise RoleTooLow
     return proposal

@@ -14,7 +14,8 @@ from testimonials.core.pictures.images import Image
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.urls import image_url
 from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.languages import LANGUAGES
+from testimonials.core.web.languages import LANGUAGES, gettext_noop, ngettext, translate
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.proposals.differences import list_changed, list_differences
 from testimonials.extensions import db
 from testimonials.projects.access import Access
@@ -34,13 +35,41 @@ PAGE_PICTURES = ("logo", "cover", "portrait")
 PREVIEWED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design")
 COMPARED = (*PREVIEWED, "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
+# What a decision would do to so many testimonials.
 DECISIONS = {
-    "approve": "Approve",
-    "reject": "Reject",
-    "delete": "Move to the trash:",
-    "restore": "Restore",
-    "spam": "Mark as spam:",
-    "release": "Not spam:",
+    "approve": lambda num: ngettext("Approve a testimonial", "Approve %(num)s testimonials", num),
+    "reject": lambda num: ngettext("Reject a testimonial", "Reject %(num)s testimonials", num),
+    "delete": lambda num: ngettext(
+        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials", num
+    ),
+    "restore": lambda num: ngettext("Restore a testimonial", "Restore %(num)s testimonials", num),
+    "spam": lambda num: ngettext(
+        "Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials", num
+    ),
+    "release": lambda num: ngettext(
+        "Not spam: a testimonial", "Not spam: %(num)s testimonials", num
+    ),
+}
+# What the other kinds would do.
+TITLES = {
+    "page": gettext_noop("Change the collection page"),
+    "logo": gettext_noop("Change the logo"),
+    "cover": gettext_noop("Change the page’s cover"),
+    "portrait": gettext_noop("Change the face beside the page’s signature"),
+    "page.design": gettext_noop("Change the page’s questions and look"),
+    "widget": gettext_noop("Change the widget"),
+    "design": gettext_noop("Change the widget’s design"),
+}
+# The state of a testimonial that a decision is about.
+STATES = {
+    "pending": gettext_noop("pending"),
+    "approved": gettext_noop("approved"),
+    "rejected": gettext_noop("rejected"),
+    "spam": gettext_noop("spam"),
+    "withdrawn": gettext_noop("withdrawn"),
+    "demo": gettext_noop("demo"),
+    "deleted": gettext_noop("deleted"),
+    "gone": gettext_noop("gone"),
 }
 
 
@@ -135,7 +164,7 @@ def _read_now(
     """Return what is there now, and what makes the proposal impossible by now."""
     kind = KINDS[row.kind]
     if target is not None and target.status == "withdrawn":
-        return row.before, "Its author has withdrawn this testimonial, so nothing can change it."
+        return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
     try:
         values = kind.schema.check(row.values)
         # Of testimonials, all that the page needs were found at once.
@@ -145,9 +174,9 @@ def _read_now(
             return row.before, ""
         now = kind.before(project, row.target_id, values)
     except ServiceError as error:
-        return row.before, error.message
+        return row.before, error.shown
     except ValidationError:
-        return row.before, "The rules have changed since, so it can’t be accepted any more."
+        return row.before, _("The rules have changed since, so it can’t be accepted any more.")
     return now, ""
 
 
@@ -155,22 +184,23 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
     """Return in a few words what a proposal would do."""
     values = row.values
     if row.kind == "testimonial.edit":
-        return f"Edit what {target.author_name} wrote" if target else "Edit a testimonial"
+        if target is None:
+            return _("Edit a testimonial")
+        return _("Edit what %(name)s wrote", name=target.author_name)
     if row.kind == "testimonial.add":
-        return f"Add a testimonial by {values['authorName']}"
+        return _("Add a testimonial by %(name)s", name=values["authorName"])
     if row.kind == "testimonial.decide":
-        count = len(values["ids"])
-        what = "a testimonial" if count == 1 else f"{count} testimonials"
-        return f"{DECISIONS[values['decision']]} {what}"
+        return DECISIONS[values["decision"]](len(values["ids"]))
     if row.kind == "form":
-        return f"{'Change' if row.before else 'Add'} the form {values['name']}"
+        if row.before:
+            return _("Change the form %(form)s", form=values["name"])
+        return _("Add the form %(form)s", form=values["name"])
     if row.kind == "form.delete":
-        return f"Delete the form {values['name']}"
+        return _("Delete the form %(form)s", form=values["name"])
     if row.kind == "request":
         count = len(values["people"])
-        return f"Ask {'one person' if count == 1 else f'{count} people'} by mail"
-    title = KINDS[row.kind].title
-    return title[:1].upper() + title[1:]
+        return ngettext("Ask one person by mail", "Ask %(num)s people by mail", count)
+    return translate(TITLES[row.kind])
 
 
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,8 +238,9 @@ def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[st
     for each in dict.fromkeys(row.values["ids"]):
         found = named.get(each)
         now = name_state(found) if found else "gone"
-        changed = now if now != then.get(each) else ""
-        about.append({"row": found, "was": then.get(each, ""), "changed": changed})
+        was = then.get(each, "")
+        changed = translate(STATES.get(now, now)) if now != was else ""
+        about.append({"row": found, "was": translate(STATES.get(was, was)), "changed": changed})
     return about
 
 

@@ -147,7 +147,7 @@ def _go_back(notice: str) -> ResponseReturnValue:
 
 
 def _refuse(access: Access, form: RequestForm, error: AskingRefused) -> ResponseReturnValue:
-    form.errors = {"people": [error.message]}
+    form.errors = {"people": [error.shown]}
     return _page(access, form), 422
 
 
