@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from testimonials.core import clock
 from testimonials.core.data.erased import RECORDING, note_erased
 from testimonials.core.pictures.images import Image
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.media import store
 from testimonials.media.uploads import KEPT
@@ -64,10 +65,12 @@ def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
     Raises `ActionRefused` if nothing would be left.
     """
     if not row.is_recorded:
-        raise ActionRefused("It has no recording.")
+        raise ActionRefused(gettext_noop("It has no recording."))
     if not row.text:
         raise ActionRefused(
-            "Without its recording nothing would be left. Add words first, or delete it."
+            gettext_noop(
+                "Without its recording nothing would be left. Add words first, or delete it."
+            )
         )
     change_all(project, [(row, WRITTEN)], actor, REMOVE)
     take_off_recording(row)

@@ -21,6 +21,7 @@ from testimonials.collection.requests.request_mail import suggest_texts
 from testimonials.core import clock
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
@@ -230,7 +231,7 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
         # An uploaded photo would go before it.
         columns.setdefault("avatar_id", None)
     if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
-        raise ActionRefused("Only an approved testimonial can be pinned.")
+        raise ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
     if "highlights" in values:
         text = values.get("text", row.text)
         columns["highlights"] = arrange(text, values["highlights"]) or None

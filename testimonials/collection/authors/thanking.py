@@ -6,13 +6,14 @@ from testimonials.collection.authors.erasure import is_unwanted
 from testimonials.collection.emails import send_author_mail
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.services import ActionRefused
 
 THANK = "thank"
-WHY_NOT = (
+WHY_NOT = gettext_noop(
     "No mail was sent: it can be sent once, to an address that its author has proven to be theirs, "
     "as long as they want mail and the testimonial isn’t withdrawn."
 )

@@ -8,6 +8,7 @@ from typing import Any
 from testimonials.core.pictures.decoder_process import DecoderBusy, LimitsExceeded, Work, decoder
 from testimonials.core.pictures.images import RETRY_AFTER, ImageBusy
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 
@@ -27,13 +28,18 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
     try:
         found, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
     except LimitsExceeded:
-        raise PictureRefused("This picture takes too long to draw.") from None
+        raise PictureRefused(gettext_noop("This picture takes too long to draw.")) from None
     except DecoderBusy:
-        message = "Many pictures are being drawn right now. Try again in a few seconds."
+        message = gettext_noop(
+            "Many pictures are being drawn right now. Try again in a few seconds."
+        )
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
     if letters := found.get("letters"):
         raise PictureRefused(
-            f"This server has no font for some of the letters: {letters}. Its operator can "
-            "install one, such as Debian’s fonts-noto-core."
+            gettext_noop(
+                "This server has no font for some of the letters: %(letters)s. Its operator can "
+                "install one, such as Debian’s fonts-noto-core."
+            ),
+            values={"letters": letters},
         )
     return content

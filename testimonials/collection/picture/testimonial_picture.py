@@ -16,6 +16,7 @@ from testimonials.collection.picture.testimonial_drawing import STYLE, draw_test
 from testimonials.core.pictures.images import Image
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.extensions import db, limiter
 from testimonials.projects.models import Project
@@ -86,7 +87,9 @@ def find_picture(wanted: Wanted) -> bytes | None:
 def draw_picture(wanted: Wanted) -> bytes:
     """Draw a picture in the process for that; raises `PictureRefused` and `ImageBusy`."""
     if not wanted.shown["text"]:
-        raise PictureRefused("There are no words to draw. Add the transcript of the recording.")
+        raise PictureRefused(
+            gettext_noop("There are no words to draw. Add the transcript of the recording.")
+        )
     photo, logo = (_load(wanted.shown[name]) for name in ("photo", "logo"))
     shown = wanted.shown | {"look": wanted.look, "size": wanted.size, "photo": None, "logo": None}
     if photo:

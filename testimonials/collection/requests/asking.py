@@ -18,6 +18,7 @@ from testimonials.collection.requests.request_mail import write_due_mails
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -105,10 +106,15 @@ def _require_room(account_id: str, count: int) -> None:
         return
     limit = current_settings().invitations_per_day
     if not limit:
-        raise AskingRefused("This service doesn’t send requests by email. Share the link instead.")
+        raise AskingRefused(
+            gettext_noop("This service doesn’t send requests by email. Share the link instead.")
+        )
     raise AskingRefused(
-        f"Your account may ask {limit} people in 24 hours: {room} more now, and this list "
-        f"has {count}. Shorten it, or come back tomorrow."
+        gettext_noop(
+            "Your account may ask %(limit)s people in 24 hours: %(room)s more now, and this list "
+            "has %(count)s. Shorten it, or come back tomorrow."
+        ),
+        values={"limit": limit, "room": room, "count": count},
     )
 
 
@@ -120,7 +126,9 @@ def make_batch_token(project: Project) -> str:
 def _read_batch_token(project: Project, token: str) -> str:
     project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, None)
     if project_id != project.id:
-        raise AskingRefused("This preview is more than a day old. Look at the new one, then send.")
+        raise AskingRefused(
+            gettext_noop("This preview is more than a day old. Look at the new one, then send.")
+        )
     return str(batch_id)
 
 

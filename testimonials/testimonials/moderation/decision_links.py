@@ -11,6 +11,7 @@ from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.urls import decision_url
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.access import Access, Role, RoleTooLow, StrongSignInNeeded, find_access
@@ -27,7 +28,7 @@ class DecisionLinkInvalid(ServiceError):
 
     status = 404
     code = "DECISION_LINK_INVALID"
-    default_message = (
+    default_message = gettext_noop(
         "It is incomplete, or you no longer look after its project, or no longer want such links."
     )
 
@@ -35,13 +36,15 @@ class DecisionLinkInvalid(ServiceError):
 class DecisionLinkExpired(DecisionLinkInvalid):
     status = 410
     code = "DECISION_LINK_EXPIRED"
-    default_message = "It worked for seven days. What it was about may still wait in your inbox."
+    default_message = gettext_noop(
+        "It worked for seven days. What it was about may still wait in your inbox."
+    )
 
 
 class DecisionLinkUsed(DecisionLinkInvalid):
     status = 410
     code = "DECISION_LINK_USED"
-    default_message = (
+    default_message = gettext_noop(
         "It works once, and only for what the mail showed: since then somebody decided about the "
         "testimonial, or its author changed it or took it back."
     )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.testimonials.fields import MAX_HIGHLIGHTS
 
 Ranges = list[list[int]]
@@ -27,20 +28,23 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
     place that isn't highlighted yet is taken. Raises `HighlightRefused`.
     """
     if not (parts := words.split()):
-        raise HighlightRefused("Select words of the testimonial first, or type them.")
+        raise HighlightRefused(gettext_noop("Select words of the testimonial first, or type them."))
     # Line breaks and capitals as in the testimonial, however they were typed.
     pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
     found = [match.span() for match in pattern.finditer(text)]
     if not found:
-        raise HighlightRefused("The testimonial doesn’t have these words. Copy them from it.")
+        raise HighlightRefused(
+            gettext_noop("The testimonial doesn’t have these words. Copy them from it.")
+        )
     selected = [span for span in found if start is not None and span[0] == start]
     fresh = [span for span in found if not _is_covered(span, ranges)]
     if not fresh:
-        raise HighlightRefused("These words are highlighted already.")
+        raise HighlightRefused(gettext_noop("These words are highlighted already."))
     added = arrange(text, [*ranges, *(selected or fresh)[:1]])
     if len(added) > MAX_HIGHLIGHTS:
         raise HighlightRefused(
-            f"A testimonial has at most {MAX_HIGHLIGHTS} highlights. Remove one first."
+            gettext_noop("A testimonial has at most %(most)s highlights. Remove one first."),
+            values={"most": MAX_HIGHLIGHTS},
         )
     return added
 

@@ -27,6 +27,23 @@ TRASH_DAYS = timedelta(days=30)
 SPAM_DAYS = TRASH_DAYS
 
 
+# What the only recording is, "" for several, that can't be approved without words.
+MUTE = {
+    "video": gettext_noop(
+        "%(name)s’s video recording has no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+    "voice": gettext_noop(
+        "%(name)s’s voice recording has no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+    "": gettext_noop(
+        "These recordings have no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+}
+
+
 class ActionRefused(ServiceError):
     """The state of the testimonial doesn't allow this."""
 
@@ -137,11 +154,8 @@ def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[
     load_recordings(can)
     mute = [row for row in can if row.is_recorded and not (row.transcript or row.captions)]
     if mute and len(mute) == len(can):
-        whose = f"{mute[0].author_name}’s {mute[0].kind} recording has"
-        raise ActionRefused(
-            f"{whose if len(mute) == 1 else 'These recordings have'} no transcript or captions, "
-            "which this project asks for. Write down what is said, then approve."
-        )
+        kind = mute[0].kind if len(mute) == 1 else ""
+        raise ActionRefused(MUTE[kind], values={"name": mute[0].author_name})
     left_out = {row.id for row in mute}
     return [row for row in can if row.id not in left_out]
 
@@ -241,16 +255,18 @@ def empty_trash(limit: int) -> int:
 
 def _require_editable(row: Testimonial) -> None:
     if row.status == "demo":
-        raise ActionRefused("A sample can’t be edited. Delete it, or keep it as it is.")
+        raise ActionRefused(
+            gettext_noop("A sample can’t be edited. Delete it, or keep it as it is.")
+        )
     if row.status == "withdrawn":
-        raise ActionRefused("Its author has withdrawn it, so it can only be deleted.")
+        raise ActionRefused(gettext_noop("Its author has withdrawn it, so it can only be deleted."))
 
 
 def _follow_transcript(row: Testimonial, values: dict[str, Any]) -> dict[str, Any]:
     """Return what else changes, so that a card that shows the transcript has its words."""
     if row.recording is None or not row.is_recorded:
         if values.keys() & {"transcript", "captions", "shows_transcript"}:
-            raise ActionRefused("It has no recording.")
+            raise ActionRefused(gettext_noop("It has no recording."))
         return {}
     if values.get("text", row.text) != row.text:
         # Words of their own.

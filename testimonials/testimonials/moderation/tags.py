@@ -10,6 +10,7 @@ from sqlalchemy import select
 from testimonials.core.text_rules import TAG_LENGTH, TAG_SEPARATORS
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.fields import Text
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts.services import count_tags
@@ -47,7 +48,10 @@ def read_tags(text: str) -> list[str]:
         if name := _read_tag(part):
             found.setdefault(fold(name), name)
     if len(found) > MAX_TAGS:
-        raise TagRefused(f"Use at most {MAX_TAGS} tags; these are {len(found)}.")
+        raise TagRefused(
+            gettext_noop("Use at most %(most)s tags; these are %(count)s."),
+            values={"most": MAX_TAGS, "count": len(found)},
+        )
     return list(found.values())
 
 
@@ -149,11 +153,16 @@ def _read_tag(text: str) -> str:
     try:
         line = Text(len(text), one_line=True).deserialize(text)
     except ValidationError:
-        raise TagRefused("Remove the control characters and line breaks from the tags.") from None
+        raise TagRefused(
+            gettext_noop("Remove the control characters and line breaks from the tags.")
+        ) from None
     name = unicodedata.normalize("NFC", " ".join(line.split()))
     if len(name) > TAG_LENGTH:
         short = f"{name[:20]}…"
-        raise TagRefused(f"Shorten the tag {short} to {TAG_LENGTH} characters; it has {len(name)}.")
+        raise TagRefused(
+            gettext_noop("Shorten the tag %(tag)s to %(most)s characters; it has %(count)s."),
+            values={"tag": short, "most": TAG_LENGTH, "count": len(name)},
+        )
     return name
 
 
@@ -180,5 +189,9 @@ def _change_tags(
 def _read_one(text: str) -> str:
     names = read_tags(text)
     if len(names) != 1:
-        raise TagRefused("Enter one tag at a time." if names else "Enter a tag first.")
+        raise TagRefused(
+            gettext_noop("Enter one tag at a time.")
+            if names
+            else gettext_noop("Enter a tag first.")
+        )
     return names[0]

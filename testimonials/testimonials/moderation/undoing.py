@@ -12,6 +12,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
 from testimonials.core.data.identifiers import ID_LENGTH
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -76,10 +77,14 @@ def undo_batch(project: Project, token: str, actor: str, go_on: GoOn) -> Undone:
     """
     project_id, batch = undo_purpose.find(token, 2, UNDO_SECONDS) or (None, "")
     if project_id != project.id:
-        raise ActionRefused("This can’t be undone anymore. Changes can be undone for one day.")
+        raise ActionRefused(
+            gettext_noop("This can’t be undone anymore. Changes can be undone for one day.")
+        )
     step, ids = _find(batch)
     if step is None or not ids:
-        raise ActionRefused("It has been changed since, so there is nothing left to undo.")
+        raise ActionRefused(
+            gettext_noop("It has been changed since, so there is nothing left to undo.")
+        )
     return Undone(step, _put_back(project, step, ids, actor, go_on))
 
 
@@ -96,7 +101,9 @@ def undo_last(project: Project, actor: str, go_on: GoOn) -> Undone:
             return Undone(step, _put_back(project, step, ids, actor, go_on), passed)
         _mark(PASSED_OVER, is_of(batch))
         passed += [step] if step else []
-    raise ActionRefused("You have nothing left to undo here. Changes can be undone for one day.")
+    raise ActionRefused(
+        gettext_noop("You have nothing left to undo here. Changes can be undone for one day.")
+    )
 
 
 def find_last_step(project: Project, actor: str) -> Step | None:
