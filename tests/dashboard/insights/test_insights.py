@@ -52,7 +52,7 @@ def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: s
     assert "clicked 7 times" in words
     assert "Views are up 100% on the 30 days before." in words
     assert "on one website and your public wall" in read(browser, project, "?days=365")
-    assert "seen Seen 1,851 times" in read(browser, project, "?days=365")
+    assert "were seen 1,851 times" in read(browser, project, "?days=365")
 
 
 def test_one_is_one(app: Flask, browser: FlaskClient, project: str) -> None:
