@@ -39,7 +39,7 @@ class Event(Base):
     # Who did it (`Actor`): never an address, so that nothing is left of a person who leaves.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
-    # A /24 or /48, never the full address; None again after 90 days.
+    # A /24 or /48, never the full address; None again after NETWORK_DAYS.
     network: Mapped[str | None]
     # How often it happened: repeats within an hour are one event.
     times: Mapped[int] = mapped_column(default=1)

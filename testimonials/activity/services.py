@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import delete, select, update
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.models import Event
-from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier
 from testimonials.extensions import db
 
-NETWORK_KEPT = timedelta(days=90)
 ROWS_AT_ONCE = 500
 
 
@@ -50,9 +48,9 @@ def find_types(text: str) -> list[EventType]:
     return [type for type in EventType if text in (type, type.partition(".")[0])]
 
 
-def forget_networks(limit: int) -> int:
-    """Remove the network of at most `limit` events older than 90 days; return how many."""
-    old = Event.id < first_identifier(clock.now() - NETWORK_KEPT)
+def forget_networks(before: datetime, limit: int) -> int:
+    """Remove the network of at most `limit` events older than a time; return how many."""
+    old = Event.id < first_identifier(before)
     some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
     statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
     return len(db.session.scalars(statement).all())

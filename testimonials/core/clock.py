@@ -12,6 +12,11 @@ def now() -> datetime:
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
+def expired_until(days: float) -> datetime:
+    """Return up to when things have expired that are kept for so many days; 0 keeps them."""
+    return now() - timedelta(days=days) if days else EPOCH
+
+
 def to_milliseconds(time: datetime) -> int:
     return (time - EPOCH) // MILLISECOND
 

@@ -6,7 +6,6 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 
 from sqlalchemy import delete, select
@@ -114,7 +113,7 @@ def learn_files() -> None:
 
 def learn_erased(erased: ErasedList) -> None:
     """Add to the database what a list knows; the caller commits."""
-    since = clock.to_milliseconds(clock.now() - timedelta(days=current_settings().erased_days))
+    since = clock.to_milliseconds(clock.expired_until(current_settings().erased_days))
     known = read_known()
     for (kind, id), at in erased.items():
         is_back = kind == PROJECT and db.session.get(Project, id) is not None
@@ -146,7 +145,7 @@ def write_lists() -> None:
 
 def delete_old_erasures() -> int:
     """Forget what was erased so long ago that no backup has it; return how many."""
-    until = clock.now() - timedelta(days=current_settings().erased_days)
+    until = clock.expired_until(current_settings().erased_days)
     old = delete(Erased).where(Erased.erased_at <= until).returning(Erased.id)
     return len(db.session.scalars(old).all())
 

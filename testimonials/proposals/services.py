@@ -1,7 +1,6 @@
 """The rules of proposals: making, listing and withdrawing them."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select
@@ -21,11 +20,11 @@ from testimonials.projects.models import Project
 from testimonials.proposals.deciding import count_waiting
 from testimonials.proposals.kinds import KINDS
 from testimonials.proposals.models import Proposal
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
-KEPT = timedelta(days=400)
 # What names an uploaded picture in the values of a proposal.
 PICTURES = ("imageId", "avatarId")
 
@@ -169,16 +168,17 @@ def list_held_pictures() -> set[str]:
 
 
 def delete_old_proposals() -> int:
-    """Delete what was decided 400 days ago or names a testimonial that is gone; return how many.
+    """Delete what was decided long ago or names a testimonial that is gone; return how many.
 
     It holds the words and the address of an author, who may have erased them.
     """
     added = Proposal.result["testimonialId"].as_string()
     about = func.coalesce(Proposal.target_id, added)
     is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
+    until = clock.expired_until(current_settings().proposal_days)
     removed = db.session.scalars(
         delete(Proposal)
-        .where(or_(Proposal.decided_at < clock.now() - KEPT, is_gone))
+        .where(or_(Proposal.decided_at < until, is_gone))
         .returning(Proposal.id)
         .execution_options(synchronize_session=False)
     ).all()

@@ -181,6 +181,11 @@ def parse_days(value: object) -> float:
     return number
 
 
+def parse_kept_days(value: object) -> float:
+    """Parse for how many days something is kept; 0 keeps it."""
+    return 0.0 if str(value).strip() in ("0", "0.0") else parse_days(value)
+
+
 def parse_domains(value: object) -> tuple[str, ...]:
     """Parse domain names: separated by commas or spaces, or a TOML list."""
     if isinstance(value, list):

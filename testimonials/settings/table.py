@@ -111,19 +111,60 @@ class Settings:
     )
     mail_days: float = setting(
         30.0,
-        take.parse_days,
-        "Days for which the outbox keeps a record of mail that was sent, and mail that failed.",
+        take.parse_kept_days,
+        "Days for which the outbox keeps a record of mail that was sent, and mail that failed. "
+        "0: as long as the instance.",
     )
     activity_days: float = setting(
+        400.0, take.parse_kept_days, "Days for which the activity record is kept. 0: for good."
+    )
+    network_days: float = setting(
+        90.0,
+        take.parse_kept_days,
+        "Days for which the activity record keeps IP networks. 0: as long as the rest of it.",
+    )
+    trash_days: float = setting(
+        30.0,
+        take.parse_kept_days,
+        "Days after which a deleted testimonial is gone for good. 0: it stays in the trash.",
+    )
+    spam_days: float = setting(
+        30.0,
+        take.parse_kept_days,
+        "Days after which a testimonial that was held as spam is gone for good. 0: never.",
+    )
+    rejected_days: float = setting(
+        0.0,
+        take.parse_kept_days,
+        "Days after which a rejected testimonial is gone for good. 0: never.",
+    )
+    withdrawn_days: float = setting(
+        0.0,
+        take.parse_kept_days,
+        "Days after which a testimonial that its author withdrew is gone for good. 0: never.",
+    )
+    request_days: float = setting(
+        365.0,
+        take.parse_kept_days,
+        "Days for which somebody who was asked for a testimonial, and never answered, is kept. "
+        "0: as long as the project.",
+    )
+    proposal_days: float = setting(
         400.0,
-        take.parse_days,
-        "Days for which the activity record is kept; IP networks in it for 90.",
+        take.parse_kept_days,
+        "Days for which a proposal is kept once it was decided. 0: as long as the project.",
+    )
+    delivery_days: float = setting(
+        0.0,
+        take.parse_kept_days,
+        "Days for which what was sent to a webhook endpoint is kept, of each the last 100. 0: as "
+        "long as the endpoint.",
     )
     erased_days: float = setting(
         400.0,
-        take.parse_days,
+        take.parse_kept_days,
         "Days for which the ids of what was erased are kept, so that no backup brings it back: as "
-        "long as your oldest backup.",
+        "long as your oldest backup. 0: for good.",
     )
     trusted_proxies: int = setting(
         0,

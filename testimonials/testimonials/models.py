@@ -142,7 +142,7 @@ class Testimonial(Base):
     # What the owner answers in public, and since when.
     reply: Mapped[str | None] = mapped_column(Text)
     replied_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When it was moved to the trash; it is deleted after 30 days.
+    # When it was moved to the trash; it is deleted after TRASH_DAYS.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, select, update
+from sqlalchemy import Select, delete, func, or_, select, update
 
 from testimonials.activity.models import Event
 from testimonials.core import clock
@@ -11,6 +11,7 @@ from testimonials.core.data.identifiers import first_identifier, is_identifier, 
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.webhooks.events import TEST
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
@@ -105,9 +106,9 @@ def redeliver(
 
 
 def delete_old_deliveries(limit: int) -> int:
-    """Delete at most `limit` deliveries that the log no longer shows; return how many.
+    """Delete at most `limit` deliveries that are old, or past those that the log shows.
 
-    Those that are kept lose the words of testimonials that are gone.
+    Returns how many. Those that are kept lose the words of testimonials that are gone.
     """
     is_gone = ~select(Testimonial.id).where(Testimonial.id == WebhookDelivery.subject).exists()
     db.session.execute(
@@ -121,7 +122,9 @@ def delete_old_deliveries(limit: int) -> int:
     )
     settled = select(WebhookDelivery.id, place.label("place")).where(WebhookDelivery.state != "due")
     ranked = settled.subquery()
-    old = select(ranked.c.id).where(ranked.c.place > KEPT).limit(limit)
+    until = first_identifier(clock.expired_until(current_settings().delivery_days))
+    is_old = or_(ranked.c.place > KEPT, ranked.c.id < until)
+    old = select(ranked.c.id).where(is_old).limit(limit)
     removed = delete(WebhookDelivery).where(WebhookDelivery.id.in_(old))
     return len(db.session.scalars(removed.returning(WebhookDelivery.id)).all())
 

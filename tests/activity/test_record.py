@@ -153,7 +153,7 @@ def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, own
         recording.add_event(*record, "203.0.113.0/24", {})
         wanted = services.EventFilter(owner.account_id, [EventType.KEY_REPLACED], before="f" * 24)
         list(services.list_events(wanted, 50))
-        services.forget_networks(1000)
+        services.forget_networks(clock.now(), 1000)
         services.delete_old_events(clock.now(), 1000)
 
     with app.app_context():

@@ -131,6 +131,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("hsts", "max-age=300; includeSubDomains; preload", "max-age=31536000 or more"),
         ("project_limit", "1000001", "from 0 to 1000000"),
         ("claim_days", "0", "above 0"),
+        ("trash_days", "-1", "above 0"),
         ("claim_days", "nan", "above 0"),
         ("claim_days", "a week", "above 0"),
         ("claim_days", "3651", "3650"),
@@ -188,6 +189,7 @@ def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
         ("base_url", "https://Example.COM:8443/", "https://example.com:8443"),
         ("base_url", " http://[::1]:8000 ", "http://[::1]:8000"),
         ("claim_days", "0.5", 0.5),
+        ("trash_days", "0", 0.0),
         ("signup", " CLOSED ", "closed"),
         (
             "email_deny_domains",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select
@@ -15,12 +15,12 @@ from testimonials.core.web.errors import NotFound
 from testimonials.core.web.paging import Cursor, Page, begin_page, cut_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 
 # A query of any columns.
 Rows = Select[*tuple[Any, ...]]
 
 PAGE_SIZE = 50
-KEPT_UNANSWERED = timedelta(days=365)
 STATES = (
     "waiting",
     "printed",
@@ -145,8 +145,8 @@ def remove_asked(project: Project, request_id: str) -> None:
 
 
 def delete_old_requests() -> int:
-    """Delete requests that weren't answered within a year, and empty batches; return how many."""
-    limit = clock.now() - KEPT_UNANSWERED
+    """Delete requests that weren't answered in REQUEST_DAYS, and empty batches; return how many."""
+    limit = clock.expired_until(current_settings().request_days)
     removed = db.session.scalars(
         delete(MailedRequest)
         .where(MailedRequest.created_at < limit, MailedRequest.answered_at.is_(None))

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from testimonials.access.requests import delete_old_requests as delete_old_access_requests
@@ -96,23 +95,24 @@ def _begin_anew() -> None:
     begin_write()
 
 
-def _ago(days: float) -> datetime:
-    return clock.now() - timedelta(days=days)
-
-
 def _delete_old_mails() -> int:
-    return delete_old_mails(db.session(), _ago(current_settings().mail_days), is_told_from())
+    until = clock.expired_until(current_settings().mail_days)
+    return delete_old_mails(db.session(), until, is_told_from())
 
 
 def _delete_old_events() -> int:
-    return delete_old_events(_ago(current_settings().activity_days), MAX_AT_ONCE)
+    return delete_old_events(clock.expired_until(current_settings().activity_days), MAX_AT_ONCE)
+
+
+def _forget_networks() -> int:
+    return forget_networks(clock.expired_until(current_settings().network_days), MAX_AT_ONCE)
 
 
 # In this order, so that what goes with an account or a project is not counted again.
 KINDS = {
     "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
     "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
-    "testimonials": Kind("testimonials in trash and spam", lambda: empty_trash(MAX_AT_ONCE)),
+    "testimonials": Kind("testimonials past their days", lambda: empty_trash(MAX_AT_ONCE)),
     "recordings": Kind(
         "recordings that nobody sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
     ),
@@ -126,11 +126,12 @@ KINDS = {
     "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "proposals": Kind(
-        "proposals decided 400 days ago or about testimonials that are gone", delete_old_proposals
+        "proposals decided long ago or about testimonials that are gone", delete_old_proposals
     ),
     "mails": Kind("old mails in the outbox", _delete_old_mails),
     "deliveries": Kind(
-        "deliveries of webhooks past the last 100", lambda: delete_old_deliveries(MAX_AT_ONCE)
+        "deliveries of webhooks that are old or past the last 100",
+        lambda: delete_old_deliveries(MAX_AT_ONCE),
     ),
     "importFiles": Kind("files that nobody imported within a day", delete_old_files),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
@@ -138,7 +139,7 @@ KINDS = {
         "days of insights older than 25 months", lambda: delete_old_insights(MAX_AT_ONCE)
     ),
     "events": Kind("old events", _delete_old_events),
-    "networks": Kind("networks of events older than 90 days", lambda: forget_networks(MAX_AT_ONCE)),
+    "networks": Kind("networks of old events", _forget_networks),
     "erasures": Kind("ids of what was erased long ago", delete_old_erasures),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),

@@ -137,7 +137,8 @@ def delete_testimonial(
 ) -> Response:
     """Move a testimonial to the trash.
 
-    It is deleted for good after 30 days; until then ``restore`` brings it back.
+    It is deleted for good after 30 days, unless the operator chose other; until then ``restore``
+    brings it back.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)

@@ -65,7 +65,7 @@ def decide_submissions(
 ) -> Response:
     """Decide about testimonials.
 
-    ``release`` takes one out of spam, ``delete`` moves it to the trash for 30 days. Each is
+    ``release`` takes one out of spam, ``delete`` moves it to the trash. Each is
     answered in order; one whose state doesn't allow it stays as it is and stops no other. Where a
     project asks for captions, a recording without is not approved; 409 if that is all that hinders.
     """

@@ -34,7 +34,9 @@ class SubmissionSchema(TestimonialSchema):
     )
     deletedAt = Time(
         attribute="deleted_at",
-        metadata={"description": "Since when it is in the trash, which keeps it for 30 days."},
+        metadata={
+            "description": "Since when it is in the trash, which usually keeps it for 30 days."
+        },
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import and_, delete, or_, select
@@ -13,6 +13,7 @@ from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
+from testimonials.settings.current import current_settings
 from testimonials.testimonials.events import BY_HAND
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation.changes import change_all, record_addition
@@ -22,9 +23,6 @@ from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.testimonials.services import add_row
-
-TRASH_DAYS = timedelta(days=30)
-SPAM_DAYS = TRASH_DAYS
 
 
 # What the only recording is, "" for several, that can't be approved without words.
@@ -238,14 +236,25 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash(limit: int) -> int:
-    """Delete what has been in the trash or in spam for 30 days, at most `limit`; return how many.
+    """Delete what has been in the trash, or held, or turned down, for as long as the settings say.
 
-    For spam they count from the last change, so that what was just restored can be released.
+    At most `limit`; returns how many. For spam and what was rejected the days count from the last
+    change, so that what was just restored can be released.
     """
-    now = clock.now()
-    is_old_spam = and_(Testimonial.status == "spam", Testimonial.updated_at <= now - SPAM_DAYS)
+    settings = current_settings()
+    until = clock.expired_until
+    since = {
+        "spam": (Testimonial.updated_at, settings.spam_days),
+        "rejected": (Testimonial.updated_at, settings.rejected_days),
+        "withdrawn": (Testimonial.consent_withdrawn_at, settings.withdrawn_days),
+    }
+    old = [
+        and_(Testimonial.status == status, column <= until(days))
+        for status, (column, days) in since.items()
+        if days
+    ]
     gone = select(Testimonial.id).where(
-        or_(Testimonial.deleted_at <= now - TRASH_DAYS, is_old_spam)
+        or_(Testimonial.deleted_at <= until(settings.trash_days), *old)
     )
     removed = db.session.scalars(
         delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)

@@ -25,7 +25,7 @@ from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
 from testimonials.webhooks.deliveries import KEPT
 from testimonials.webhooks.models import WebhookDelivery
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
 
 
@@ -169,3 +169,47 @@ def test_a_person_reads_what_was_removed(
     would = runner.invoke(args=["prune", "--dry-run"]).stdout
     assert would == "Would remove 1 expired unclaimed accounts.\n"
     assert runner.invoke(args=["prune"]).stdout.startswith("Removed 1 expired unclaimed accounts")
+
+
+def test_what_was_turned_down_goes_when_a_setting_says_so(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(rejected_days=10, withdrawn_days="20", spam_days=0, trash_days=0)
+    project = make_caller("o@example.com", is_claimed=True, on=app).create_project()["_id"]
+    add_testimonial(app, project)
+    for status in ("rejected", "withdrawn", "spam"):
+        add_testimonial(app, project, status=status, consent_withdrawn_at=clock.now())
+    add_testimonial(app, project, deleted_at=clock.now())
+    for days, gone in ((9, 0), (1, 1), (9, 0), (1, 1), (4000, 0)):
+        moved_clock.move(days=days)
+        assert prune(app)["testimonials"] == gone
+
+
+def test_zero_keeps_each_kind(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    kept = {
+        "mails": "mail", "events": "activity", "networks": "network", "askedPeople": "request",
+        "proposals": "proposal", "erasures": "erased", "testimonials": "trash",
+    }  # fmt: skip
+    settings = {f"{name}_days": 0 for name in kept.values()}
+    app = make_app(**settings, spam_days=0)
+    fill(
+        app,
+        make_caller("o@example.com", is_claimed=True, on=app),
+        make_caller("a@example.com", on=app),
+    )
+    moved_clock.move(days=5000)
+    removed = prune(app)
+    assert {name: removed[name] for name in kept} == dict.fromkeys(kept, 0)
+
+
+def test_deliveries_go_by_age_when_a_setting_says_so(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(delivery_days=5)
+    owner = make_caller("o@example.com", is_claimed=True, on=app)
+    fill(app, owner, make_caller("a@example.com", on=app))
+    assert prune(app)["deliveries"] == 1
+    moved_clock.move(days=6)
+    assert prune(app)["deliveries"] == KEPT
