@@ -21,6 +21,7 @@ from testimonials.operations.prune_cli import prune
 from testimonials.operator.accounts_cli import restore as restore_account
 from testimonials.operator.accounts_cli import suspend as suspend_account
 from testimonials.operator.reports.cli import reports
+from testimonials.privacy.cli import privacy
 from testimonials.projects.cli import projects
 from testimonials.projects.team.cli import team
 from testimonials.proposals.cli import proposals
@@ -56,6 +57,7 @@ GROUPS: tuple[click.Group, ...] = (
     forms,
     proposals,
     authors,
+    privacy,
     activity,
     webhooks,
     mail,

@@ -120,6 +120,7 @@ class EventType(StrEnum):
     BACKUP_ASKED = "backup.asked", "asked for a backup"
     REHEARSAL_ASKED = "backup.tried", "asked for a restore to be tried"
     BACKUPS_DROPPED = "backup.dropped", "dropped old backups: {count}"
+    AUTHOR_EXPORTED = "author.exported", "exported the data of a person with testimonials: {count}"
     AUTHOR_ERASED = "author.erased", "erased an author with testimonials: {count}"
 
 

@@ -130,6 +130,10 @@ def test_every_command_answers_json(
         ),
         "accounts export": _read(app, "accounts", "export", owner.email, everything),
         "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
+        "privacy export": _read(
+            app, "privacy", "export", owner.email, str(tmp_path / "person.json")
+        ),
+        "privacy record": _read(app, "privacy", "record"),
         "domains set": _read(app, "domains", "set", "kiln", "reviews.example.com"),
         "domains list": _read(app, "domains", "list"),
         "domains remove": _read(app, "domains", "remove", "kiln"),

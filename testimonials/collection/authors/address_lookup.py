@@ -49,15 +49,15 @@ def find_about(email: str) -> AboutAddress:
     rows = db.session.execute(
         select(Testimonial, Project.slug)
         .join(Project, Project.id == Testimonial.project_id)
-        .where(_is_written_by(email))
+        .where(is_written_by(email))
         .order_by(Testimonial.created_at, Testimonial.id)
     ).all()
     return AboutAddress(
         testimonials=[row for row, _ in rows],
         projects=dict(sorted(Counter(slug for _, slug in rows).items())),
         requests=_count(MailedRequest.id, MailedRequest.email == email),
-        mails=_count(OutboxMail.id, _is_mailed_to(email)),
-        changes=_count(TestimonialChange.id, _remembers(email)),
+        mails=_count(OutboxMail.id, is_mailed_to(email)),
+        changes=_count(TestimonialChange.id, remembers(email)),
         has_account=bool(_count(Account.id, Account.email == email)),
     )
 
@@ -67,7 +67,7 @@ def forget_address(email: str) -> AboutAddress:
 
     An account stays, and so does the hash that keeps an address unsubscribed.
     """
-    project_ids = select(Testimonial.project_id).where(_is_written_by(email))
+    project_ids = select(Testimonial.project_id).where(is_written_by(email))
     # Always in this order, so that two runs can't deadlock.
     projects = db.session.scalars(
         select(Project).where(Project.id.in_(project_ids)).order_by(Project.id).with_for_update()
@@ -80,8 +80,8 @@ def forget_address(email: str) -> AboutAddress:
     for own in erased:
         erase(own)
     db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
-    db.session.execute(delete(OutboxMail).where(_is_mailed_to(email)))
-    forget_email(_remembers(email))
+    db.session.execute(delete(OutboxMail).where(is_mailed_to(email)))
+    forget_email(remembers(email))
     note_erased_person(db.session(), email)
     db.session.flush()
     for own in erased:
@@ -89,14 +89,16 @@ def forget_address(email: str) -> AboutAddress:
     return found
 
 
-def _is_written_by(email: str) -> ColumnElement[bool]:
+def is_written_by(email: str) -> ColumnElement[bool]:
+    """Return the condition for testimonials that belong to an address."""
     answers = select(MailedRequest.testimonial_id).where(
         MailedRequest.email == email, MailedRequest.testimonial_id.is_not(None)
     )
     return or_(Testimonial.author_email == email, Testimonial.id.in_(answers))
 
 
-def _is_mailed_to(email: str) -> ColumnElement[bool]:
+def is_mailed_to(email: str) -> ColumnElement[bool]:
+    """Return the condition for mails to an author at an address, if they aren't on their way."""
     return and_(
         OutboxMail.recipient == email,
         OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),
@@ -104,7 +106,8 @@ def _is_mailed_to(email: str) -> ColumnElement[bool]:
     )
 
 
-def _remembers(email: str) -> ColumnElement[bool]:
+def remembers(email: str) -> ColumnElement[bool]:
+    """Return the condition for changes of testimonials that once had an address."""
     remembered: ColumnElement[bool] = TestimonialChange.before["author_email"].as_string() == email
     return remembered
 

@@ -5,7 +5,7 @@ A GET never changes anything, since mail scanners open links.
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
@@ -27,6 +27,7 @@ from testimonials.core.web.languages import language_query, use_visitors_languag
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
+from testimonials.privacy.person import describe_own as describe_person_of
 
 author = Blueprint("author", __name__)
 author.before_request(use_visitors_language)
@@ -139,6 +140,14 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
     return answer_privately(
         render_template("collection/authors/confirm.html", **page, action=action)
     )
+
+
+@author.get("/yours/<token>/data")
+def download_data(token: str) -> ResponseReturnValue:
+    """Send everything that is stored about the testimonial, as JSON."""
+    response = jsonify(describe_person_of(find_own(token).row))
+    response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
+    return answer_privately(response)
 
 
 @author.post("/yours/<token>/not-mine")

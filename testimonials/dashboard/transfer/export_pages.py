@@ -1,6 +1,7 @@
 """Exports: a project as an archive or a table, an account with everything, and its activity."""
 
 import io
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import IO
@@ -18,6 +19,7 @@ from testimonials.core.web.errors import ServiceError
 from testimonials.dashboard.account.activity_view import Search, read_search
 from testimonials.dashboard.guards import require_proof, require_role, require_session
 from testimonials.extensions import begin_write, db
+from testimonials.privacy.person import describe_person
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.accounts import write_account_archive
@@ -55,6 +57,19 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()
     return _send(file, "testimonials-account", "zip", "application/zip")
+
+
+@exporting.post("/dashboard/account/person")
+@require_session
+@require_proof("download all of your data", "account.show_account", is_download=True)
+def export_person(owner: SignedIn) -> ResponseReturnValue:
+    """Send what is stored about the account's address, also in projects of others."""
+    with reading_one_moment():
+        text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    db.session.commit()
+    return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
 
 
 @exporting.get("/dashboard/account/activity.csv")

@@ -40,7 +40,7 @@ LISTS = {
 
 def write_account_archive(account: Account, out: IO[bytes]) -> None:
     """Write all of an account: `account.json`, `activity.csv`, and each project in `projects`."""
-    described = _describe_account(account)
+    described = describe_account(account)
     account_id = account.id
     with zipfile.ZipFile(out, "w") as archive:
         text = json.dumps(described, ensure_ascii=False, indent=1)
@@ -65,7 +65,8 @@ def list_columns(model: type[Base]) -> list[str]:
     return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
 
 
-def _describe_account(account: Account) -> dict[str, Any]:
+def describe_account(account: Account) -> dict[str, Any]:
+    """Return what is stored about an account itself, and which projects it has."""
     projects = db.session.scalars(
         select(Project).where(Project.account_id == account.id).order_by(Project.created_at)
     )
