@@ -24,7 +24,6 @@ from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.testimonials.services import add_row
 
-
 # What the only recording is, "" for several, that can't be approved without words.
 MUTE = {
     "video": gettext_noop(
