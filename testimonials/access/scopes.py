@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from testimonials.core.web.languages import gettext_noop
+
 
 class Scope(StrEnum):
     """What an access token may do. `label` and `sentence` are what people read."""
@@ -14,16 +16,30 @@ class Scope(StrEnum):
         member._value_, member.label, member.sentence = name, label, sentence
         return member
 
-    READ = "read", "Read", "See testimonials, also pending ones, and settings."
-    DRAFT = "draft", "Draft", "Suggest additions and changes. They wait for you."
-    PUBLISH = "publish", "Publish", "Add, approve, reject, edit and reply. Shown at once."
+    READ = (
+        "read",
+        gettext_noop("Read"),
+        gettext_noop("See testimonials, also pending ones, and settings."),
+    )
+    DRAFT = (
+        "draft",
+        gettext_noop("Draft"),
+        gettext_noop("Suggest additions and changes. They wait for you."),
+    )
+    PUBLISH = (
+        "publish",
+        gettext_noop("Publish"),
+        gettext_noop("Add, approve, reject, edit and reply. Shown at once."),
+    )
     CONFIGURE = (
         "configure",
-        "Configure",
-        "Change the widget and the page, ask customers by mail, and have testimonials sent "
-        "elsewhere by webhooks.",
+        gettext_noop("Configure"),
+        gettext_noop(
+            "Change the widget and the page, ask customers by mail, and have testimonials sent "
+            "elsewhere by webhooks."
+        ),
     )
 
 
 DEFAULT_SCOPES = (Scope.READ, Scope.DRAFT)
-NEVER = "No token can delete a project, see passwords or make other tokens."
+NEVER = gettext_noop("No token can delete a project, see passwords or make other tokens.")

@@ -9,6 +9,7 @@ from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.mail.messages import ENCODED
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.fields import Text
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.settings.current import current_settings
 
 if TYPE_CHECKING:
@@ -87,8 +88,10 @@ class Email(Text):
     """A field for an address, normalized; disposable ones only if not `is_lasting`."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
-        "malformed": "Write the address like name@example.com.",
-        "disposable": "Use a permanent address; this domain provides disposable ones.",
+        "malformed": gettext_noop("Write the address like name@example.com."),
+        "disposable": gettext_noop(
+            "Use a permanent address; this domain provides disposable ones."
+        ),
     }
 
     def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
@@ -109,12 +112,15 @@ def require_open_signup(email: str) -> None:
     """Raise `SignupClosed` if the settings don't let `email` start an account."""
     settings = current_settings()
     if settings.signup == "closed":
-        message = "Sign-up is closed on this service. Ask its operator for an account."
+        message = gettext("Sign-up is closed on this service. Ask its operator for an account.")
         raise SignupClosed(f"email: {message}", errors={"email": [message]})
     if settings.signup == "domains":
         allowed = settings.signup_domains
         if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
-            message = f"Only addresses at {', '.join(allowed)} may sign up on this service."
+            message = gettext(
+                "Only addresses at %(domains)s may sign up on this service.",
+                domains=", ".join(allowed),
+            )
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, func, select
 from testimonials.auth.models import Account
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 DISPLAY_NAME_LENGTH = 80
@@ -17,7 +18,7 @@ class DisplayName(Text):
     """A person's name; without an @, so that nobody passes for a colleague's address."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "address": "Write a name, not an email address."
+        "address": gettext_noop("Write a name, not an email address.")
     }
 
     def __init__(self) -> None:

@@ -21,6 +21,7 @@ from testimonials.core.data.identifiers import (
     new_identifier,
 )
 from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.web.languages import gettext
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
@@ -36,7 +37,12 @@ class PasswordsOff(ServiceError):
     code = "PASSWORDS_OFF"
 
     def __init__(self) -> None:
-        super().__init__(f"There are no passwords here. Use {current_settings().company_name}.")
+        super().__init__(
+            gettext(
+                "There are no passwords here. Use %(company)s.",
+                company=current_settings().company_name,
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -167,9 +173,11 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
     if not account.has_key:
         return None
     if choice not in ("keep", other):
-        return "Choose whether the agent keeps its key."
+        return gettext("Choose whether the agent keeps its key.")
     if choice == "keep" and seen != account.key_last_four:
-        return "An agent got a new key while this page was open. Look at it and choose again."
+        return gettext(
+            "An agent got a new key while this page was open. Look at it and choose again."
+        )
     return None
 
 

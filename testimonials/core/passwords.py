@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
+from testimonials.core.web.languages import gettext
+
 MIN_LENGTH = 10
 MAX_LENGTH = 1024
 METHOD = "scrypt:32768:8:3"
@@ -31,14 +33,18 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
     `names` are what somebody who knows the owner would try: of businesses, pages, the service.
     """
     if len(password) < MIN_LENGTH:
-        return f"Use at least {MIN_LENGTH} characters; this has {len(password)}."
+        return gettext(
+            "Use at least %(least)s characters; this has %(count)s.",
+            least=MIN_LENGTH,
+            count=len(password),
+        )
     if len(password) > MAX_LENGTH:
-        return f"Use at most {MAX_LENGTH} characters."
+        return gettext("Use at most %(most)s characters.", most=MAX_LENGTH)
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
-        return "Use something that is not your e-mail address."
+        return gettext("Use something that is not your e-mail address.")
     if _is_guessable(password, _list_words([email, *names])):
-        return "This one is easy to guess. Use a few unrelated words, or a longer phrase."
+        return gettext("This one is easy to guess. Use a few unrelated words, or a longer phrase.")
     return None
 
 

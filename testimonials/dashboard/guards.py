@@ -36,7 +36,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.url_rules import current_path
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
-from testimonials.core.web.languages import use_language
+from testimonials.core.web.languages import gettext, use_language
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.company_proof import describe_company_proof
 from testimonials.dashboard.forms import Errors, wants_json
@@ -169,7 +169,7 @@ def _proof_page(
 def _ask_to_sign_in() -> ResponseReturnValue:
     if request.method == "POST":
         if wants_json():
-            return jsonify({"message": "You are signed out. Nothing was changed."}), 401
+            return jsonify({"message": gettext("You are signed out. Nothing was changed.")}), 401
         if draft := keep_draft():
             page = render_login(url_for("dashboard.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)

@@ -15,6 +15,8 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import format_day, gettext_noop
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.describe import describe_age, describe_plan, describe_time
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
@@ -47,7 +49,7 @@ class NewProjectForm(FormSchema):
         one_line=True,
         required=True,
         attribute="businessName",
-        error_messages={"required": "Add the name of the business."},
+        error_messages={"required": gettext_noop("Add the name of the business.")},
     )
     website = Text(WEBSITE_LENGTH, one_line=True, load_default="")
     slug = Text(SLUG_LENGTH, one_line=True)
@@ -119,7 +121,7 @@ def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
         memberships=list_memberships(owner.account_id, shared),
         counts=count_tabs(*(project.id for project in shared)),
         deleted={
-            project: clock.day(project.deleted_at + GRACE)
+            project: format_day(project.deleted_at + GRACE)
             for project in list_deleted(owner.account_id)
             if project.deleted_at is not None
         },
@@ -145,7 +147,9 @@ def _find_page(owner: SignedIn) -> dict[str, Any]:
         "pager": {
             "prev_url": _address(q, page - 1) if page > 1 else None,
             "next_url": _address(q, page + 1) if len(rows) > PAGE_SIZE else None,
-            "label": f"{skip + 1} to {skip + len(shown)}" if shown else "",
+            "label": _("%(first)s to %(last)s", first=skip + 1, last=skip + len(shown))
+            if shown
+            else "",
         },
     }
 

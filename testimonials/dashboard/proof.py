@@ -17,6 +17,7 @@ from testimonials.auth.sign_in.cookies import replace_session_cookie
 from testimonials.auth.sign_in.services import SignInRefused
 from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod, note_proof
 from testimonials.core.web.errors import RateLimited
+from testimonials.core.web.languages import gettext, ngettext
 from testimonials.dashboard.forms import Errors
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import is_asked_for_more
@@ -56,7 +57,9 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
     if ways.app is not None and request.form.get(PROOF_CODE, "").strip():
         return _take_code(owner)
     if not ways.has_password:
-        return owner, {PROOF_CODE if ways.app else PROOF: ["Prove that it’s you to go on."]}
+        return owner, {
+            PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
+        }
     if errors := check_own_password(owner, PROOF):
         return owner, errors
     begin_write()
@@ -71,7 +74,7 @@ def check_own_password(owner: SignedIn, field: str) -> Errors:
         begin_write()
         record_event(EventType.PASSWORD_REFUSED, owner.account_id)
         db.session.commit()
-        return {field: ["This is not your password."]}
+        return {field: [gettext("This is not your password.")]}
     return {}
 
 
@@ -95,7 +98,11 @@ def _take_code(owner: SignedIn) -> tuple[SignedIn, Errors]:
         return owner, {PROOF_CODE: [error.shown]}
     except RateLimited as error:
         wait = find_wait(error)
-        text = f"Too many wrong codes. Wait {wait} minute{'s' if wait > 1 else ''}."
+        text = ngettext(
+            "Too many wrong codes. Wait %(num)s minute.",
+            "Too many wrong codes. Wait %(num)s minutes.",
+            wait,
+        )
         return owner, {PROOF_CODE: [text]}
     proved = _note(owner, SignInMethod.PASSWORD_AND_APP)
     forget_wrong_codes(account)

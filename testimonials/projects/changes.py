@@ -13,6 +13,7 @@ from testimonials.core.data.erased import PROJECT, note_erased
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.services import (
@@ -111,7 +112,7 @@ def take_back(account_id: str, project_id: str) -> Project:
             .with_for_update()
         ).one_or_none()
     if project is None:
-        raise NotFound("This project can no longer be restored.")
+        raise NotFound(gettext_noop("This project can no longer be restored."))
     require_room(account)
     project.deleted_at = None
     mark_edited(project)

@@ -4,14 +4,24 @@ from collections.abc import Sequence
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
 
-ROLE_WITH_ARTICLE = {"reader": "a reader", "moderator": "a moderator", "admin": "an admin"}
+# Pages translate them; mails are in English.
+ROLE_WITH_ARTICLE = {
+    "reader": gettext_noop("a reader"),
+    "moderator": gettext_noop("a moderator"),
+    "admin": gettext_noop("an admin"),
+}
 ROLE_MAY = {
-    "reader": "As a reader you see every testimonial and change nothing.",
-    "moderator": "As a moderator you decide which testimonials are shown, and edit and tag them.",
-    "admin": "As an admin you decide on testimonials and set up the widget, the page and the "
-    "project’s settings.",
+    "reader": gettext_noop("As a reader you see every testimonial and change nothing."),
+    "moderator": gettext_noop(
+        "As a moderator you decide which testimonials are shown, and edit and tag them."
+    ),
+    "admin": gettext_noop(
+        "As an admin you decide on testimonials and set up the widget, the page and the "
+        "project’s settings."
+    ),
 }
 SUBJECT_NAME = 60
 MAIL_NAMES = 5

@@ -17,7 +17,7 @@ from testimonials.core.data.erased import PROJECT, note_erased
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
@@ -36,13 +36,16 @@ class SlugTaken(ServiceError):
     code = "SLUG_TAKEN"
     meaning = "Another project has this slug."
     remedy = "Choose another, or leave it out."
-    default_message = "This slug is already taken. Please choose a different one."
+    default_message = gettext_noop("This slug is already taken. Please choose a different one.")
 
 
 class SlugReserved(ServiceError):
     code = "SLUG_RESERVED"
     meaning = "The service itself uses this slug."
     remedy = "Choose another, or leave it out."
+    default_message = gettext_noop(
+        "The slug %(slug)s is reserved for the service itself. Choose a different one."
+    )
 
 
 class ProjectLimitReached(ServiceError):
@@ -182,7 +185,7 @@ def lock_account(account_id: str) -> Account:
         select(Account).where(Account.id == account_id).with_for_update(key_share=True)
     ).one_or_none()
     if account is None:
-        raise NotFound("The account has been removed.")
+        raise NotFound(gettext_noop("The account has been removed."))
     return account
 
 
@@ -240,9 +243,8 @@ def complete_website(text: str) -> str:
         return ""
     url = text if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) else f"https://{text}"
     if not is_web_url(url):
-        raise ValidationFailed.of(
-            {"website": ["Must be an http:// or https:// address, such as example.com."]}
-        )
+        wrong = gettext_noop("Must be an http:// or https:// address, such as example.com.")
+        raise ValidationFailed.of({"website": [wrong]})
     return url
 
 
@@ -261,11 +263,10 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
     """
     slug = make_slug(wanted if wanted is not None else business_name)
     if wanted is not None and not slug:
-        raise ValidationFailed.of(
-            {"slug": ["Must contain letters or digits; nothing is left of this one."]}
-        )
+        wrong = gettext_noop("Must contain letters or digits; nothing is left of this one.")
+        raise ValidationFailed.of({"slug": [wrong]})
     if is_reserved(slug):
-        message = f"The slug {slug} is reserved for the service itself. Choose a different one."
+        message = gettext(SlugReserved.default_message, slug=slug)
         raise SlugReserved(message, errors={"slug": [message]})
     return slug or None
 

@@ -21,6 +21,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.urls import base_url, mcp_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 CODE_LIFE = timedelta(seconds=60)
@@ -38,8 +39,8 @@ class RequestBroken(ServiceError):
     """
 
     code = "BROKEN_REQUEST"
-    title = "This program can’t connect"
-    default_message = (
+    title = gettext_noop("This program can’t connect")
+    default_message = gettext_noop(
         "The program that sent you here didn’t say who it is, or asked to be answered at an "
         "address that isn’t its own. Remove the connection there and add it again."
     )
@@ -78,9 +79,11 @@ def find_request(values: Mapping[str, str]) -> Asked:
         raise RequestBroken
     challenge = values.get("code_challenge", "")
     if values.get("response_type") != "code":
-        raise RequestBroken("The program didn’t ask for a code (response_type).")
+        raise RequestBroken(gettext_noop("The program didn’t ask for a code (response_type)."))
     if values.get("code_challenge_method") != "S256" or not _CHALLENGE.fullmatch(challenge):
-        raise RequestBroken("The program’s request has no proof key (PKCE with S256).")
+        raise RequestBroken(
+            gettext_noop("The program’s request has no proof key (PKCE with S256).")
+        )
     if not is_ours(values):
         raise RequestBroken(f"The program asked for a token for another service than {mcp_url()}.")
     names = values.get("scope", "").split()

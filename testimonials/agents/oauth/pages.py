@@ -7,6 +7,7 @@ from testimonials.access.scopes import DEFAULT_SCOPES, NEVER, Scope
 from testimonials.agents.oauth.authorizing import Asked, add_code, find_request
 from testimonials.agents.oauth.clients import describe_place, origin_of
 from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.languages import gettext, gettext_noop, translate
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import require_proof, require_session
@@ -27,7 +28,11 @@ CARRIED = (
     "resource",
 )
 ALL_PROJECTS = "all"
-LIFETIMES = {"30": "30 days", "90": "90 days", "365": "One year"}
+LIFETIMES = {
+    "30": gettext_noop("30 days"),
+    "90": gettext_noop("90 days"),
+    "365": gettext_noop("One year"),
+}
 
 
 @consent.get("/oauth/authorize")
@@ -64,12 +69,12 @@ def _allow(owner: SignedIn, asked: Asked) -> ResponseReturnValue:
 def _judge(owner: SignedIn, scopes: list[Scope], project: str, days: str) -> Errors:
     errors: Errors = {}
     if not scopes:
-        errors["scopes"] = ["Choose at least one, or don’t allow it."]
+        errors["scopes"] = [gettext("Choose at least one, or don’t allow it.")]
     own = {each.id for each in list_projects(owner.account_id)}
     if project not in own | {ALL_PROJECTS}:
-        errors["project"] = ["Choose one of your projects, or all."]
+        errors["project"] = [gettext("Choose one of your projects, or all.")]
     if days not in LIFETIMES:
-        errors["days"] = ["Choose one of these."]
+        errors["days"] = [gettext("Choose one of these.")]
     return errors
 
 
@@ -86,10 +91,10 @@ def _page(owner: SignedIn, asked: Asked, errors: Errors) -> str:
         scopes=asked.scopes,
         checked=sent.getlist("scopes") if errors else DEFAULT_SCOPES,
         projects={each.id: each.name for each in list_projects(owner.account_id)}
-        | {ALL_PROJECTS: "All projects"},
+        | {ALL_PROJECTS: gettext("All projects")},
         # Not from the link: the program wrote that.
         project=request.form.get("project"),
-        lifetimes=LIFETIMES,
+        lifetimes={days: translate(text) for days, text in LIFETIMES.items()},
         days=request.form.get("days", "90"),
         never=NEVER,
         errors=errors,

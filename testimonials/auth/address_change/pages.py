@@ -25,8 +25,9 @@ from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.sign_in.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sign_in.services import make_reset_link
 from testimonials.auth.sign_in.sessions import find_session
-from testimonials.core import clock
 from testimonials.core.url_rules import current_path
+from testimonials.core.web.languages import format_day
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db, limiter
@@ -66,7 +67,7 @@ def confirm_change(token: str) -> ResponseReturnValue:
     act_as(ActorKind.PERSON, owner.account_id)
     record_event(EventType.ADDRESS_CHANGED, owner.account_id, old=left.email, email=change.email)
     db.session.commit()
-    return redirect(add_notice(url_for("account.show_account"), "Your address is changed."), 303)
+    return redirect(add_notice(url_for("account.show_account"), _("Your address is changed.")), 303)
 
 
 @address.get("/take-back/<token>")
@@ -77,7 +78,7 @@ def show_take_back(token: str) -> ResponseReturnValue:
         "auth/address_change/take_back.html",
         email=former.email,
         present_email=former.account.email,
-        since=clock.day(former.left_at),
+        since=format_day(former.left_at),
     )
     return answer_privately(page)
 

@@ -18,6 +18,7 @@ from testimonials.auth.sign_in.sessions import SignedIn, lock_owner
 from testimonials.core import clock
 from testimonials.core.urls import email_change_url, take_back_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 
@@ -30,12 +31,12 @@ class AddressLinkInvalid(ServiceError):
 
     status = 404
     code = "LINK_INVALID"
-    default_message = "This link doesn’t work any more."
+    default_message = gettext_noop("This link doesn’t work any more.")
 
 
 class AddressTaken(ServiceError):
     code = "EMAIL_TAKEN"
-    default_message = "Another account has this address."
+    default_message = gettext_noop("Another account has this address.")
 
 
 @dataclass(frozen=True)

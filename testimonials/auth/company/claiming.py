@@ -8,6 +8,7 @@ from testimonials.auth.company.exchange import CompanyPerson
 from testimonials.auth.company.services import CompanyRefused
 from testimonials.auth.models import Account
 from testimonials.auth.services import find_claimable_account
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.settings.current import current_settings
 
@@ -31,7 +32,9 @@ def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
     """Return who may claim their account, and where they were going; raise `CompanyRefused`."""
     found = claim_purpose.find(token, 6, SECONDS)
     if found is None or found[0] != current_settings().oidc_issuer:
-        raise CompanyRefused("This page took too long, or was opened elsewhere. Sign in again.")
+        raise CompanyRefused(
+            gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
+        )
     issuer, subject, email, name, groups, target = found
     return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), True), target
 
@@ -40,5 +43,7 @@ def lock_waiting(person: CompanyPerson) -> Account:
     """Return the account to claim, locked; raise `CompanyRefused` if it isn't there any more."""
     account = find_claimable_account(person.email or "")
     if account is None:
-        raise CompanyRefused("This account was claimed or has expired. Sign in again.")
+        raise CompanyRefused(
+            gettext_noop("This account was claimed or has expired. Sign in again.")
+        )
     return account

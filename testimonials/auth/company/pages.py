@@ -51,6 +51,7 @@ from testimonials.auth.sign_in.sessions import (
     note_proof,
 )
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.dashboard.notices import add_notice
 from testimonials.extensions import begin_write, db, limiter
@@ -88,7 +89,9 @@ def come_back() -> ResponseReturnValue:
     # Given back before the provider is asked.
     db.session.commit()
     if attempt is None:
-        raise CompanyRefused("This sign-in was used already, took too long, or began elsewhere.")
+        raise CompanyRefused(
+            gettext_noop("This sign-in was used already, took too long, or began elsewhere.")
+        )
     g.company_target = attempt.target
     person = read_answer(attempt, request.args)
     return ANSWERS[AttemptPurpose(attempt.purpose)](attempt, person)
@@ -148,16 +151,25 @@ def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     record_event(EventType.COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
     follow_groups(owner.account_id, owner.email, person.groups)
     db.session.commit()
-    return redirect(add_notice(attempt.target, "Your company account is linked."), 303)
+    return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)
 
 
 def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     """Note that the person proved who they are, and go on with what they were about to do."""
     owner = _find_same(attempt)
     if not is_of(person, owner.account_id):
-        raise CompanyRefused(f"This {current_settings().company_name} account isn’t yours here.")
+        raise CompanyRefused(
+            gettext(
+                "This %(company)s account isn’t yours here.",
+                company=current_settings().company_name,
+            )
+        )
     if not person.is_fresh:
-        raise CompanyRefused(f"{current_settings().company_name} didn’t ask who you are again.")
+        raise CompanyRefused(
+            gettext(
+                "%(company)s didn’t ask who you are again.", company=current_settings().company_name
+            )
+        )
     begin_write()
     _, token = note_proof(owner, SignInMethod.COMPANY)
     db.session.commit()
@@ -176,7 +188,7 @@ def _find_same(attempt: CompanyAttempt) -> SignedIn:
     """Return who is signed in, if it is still who went to the company's sign-in."""
     owner = find_session(read_session_cookie())
     if owner is None or owner.account_id != attempt.account_id:
-        raise CompanyRefused("Somebody else is signed in now. Nothing was changed.")
+        raise CompanyRefused(gettext_noop("Somebody else is signed in now. Nothing was changed."))
     act_as(ActorKind.PERSON, owner.account_id)
     return owner
 

@@ -19,6 +19,7 @@ from testimonials.auth.services import (
 from testimonials.auth.sign_in.services import lock_claimed
 from testimonials.core import clock
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
@@ -191,7 +192,7 @@ def _make_account(person: CompanyPerson, *, is_invited: bool) -> Account:
     started = start_signup(email)
     if started is None:
         # Somebody else was first, a moment ago.
-        raise CompanyRefused("Please sign in again.")
+        raise CompanyRefused(gettext_noop("Please sign in again."))
     account, _ = started
     claim_for(account, person)
     named = DisplayNameForm().read({"display_name": person.name})

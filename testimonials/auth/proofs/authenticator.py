@@ -11,6 +11,7 @@ from testimonials.auth.proofs.totp import find_step
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 RECOVERY_CODES = 10
@@ -22,7 +23,7 @@ HALF = 4
 class CodeRefused(ServiceError):
     status = 422
     code = "CODE_REFUSED"
-    default_message = (
+    default_message = gettext_noop(
         "This code isn’t right. Codes change every 30 seconds, and each works once: type the one "
         "that the app shows now."
     )

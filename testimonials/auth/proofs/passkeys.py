@@ -22,6 +22,7 @@ from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 logger = logging.getLogger("testimonials.passkeys")
@@ -35,7 +36,7 @@ class PasskeyRefused(ServiceError):
 
     status = 422
     code = "PASSKEY_REFUSED"
-    default_message = "That didn’t work. Try again, or sign in another way."
+    default_message = gettext_noop("That didn’t work. Try again, or sign in another way.")
 
 
 def list_passkeys(account_id: str) -> Sequence[Passkey]:
@@ -71,7 +72,7 @@ def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name
         raise _refuse(problem) from None
     credential_id = to_base64(made.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
-        raise PasskeyRefused("This passkey is here already.")
+        raise PasskeyRefused(gettext_noop("This passkey is here already."))
     passkey = Passkey(
         account_id=account.id,
         credential_id=credential_id,

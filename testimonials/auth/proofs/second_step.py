@@ -23,6 +23,7 @@ from testimonials.auth.sign_in.cookies import describe_visitor, set_cookie, trus
 from testimonials.auth.sign_in.services import fingerprint, lock_claimed
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.errors import RateLimited, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import begin_write, db, limiter
@@ -39,7 +40,7 @@ class StepOver(ServiceError):
 
     status = 422
     code = "STEP_OVER"
-    default_message = "That took longer than ten minutes. Sign in again."
+    default_message = gettext_noop("That took longer than ten minutes. Sign in again.")
 
 
 def begin_step(account: Account) -> str:

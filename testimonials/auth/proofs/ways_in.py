@@ -11,6 +11,7 @@ from testimonials.auth.proofs.models import AuthenticatorApp, Passkey
 from testimonials.auth.proofs.passkeys import count_passkeys, get_passkey
 from testimonials.auth.sign_in.sessions import end_sessions
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
@@ -18,7 +19,7 @@ from testimonials.settings.current import current_settings
 class LastWayIn(ServiceError):
     status = 409
     code = "LAST_WAY_IN"
-    default_message = (
+    default_message = gettext_noop(
         "This is the only way into your account. Add a passkey or set a password first; then you "
         "can remove it."
     )
@@ -27,7 +28,7 @@ class LastWayIn(ServiceError):
 class StrongNeeded(ServiceError):
     status = 409
     code = "STRONG_NEEDED"
-    default_message = (
+    default_message = gettext_noop(
         "You ask your team for more than a password, and this is your last of that kind. Turn that "
         "off first, or add another."
     )

@@ -10,17 +10,18 @@ from werkzeug import Response
 
 from testimonials.auth.proofs.challenges import has_passkeys
 from testimonials.core.web.forms import UnsentForm, read_unsent_form
+from testimonials.core.web.languages import gettext_noop, translate
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.settings.current import current_settings
 
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
-    "signed-out": "You are signed out.",
-    "expired": "Please sign in again.",
-    "needed": "Sign in to go on.",
-    "address": "Sign in with your current address to use the new one.",
-    "kept": "You were signed out. Sign in again; what you typed has been kept.",
+    "signed-out": gettext_noop("You are signed out."),
+    "expired": gettext_noop("Please sign in again."),
+    "needed": gettext_noop("Sign in to go on."),
+    "address": gettext_noop("Sign in with your current address to use the new one."),
+    "kept": gettext_noop("You were signed out. Sign in again; what you typed has been kept."),
 }
 
 draft_purpose = TokenPurpose("draft")
@@ -37,7 +38,7 @@ def render_login(
         next=target,
         draft=draft,
         is_signup_open=current_settings().signup != "closed",
-        notice=NOTICES.get(notice),
+        notice=translate(NOTICES.get(notice, "")),
         has_passkeys=has_passkeys(),
     )
 

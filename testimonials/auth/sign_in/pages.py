@@ -44,6 +44,8 @@ from testimonials.auth.sign_in.services import (
 from testimonials.auth.sign_in.sessions import SignInMethod, end_session, find_session
 from testimonials.core.passwords import hash_password
 from testimonials.core.web.errors import RateLimited
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import ngettext
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.services import list_projects
@@ -115,8 +117,8 @@ def sign_up() -> ResponseReturnValue:
     email = sent.values["email"]
     request_link(LinkPurpose.SIGN_UP, email, describe_visitor(email))
     db.session.commit()
-    text = "Open the link in it to choose a password. It may take a minute to arrive."
-    return _mail_sent(f"A mail is on its way to {email}", text)
+    text = _("Open the link in it to choose a password. It may take a minute to arrive.")
+    return _mail_sent(_("A mail is on its way to %(email)s", email=email), text)
 
 
 @session.get("/forgot")
@@ -136,11 +138,11 @@ def send_reset_link() -> ResponseReturnValue:
     email = sent.values["email"]
     request_link(LinkPurpose.RESET, email, describe_visitor(email))
     db.session.commit()
-    text = (
+    text = _(
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
     )
-    return _mail_sent("Check your mail", text)
+    return _mail_sent(_("Check your mail"), text)
 
 
 @session.get("/reset/<token>")
@@ -181,9 +183,12 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
     problem = error.shown
     if isinstance(error, RateLimited):
         minutes = -(-int(error.headers["Retry-After"]) // 60)
-        problem = (
-            f"There were too many attempts. Try again in {minutes} "
-            f"minute{'s' if minutes > 1 else ''}, or choose “Forgot it?” to get a link by mail."
+        problem = ngettext(
+            "There were too many attempts. Try again in %(num)s minute, or choose “Forgot it?” to "
+            "get a link by mail.",
+            "There were too many attempts. Try again in %(num)s minutes, or choose “Forgot it?” to "
+            "get a link by mail.",
+            minutes,
         )
     else:
         # For an unknown address too, which must not be faster.

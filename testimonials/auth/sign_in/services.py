@@ -12,6 +12,7 @@ from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.passwords import hash_password, is_password
 from testimonials.core.urls import reset_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 
@@ -23,7 +24,9 @@ reset_purpose = TokenPurpose("reset")
 class SignInRefused(ServiceError):
     status = 422
     code = "SIGN_IN_REFUSED"
-    default_message = "The address and the password don’t match. Try again, or choose a new one."
+    default_message = gettext_noop(
+        "The address and the password don’t match. Try again, or choose a new one."
+    )
 
 
 class ResetLinkInvalid(ServiceError):
@@ -31,7 +34,7 @@ class ResetLinkInvalid(ServiceError):
 
     status = 404
     code = "LINK_INVALID"
-    default_message = "This link doesn’t work any more."
+    default_message = gettext_noop("This link doesn’t work any more.")
 
 
 def check_password(email: str, password: str) -> Account:

@@ -13,6 +13,7 @@ from testimonials.auth.services import get_account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, is_identifier
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
 
@@ -75,7 +76,7 @@ class SessionEnded(ServiceError):
 
     status = 401
     code = "SIGNED_OUT"
-    default_message = "You have been signed out. Nothing was changed."
+    default_message = gettext_noop("You have been signed out. Nothing was changed.")
 
 
 def start_session(

@@ -9,6 +9,7 @@ from email.utils import parseaddr
 
 from testimonials.core import clock
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.settings.current import current_settings
 
 
@@ -17,10 +18,10 @@ class AccountSuspended(ServiceError):
 
     status = 403
     code = "ACCOUNT_SUSPENDED"
-    title = "This account is suspended"
+    title = gettext_noop("This account is suspended")
     meaning = "The operator of the service has suspended the account. Nothing was deleted."
     remedy = "Ask whom `message` names; repeating the call doesn’t help."
-    default_message = (
+    default_message = gettext_noop(
         "The account that this belongs to is suspended. Nothing was deleted, and nothing can be "
         "changed until the operator restores it."
     )

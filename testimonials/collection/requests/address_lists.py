@@ -13,6 +13,7 @@ from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_row
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext_noop
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
@@ -145,12 +146,14 @@ def read_csv(content: bytes) -> AddressList:
     Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise TableUnreadable("The file is too large: the limit is 1 MB.")
+        raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise TableUnreadable(
-            "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
+            gettext_noop(
+                "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
+            )
         ) from None
     return _read_table(text)
 
@@ -177,14 +180,16 @@ def _read_table(text: str) -> AddressList:
     rows = _read_rows(text)
     first, head = next(rows, (1, []))
     if not head:
-        raise TableUnreadable("The list is empty.")
+        raise TableUnreadable(gettext_noop("The list is empty."))
     columns = _find_columns(head)
     if columns is None:
         columns = _guess_columns(head)
         rows = chain([(first, head)], rows)
     if columns is None:
         raise TableUnreadable(
-            "There is no column of email addresses. Name it “email” in the first line."
+            gettext_noop(
+                "There is no column of email addresses. Name it “email” in the first line."
+            )
         )
     found = AddressList()
     for number, row in rows:

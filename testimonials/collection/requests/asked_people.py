@@ -12,6 +12,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.paging import Cursor, Page, begin_page, cut_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -89,7 +90,7 @@ def find_asked(project: Project, request_id: str) -> AskedPerson:
     query = _select_asked(project, None).where(MailedRequest.id == request_id)
     row = db.session.execute(query).one_or_none() if is_identifier(request_id) else None
     if row is None:
-        raise NotFound("There is no such request in this project.")
+        raise NotFound(gettext_noop("There is no such request in this project."))
     return AskedPerson(*row)
 
 
@@ -138,7 +139,7 @@ def remove_asked(project: Project, request_id: str) -> None:
             .with_for_update()
         ).one_or_none()
     if request is None:
-        raise NotFound("This person is no longer on the list.")
+        raise NotFound(gettext_noop("This person is no longer on the list."))
     _drop_mail(request)
     db.session.delete(request)
     db.session.flush()

@@ -18,7 +18,6 @@ from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
     ENGLISH,
     current_language,
-    gettext,
     gettext_noop,
     ngettext,
     translate,
@@ -32,10 +31,7 @@ FieldErrors = Mapping[str, list[str]]
 
 
 class ServiceError(Exception):
-    """An error for the caller, with a status, a stable code and a message.
-
-    `values` go into the message's %(name)s placeholders, after it is translated for a page.
-    """
+    """An error for the caller, with a status, a stable code and a message."""
 
     status = 400
     code = "BAD_REQUEST"
@@ -50,12 +46,10 @@ class ServiceError(Exception):
         self,
         message: str | None = None,
         *,
-        values: Mapping[str, object] | None = None,
         errors: FieldErrors | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._words, self._values = message or self.default_message, dict(values or {})
-        self.message = self._words % self._values if self._values else self._words
+        self.message = message or self.default_message
         self.errors = errors
         self.headers = dict(headers or {})
         super().__init__(self.message)
@@ -63,7 +57,7 @@ class ServiceError(Exception):
     @property
     def shown(self) -> str:
         """The message in the page's language."""
-        return gettext(self._words, **self._values)
+        return translate(self.message)
 
 
 class ValidationFailed(ServiceError):

@@ -162,7 +162,7 @@ class WebUrl(Text):
         "https://example.com/photo.jpg."
     }
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "url": "Write the whole address, such as https://example.com."
+        "url": gettext_noop("Write the whole address, such as https://example.com.")
     }
 
     def __init__(self, max_length: int, **options: Any) -> None:
@@ -178,7 +178,9 @@ class WebUrl(Text):
 class Choice(RuleField, fields.String):
     """One of a fixed set of words."""
 
-    form_messages: ClassVar[dict[str, str]] = {"invalid": "Choose one of the options."}
+    form_messages: ClassVar[dict[str, str]] = {
+        "invalid": gettext_noop("Choose one of the options.")
+    }
 
     def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
         self.choices = choices
@@ -213,9 +215,8 @@ class Switch(RuleField, fields.Boolean):
     """true or false; in a form, a box that sends anything but "false" is ticked."""
 
     def __init__(self, *, description: str = "", **options: Any) -> None:
-        super().__init__(
-            rule="Must be true or false.", metadata={"description": description}, **options
-        )
+        about = {"description": description}
+        super().__init__(rule="Must be true or false.", metadata=about, **options)
 
     def from_text(self, text: str) -> Any:
         return text != "false"
@@ -282,9 +283,8 @@ class QueryCount(RuleField, fields.Integer):
     def __init__(self, low: int, **options: Any) -> None:
         self.low = low
         metadata = {"minimum": low} | options.pop("metadata", {})
-        super().__init__(
-            rule=f"Must be a whole number, {low} or more.", metadata=metadata, **options
-        )
+        rule = f"Must be a whole number, {low} or more."
+        super().__init__(rule=rule, metadata=metadata, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         # Python reads at most 4,300 digits, and also other scripts' digits and underscores.

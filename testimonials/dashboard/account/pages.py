@@ -26,6 +26,7 @@ from testimonials.auth.sign_in.sessions import (
 )
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.web.languages import find_language, gettext, use_language
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import describe_modes, describe_plan
@@ -84,6 +85,18 @@ def change_name(owner: SignedIn) -> ResponseReturnValue:
         record_event(EventType.NAME_CHANGED, owner.account_id, name=name or "none")
     db.session.commit()
     return redirect(add_notice(url_for(HERE), "Saved"), 303)
+
+
+@account.post("/dashboard/account/language")
+@require_session
+def change_language(owner: SignedIn) -> ResponseReturnValue:
+    """Keep the language of the person's pages; none means the browser's."""
+    chosen = find_language(request.form.get("language", ""))
+    begin_write()
+    lock_owner(owner).language = chosen.code if chosen else None
+    db.session.commit()
+    use_language(chosen.code if chosen else None)
+    return redirect(add_notice(url_for(HERE), gettext("Saved")), 303)
 
 
 @account.post("/dashboard/account/email")

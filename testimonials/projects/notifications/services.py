@@ -13,6 +13,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.urls import unsubscribe_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
 from testimonials.projects.models import (
@@ -131,7 +132,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     Testimonials that arrived during `never` aren't reported later.
     """
     if mode not in MODES:
-        raise ValidationFailed.of({"mode": ["Choose at once, once a day or never."]})
+        raise ValidationFailed.of({"mode": [gettext_noop("Choose at once, once a day or never.")]})
     choice = _find_choice(project, account_id, "never")
     if choice.mode == "never":
         choice.told_until = project.last_testimonial_at or clock.EPOCH

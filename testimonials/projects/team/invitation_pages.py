@@ -30,6 +30,7 @@ from testimonials.auth.sign_in.cookies import (
 from testimonials.auth.sign_in.services import find_claimed_account
 from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.passwords import hash_password
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
@@ -125,8 +126,10 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     started = start_signup(email)
     if started is None and find_claimed_account(email) is None:
         raise AddressTaken(
-            "An account left this address less than 7 days ago and can still return to it. Until "
-            "then nobody can join with it."
+            gettext_noop(
+                "An account left this address less than 7 days ago and can still return to it. "
+                "Until then nobody can join with it."
+            )
         )
     if started is None or _find_key_problem(started[0]):
         # Claimed in the meantime, or started by an agent; the page now says so.

@@ -12,6 +12,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.urls import invitation_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
@@ -102,7 +103,7 @@ def _find_manageable(access: Access, email: str) -> MemberInvitation:
     key = (access.project.id, email.replace("\0", ""))
     invitation = db.session.get(MemberInvitation, key)
     if invitation is None:
-        raise NotFound("This invitation was already answered or withdrawn.")
+        raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
     require_over(access.role, ROLES[invitation.role])
     return invitation
 

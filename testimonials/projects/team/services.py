@@ -16,6 +16,7 @@ from testimonials.auth.models import Account
 from testimonials.core.passwords import find_password_problem
 from testimonials.core.urls import app_url, base_url
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.access import (
     ROLES,
@@ -38,7 +39,7 @@ from testimonials.projects.models import (
 class OwnerStays(ServiceError):
     status = 409
     code = "OWNER_STAYS"
-    default_message = (
+    default_message = gettext_noop(
         "The owner can’t leave a project. If you no longer need it, delete it in its settings."
     )
 
@@ -46,7 +47,7 @@ class OwnerStays(ServiceError):
 class InAllProjects(ServiceError):
     status = 409
     code = "IN_ALL_PROJECTS"
-    default_message = (
+    default_message = gettext_noop(
         "This role is one in all projects of the owner, who changes it under Account, Team. "
         "Nothing was changed."
     )
@@ -136,7 +137,7 @@ def find_member(project: Project, account_id: str) -> TeamMember:
     for member in list_members(project):
         if member.account_id == account_id:
             return member
-    raise NotFound("Nobody in this project has this id.")
+    raise NotFound(gettext_noop("Nobody in this project has this id."))
 
 
 def change_role(access: Access, account_id: str, role: str) -> TeamMember:

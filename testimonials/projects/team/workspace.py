@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, select
 from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.access import ROLES
 from testimonials.projects.models import Project, ProjectMember, WorkspaceMember
@@ -97,7 +98,7 @@ def find_colleague(owner_id: str, account_id: str) -> Colleague:
     for colleague in list_colleagues(owner_id):
         if colleague.account_id == account_id:
             return colleague
-    raise NotFound("Nobody in this team has this id.")
+    raise NotFound(gettext_noop("Nobody in this team has this id."))
 
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
@@ -146,4 +147,4 @@ def find_workspace(account_id: str, owner_id: str) -> Workspace:
     for workspace in list_workspaces(account_id):
         if workspace.owner_id == owner_id:
             return workspace
-    raise NotFound("You are not in this team.")
+    raise NotFound(gettext_noop("You are not in this team."))

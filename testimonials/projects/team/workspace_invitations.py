@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.web.errors import NotFound, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project, WorkspaceInvitation
 from testimonials.projects.services import lock_account
@@ -88,7 +89,7 @@ def _find_own(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     )
     found = list(db.session.scalars(query.order_by(Project.id)))
     if not found:
-        raise ValidationFailed.of({"projects": ["Choose at least one project."]})
+        raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one project.")]})
     return found
 
 
@@ -98,7 +99,7 @@ def _find(owner: SignedIn, email: str) -> WorkspaceInvitation:
     key = (owner.account_id, email.replace("\0", ""))
     invitation = db.session.get(WorkspaceInvitation, key)
     if invitation is None:
-        raise NotFound("This invitation was already answered or withdrawn.")
+        raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
     return invitation
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from testimonials.access.callers import Caller
 from testimonials.access.scopes import Scope
 from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.editing.schemas import (
     TestimonialDetailSchema,
@@ -28,7 +29,7 @@ def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimon
     """
     row = find_testimonial(project, testimonial_id)
     if not (row.is_visible or may_see_all(caller)):
-        raise NotFound("There is no such testimonial in this project.")
+        raise NotFound(gettext_noop("There is no such testimonial in this project."))
     return row
 
 

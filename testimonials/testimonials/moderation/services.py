@@ -230,7 +230,7 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
             )
         ).one_or_none()
     if row is None:
-        raise NotFound("There is no such testimonial in this project.")
+        raise NotFound(gettext_noop("There is no such testimonial in this project."))
     return row
 
 

@@ -1,0 +1,77 @@
+"""The language of the pages behind the sign-in: the account's, or else the browser's."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core.web.languages import LANGUAGES
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+
+HERE = "/dashboard/account"
+GERMAN = {"Accept-Language": "de-AT,en;q=0.5"}
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser."""
+    return open_browser(app, owner)
+
+
+def choose(browser: FlaskClient, code: str) -> None:
+    """Choose a language on the account's page."""
+    assert browser.post(f"{HERE}/language", data={"language": code}).status_code == 303
+
+
+def test_the_dashboard_is_in_the_browsers_language(browser: FlaskClient) -> None:
+    answer = browser.get(HERE, headers=GERMAN)
+    assert '<html lang="de" dir="ltr"' in answer.text
+    assert answer.headers["Content-Language"] == "de"
+    assert "Accept-Language" in answer.vary
+    assert '<html lang="en" dir="ltr"' in browser.get(HERE).text
+
+
+def test_the_accounts_language_wins_over_the_browser(browser: FlaskClient) -> None:
+    choose(browser, "ar")
+    for path in (HERE, "/dashboard/projects"):
+        assert '<html lang="ar" dir="rtl"' in browser.get(path, headers=GERMAN).text
+    choose(browser, "en")
+    assert '<html lang="en"' in browser.get(HERE, headers=GERMAN).text
+    choose(browser, "")
+    assert '<html lang="de"' in browser.get(HERE, headers=GERMAN).text
+
+
+def test_no_address_or_form_changes_the_dashboards_language(browser: FlaskClient) -> None:
+    assert '<html lang="en"' in browser.get(f"{HERE}?lang=fr").text
+    choose(browser, "tlh")
+    assert '<html lang="en"' in browser.get(HERE).text
+
+
+def test_errors_and_pages_without_a_guard_speak_it_too(browser: FlaskClient) -> None:
+    choose(browser, "fr")
+    missing = browser.get("/dashboard/projects/none/inbox", headers=GERMAN)
+    assert missing.status_code == 404
+    assert '<html lang="fr"' in missing.text
+    # Nobody looked up who is signed in.
+    assert '<html lang="de"' in browser.get("/dashboard/nowhere", headers=GERMAN).text
+
+
+def test_signing_in_is_in_the_browsers_language(client: FlaskClient) -> None:
+    for path in ("/login", "/signup", "/forgot"):
+        assert '<html lang="de"' in client.get(path, headers=GERMAN).text
+    asked = client.get("/dashboard/projects", headers=GERMAN, follow_redirects=True)
+    assert '<html lang="de"' in asked.text
+
+
+def test_the_api_stays_english(browser: FlaskClient, owner: Caller) -> None:
+    choose(browser, "de")
+    answer = owner.client.post("/v1/projects", json={}, headers={**owner.headers, **GERMAN})
+    assert "This field is required" in answer.get_json()["message"]
+
+
+def test_the_page_says_which_translation_nobody_has_checked(browser: FlaskClient) -> None:
+    assert 'id="language-hint"' not in browser.get(HERE).text
+    german = browser.get(HERE, headers=GERMAN).text
+    assert 'id="language-hint"' in german
+    for language in LANGUAGES:
+        assert f'<option value="{language.code}" lang="{language.code}">{language.name}<' in german
