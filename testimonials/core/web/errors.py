@@ -18,6 +18,7 @@ from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
     ENGLISH,
     current_language,
+    gettext,
     gettext_noop,
     ngettext,
     translate,
@@ -31,7 +32,7 @@ FieldErrors = Mapping[str, list[str]]
 
 
 class ServiceError(Exception):
-    """An error for the caller, with a status, a stable code and a message."""
+    """An error for the caller: a status, a code, a message with `values` in its %(name)s."""
 
     status = 400
     code = "BAD_REQUEST"
@@ -46,10 +47,12 @@ class ServiceError(Exception):
         self,
         message: str | None = None,
         *,
+        values: Mapping[str, object] | None = None,
         errors: FieldErrors | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.message = message or self.default_message
+        self._words, self._values = message or self.default_message, dict(values or {})
+        self.message = self._words % self._values if self._values else self._words
         self.errors = errors
         self.headers = dict(headers or {})
         super().__init__(self.message)
@@ -57,7 +60,7 @@ class ServiceError(Exception):
     @property
     def shown(self) -> str:
         """The message in the page's language."""
-        return translate(self.message)
+        return gettext(self._words, **self._values)
 
 
 class ValidationFailed(ServiceError):
