@@ -36,7 +36,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.url_rules import current_path
 from testimonials.core.urls import image_url
 from testimonials.core.web.endpoint import View
-from testimonials.core.web.languages import gettext, use_language
+from testimonials.core.web.languages import gettext, translate, use_language
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.company_proof import describe_company_proof
 from testimonials.dashboard.forms import Errors, wants_json
@@ -155,7 +155,7 @@ def _proof_page(
     return render_template(
         "dashboard/proof.html",
         shell=build_shell(owner, "account"),
-        purpose=purpose,
+        purpose=translate(purpose),
         action=current_path(),
         fields=[each for each in request.form.items(multi=True) if each[0] not in FIELDS],
         back_url=back_url,

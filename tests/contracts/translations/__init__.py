@@ -1,4 +1,4 @@
-"""The catalogs of the public side: collect the messages, update each language, compile.
+"""The catalogs: collect the messages, update each language, compile.
 
     python -m tests.contracts.translations
 
@@ -19,7 +19,14 @@ from testimonials.core.web.languages import DOMAIN, ENGLISH, LANGUAGES, TRANSLAT
 
 PACKAGE = TRANSLATIONS.parent
 METHODS = [("**.py", "python"), ("templates/**", "jinja2.ext.babel_extract")]
-KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "gettext_noop": None}
+KEYWORDS = {
+    "_": None,
+    "gettext": None,
+    "ngettext": (1, 2),
+    "gettext_noop": None,
+    # Its purpose is part of a sentence on the page that asks for a proof.
+    "require_proof": None,
+}
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
