@@ -11,7 +11,7 @@ from testimonials.core.web.languages import gettext, speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
-from testimonials.settings.current import current_settings
+from testimonials.settings.current import count_days, current_settings
 from testimonials.testimonials.emails import NAME_LENGTH, cut
 from testimonials.testimonials.models import Testimonial
 
@@ -55,6 +55,10 @@ def send_author_mail(
         )
 
 
+def _for_days(days: int) -> str:
+    return f" for {days} day{'s' if days > 1 else ''}" if days else ""
+
+
 def send_flood_mail(project: Project, reader: Reader) -> None:
     """Tell somebody that a flood was held as spam, and that some of it may be real."""
     name = cut(project.name, NAME_LENGTH)
@@ -64,7 +68,8 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
         f"Many testimonials came at once for {name}",
         [
             f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
-            "The rest are held as spam for 30 days, since it is mostly programs that send so many.",
+            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly programs "
+            "that send so many.",
             "If they came from an event or a newsletter, release them there; nothing is lost. The "
             "operator of this service can raise the limit.",
         ],

@@ -26,7 +26,7 @@ ACTOR_LENGTH = 254
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 
-GONE = gettext_noop("It isn’t here any more. Decided proposals are kept for 400 days.")
+GONE = gettext_noop("It isn’t here any more. Decided proposals aren’t kept for good.")
 NOT_ALLOWED = gettext_noop("Only the project’s owner and admins decide about this.")
 TAKEN = {
     "accepted": gettext_noop("Nothing was changed: %(who)s has accepted it already."),

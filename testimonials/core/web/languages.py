@@ -25,6 +25,8 @@ from werkzeug.datastructures import LanguageAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_accept_header
 
+from testimonials.settings.current import count_days
+
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 # How browsers write each month, which the widget's script has too.
 DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
@@ -244,6 +246,7 @@ def register_languages(app: Flask) -> None:
         translate, _translate_plural, newstyle=True
     )
     app.jinja_env.globals.update(
+        count_days=count_days,
         current_language=current_language,
         languages=LANGUAGES,
         list_switches=list_switches,

@@ -18,7 +18,7 @@ from testimonials.dashboard.describe import describe_testimonial
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.slugs import make_slug
-from testimonials.settings.current import current_settings
+from testimonials.settings.current import count_days, current_settings
 from testimonials.testimonials.moderation.inbox import (
     KINDS,
     PAGE_SIZE,
@@ -56,11 +56,11 @@ EMPTY = {
     ),
     "trash": (
         gettext_noop("The trash is empty"),
-        gettext_noop("Deleted testimonials stay here for 30 days."),
+        gettext_noop("Deleted testimonials stay here."),
     ),
     "spam": (
         gettext_noop("No spam here"),
-        gettext_noop("What looks like spam is held here for 30 days."),
+        gettext_noop("What looks like spam is held here."),
     ),
 }
 
@@ -276,10 +276,26 @@ def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
     is_start = wanted.tab in ("pending", "all")
     return {
         "title": translate(title),
-        "text": translate(text),
+        "text": _say_for_how_long(wanted.tab) or translate(text),
         "action_label": _("Open the collection page") if is_start else None,
         "action_url": collection_page_url(project.slug, project.own_host) if is_start else None,
     }
+
+
+def _say_for_how_long(tab: str) -> str:
+    if tab == "trash" and (days := count_days("trash")):
+        return ngettext(
+            "Deleted testimonials stay here for %(num)s day.",
+            "Deleted testimonials stay here for %(num)s days.",
+            days,
+        )
+    if tab == "spam" and (days := count_days("spam")):
+        return ngettext(
+            "What looks like spam is held here for %(num)s day.",
+            "What looks like spam is held here for %(num)s days.",
+            days,
+        )
+    return ""
 
 
 def read_page(text: str) -> int:
