@@ -68,8 +68,8 @@ def send_flood_mail(project: Project, reader: Reader) -> None:
         f"Many testimonials came at once for {name}",
         [
             f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
-            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly programs "
-            "that send so many.",
+            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly "
+            "programs that send so many.",
             "If they came from an event or a newsletter, release them there; nothing is lost. The "
             "operator of this service can raise the limit.",
         ],

@@ -5,8 +5,9 @@ The database is an SQLite file that nothing has open, and may be of an older rev
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from testimonials.collection.models import hash_email
 from testimonials.core.data.erased import (
@@ -152,7 +153,7 @@ def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
     return _run(opened, f"DELETE FROM {table} WHERE id = ?", [(each,) for each in ids])  # noqa: S608
 
 
-def _run(opened: sqlite3.Connection, statement: str, rows: list[tuple[object, ...]]) -> int:
+def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
     return opened.executemany(statement, rows).rowcount if rows else 0
 
 

@@ -17,4 +17,5 @@ def current_settings(app: Flask | None = None) -> Settings:
 
 def count_days(kind: str) -> int:
     """Return for how many days a kind of data is kept, in whole ones; 0 if it is kept for good."""
-    return ceil(getattr(current_settings(), f"{kind}_days"))
+    days: float = getattr(current_settings(), f"{kind}_days")
+    return ceil(days)

@@ -68,7 +68,7 @@ def register_web(app: Flask) -> None:
     app.after_request(_add_headers)
 
 
-def answer_privately(page: str, status: int = 200) -> Response:
+def answer_privately(page: str | Response, status: int = 200) -> Response:
     """Return a page whose URL or content is secret: neither cached nor sent as a referrer."""
     response = make_response(page, status)
     response.headers["Cache-Control"] = "no-store"
