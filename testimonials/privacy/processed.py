@@ -148,7 +148,7 @@ TABLES: dict[str, Processed | Impersonal] = {
         f"{ACCOUNT}; {{claim_days}} if nobody claims it", (ZIP, PERSON),
         "email display_name password_hash key_hash key_last_four claim_nonce_hash own_nonce_hash "
         "billing_customer suspended_reason",
-        "requires_strong project_limit plan browser_generation hides_widgets",
+        "requires_strong project_limit plan browser_generation hides_widgets language",
     ),
     "former_address": Processed(
         "Take back an account whose address was changed", OWNER, "7 days", (ZIP, PERSON), "email"
