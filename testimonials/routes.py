@@ -72,6 +72,8 @@ from testimonials.media.pages import recordings
 from testimonials.media.playing_pages import playing
 from testimonials.operations.pages import site
 from testimonials.operator.account_pages import operator_accounts
+from testimonials.operator.domain_pages import operator_domains
+from testimonials.operator.overview.doctor_pages import operator_doctor
 from testimonials.operator.pages import operator
 from testimonials.operator.reports.pages import operator_reports
 from testimonials.operator.reports.public_pages import reporting
@@ -177,6 +179,8 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     operator,
     operator_accounts,
     operator_work,
+    operator_domains,
+    operator_doctor,
     operator_reports,
     reporting,
     author,

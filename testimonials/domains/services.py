@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
@@ -54,6 +54,32 @@ def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
     """Return all own host names with their projects, for the operator, by name."""
     query = select(CustomDomain, Project).join(Project, Project.id == CustomDomain.project_id)
     return [(row[0], row[1]) for row in db.session.execute(query.order_by(CustomDomain.host))]
+
+
+def list_first(limit: int) -> Sequence[tuple[CustomDomain, Project]]:
+    """Return at most `limit` own host names, those that don't serve first, for the operator."""
+    query = (
+        select(CustomDomain, Project)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(Project.deleted_at.is_(None))
+        .order_by(
+            CustomDomain.missing_since.is_(None),
+            CustomDomain.serving_since.is_not(None),
+            CustomDomain.host,
+        )
+    )
+    return [(row[0], row[1]) for row in db.session.execute(query.limit(limit))]
+
+
+def count_troubled() -> int:
+    """Return how many names are held whose TXT record is gone."""
+    query = (
+        select(func.count())
+        .select_from(CustomDomain)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(CustomDomain.missing_since.is_not(None), Project.deleted_at.is_(None))
+    )
+    return db.session.scalar(query) or 0
 
 
 def load_hosts() -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import url_for
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, true, tuple_
 
 from testimonials.access.models import AccessToken
 from testimonials.activity.models import Event
@@ -55,19 +55,26 @@ class Row:
 
 
 def list_accounts(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return a page of accounts, newest first, by the words and the state in a URL."""
+    """Return a page of accounts by the words, the state and the order in a URL.
+
+    The newest come first, or those whose recordings take most: then only one page of them.
+    """
     q, state = values.get("q", "").strip()[:MOST_WORDS], values.get("state", "")
     after = values.get("after", "")
     query = select(Account).where(is_live(), _is_found(q), STATES.get(state, true()))
     if is_identifier(after) and (last := db.session.get(Account, after)) is not None:
         query = query.where(tuple_(Account.created_at, Account.id) < (last.created_at, last.id))
+    is_by_size = values.get("order") == "storage"
     order = (Account.created_at.desc(), Account.id.desc())
+    if is_by_size:
+        query, order = _join_sizes(query)
     found = db.session.scalars(query.order_by(*order).limit(PAGE_SIZE + 1)).all()
     shown, next_url = found[:PAGE_SIZE], None
-    if len(found) > PAGE_SIZE:
+    if len(found) > PAGE_SIZE and not is_by_size:
         page: dict[str, Any] = {"q": q, "state": state, "after": shown[-1].id}
         next_url = url_for("operator_accounts.show_accounts", **page)
-    return {"rows": _describe(shown), "q": q, "state": state, "next_url": next_url}
+    rows, order_name = _describe(shown), "storage" if is_by_size else ""
+    return {"rows": rows, "q": q, "state": state, "order": order_name, "next_url": next_url}
 
 
 def describe_account(account_id: str) -> dict[str, Any]:
@@ -81,10 +88,19 @@ def describe_account(account_id: str) -> dict[str, Any]:
     return {
         "row": _describe([account])[0],
         "account": account,
+        "is_operator": account.email in current_settings().operators,
         "projects": db.session.scalars(projects.limit(PAGE_SIZE)).all(),
         "sessions": _count(Session, Session.account_id == account.id),
         "tokens": _count(AccessToken, *is_kept),
     }
+
+
+def _join_sizes(query: Select[Any]) -> tuple[Select[Any], Any]:
+    """Return the query with what each account's recordings take, and the order by that."""
+    size = func.sum(Recording.size).label("bytes")
+    sizes = select(Project.account_id, size).join(Recording).group_by(Project.account_id).subquery()
+    joined = query.join(sizes, sizes.c.account_id == Account.id)
+    return joined, (sizes.c.bytes.desc(), Account.id.desc())
 
 
 def _is_found(q: str) -> ColumnElement[bool]:

@@ -10,8 +10,8 @@ from testimonials.dashboard.notices import read_notice
 from testimonials.operations.health import list_jobs
 from testimonials.operator.accounts_view import list_accounts
 from testimonials.operator.guards import operator_shell, require_operator
+from testimonials.operator.overview.view import describe_server
 from testimonials.operator.security_view import list_limits, list_security_events
-from testimonials.operator.server_view import describe_server
 
 operator = Blueprint("operator", __name__)
 

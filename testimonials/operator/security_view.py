@@ -17,7 +17,10 @@ from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
 PAGE_SIZE = 50
-SUBJECTS = ("session", "password", "key", "address", "passkey", "app", "company", "account")
+SUBJECTS = {
+    "session", "password", "key", "address", "passkey", "app", "code", "codes", "sign_in",
+    "company", "account", "member", "texts",
+}  # fmt: skip
 # Somebody signing in or out is nothing to look at.
 USUAL = {EventType.SESSION_STARTED, EventType.SESSION_ENDED}
 TYPES = [each for each in EventType if each.partition(".")[0] in SUBJECTS and each not in USUAL]

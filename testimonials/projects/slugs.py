@@ -55,9 +55,14 @@ def keep_reserved_slugs(app: Flask) -> None:
     app.extensions[RESERVED] = (PLANNED | slugs | {make_slug(first)}) - {""}
 
 
-def is_reserved(slug: str) -> bool:
+def reserved_slugs() -> frozenset[str]:
+    """Return the slugs that are the service’s own paths."""
     reserved: frozenset[str] = current_app.extensions[RESERVED]
-    return slug in reserved
+    return reserved
+
+
+def is_reserved(slug: str) -> bool:
+    return slug in reserved_slugs()
 
 
 def _transliterate(character: str) -> str:

@@ -154,7 +154,7 @@ def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world: World) -> No
 
     assert world.at(HOST, "GET", "/wall").status == 200
     assert world.at(HOST, "GET", f"/widget/{world.project['_id']}/feed").status == 200
-    for path in ("/dashboard", "/login", "/v1/projects", "/docs", "/signup", "/kiln", "/kiln/wall"):
+    for path in ("/dashboard", "/login", "/v1/projects", "/docs", "/signup", "/operator", "/kiln"):
         assert world.at(HOST, "GET", path).status == 404, path
     # A form of another site is refused here, too.
     headers = {"Host": f"{HOST}:{world.port}", "Origin": "http://evil.example"}

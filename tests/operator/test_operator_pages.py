@@ -1,23 +1,33 @@
 """The operator's pages: who opens them, what they show, and what can be done there."""
 
 import re
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import update
+from sqlalchemy import select, text, update
 
 from testimonials.activity.models import Event
-from testimonials.auth.models import Session
+from testimonials.auth.models import Account, Session
 from testimonials.core import clock
+from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.domains import services
+from testimonials.domains.models import CustomDomain
 from testimonials.extensions import begin_write, db
-from tests.auth.browsers import is_signed_in, open_browser, purposes, sign_in
+from testimonials.projects.services import get_project, lock_project
+from testimonials.settings.current import current_settings
+from tests.auth.browsers import COOKIE, is_signed_in, open_browser, purposes, sign_in
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.plans import count_statements
 from tests.support.rows import count_rows, read_account
 
-PAGES = ("", "/accounts", "/mail", "/backups", "/reports", "/jobs", "/security", "/limits")
+PAGES = (
+    "", "/accounts", "/mail", "/domains", "/backups", "/reports", "/jobs", "/security", "/limits",
+    "/doctor",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -51,6 +61,15 @@ def add_mail(app: Flask, state: MailState) -> str:
         db.session.add(mail)
         db.session.commit()
         return mail.id
+
+
+def set_domain(app: Flask, project_id: str, host: str, **values: object) -> None:
+    with app.app_context():
+        begin_write()
+        services.set_domain(lock_project(project_id), host)
+        if values:
+            db.session.execute(update(CustomDomain).values(values))
+        db.session.commit()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -89,6 +108,116 @@ def test_what_needs_somebody_comes_first(server: Flask, boss: FlaskClient) -> No
     page = boss.get("/operator").text
     assert "1 mail was given up" in page
     assert page.index("1 mail was given up") < page.index("Version")
+
+
+def test_each_trouble_is_said_with_what_to_do(
+    server: Flask, boss: FlaskClient, customer: Caller, backend: str
+) -> None:
+    now = clock.now()
+    with server.app_context():
+        begin_write()
+        names = {"sweep": None, "send-mail": "[Errno 111] Connection refused"}
+        for name, error in names.items():
+            times = {"started_at": now, "finished_at": now - timedelta(hours=3)}
+            failed = now if error else None
+            db.session.add(BackgroundJob(name=name, error=error, failed_at=failed, **times))
+        folder = Path(current_settings().backup_path)
+        db.session.commit()
+    folder.mkdir(exist_ok=True)
+    (folder / f"scheduled-{now - timedelta(days=4):%Y%m%dT%H%M%SZ}.tar.gz").touch()
+    visitor = server.test_client()
+    for number in range(4):
+        sign_in(visitor, customer.email, "not this one", ip=f"203.0.{number}.77")
+    with server.app_context():
+        begin_write()
+        db.session.execute(update(Event).where(Event.type == "session.refused").values(times=90))
+        db.session.commit()
+    page = boss.get("/operator").text
+    for words in (
+        "No background work since",
+        "Failed: send-mail",
+        "wrong passwords or codes within an hour",
+        *(["The newest backup is 4 days old"] if backend == "sqlite" else []),
+    ):
+        assert words in page
+    # The grave come first.
+    assert page.index("No background work since") < page.index("Failed: send-mail")
+
+
+def test_another_schema_or_version_is_a_trouble(
+    server: Flask, boss: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testimonials.operator.overview.troubles.__version__", "0.0.9")
+    with server.app_context(), db.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    page = boss.get("/operator").text
+    assert "The database is at revision 0001, and this version needs" in page
+    assert "0.0.9 still runs" in page
+
+
+def test_the_doctor_says_what_to_do(server: Flask, boss: FlaskClient) -> None:
+    assert "What to do" not in boss.get("/operator/doctor").text
+    page = boss.post("/operator/doctor").text
+    assert "What to do" in page
+    assert "Backups" in page
+
+
+def test_own_host_names_are_looked_up_and_removed(
+    server: Flask, boss: FlaskClient, customer: Caller
+) -> None:
+    with server.app_context():
+        project_id = get_project("larkspur").id
+    gone = {"is_held": True, "missing_since": clock.now(), "verified_at": clock.now()}
+    set_domain(server, project_id, "words.larkspur.example", **gone)
+    page = boss.get("/operator/domains").text
+    assert "words.larkspur.example" in page
+    assert "Its TXT record is gone" in page
+    assert "1 own host name has no TXT record" in boss.get("/operator").text
+    path, form = "/operator/domains", {"project": project_id}
+    assert boss.post(f"{path}/check", data=form).status_code == 303
+    with server.app_context():
+        assert db.session.get_one(CustomDomain, project_id).checked_at
+    assert boss.post(f"{path}/remove", data=form).status_code == 303
+    assert "No project has its own host name." in boss.get("/operator/domains").text
+    assert boss.post(f"{path}/remove", data=form).status_code == 404
+    assert boss.post(f"{path}/check").status_code == 404
+    activity = open_browser(server, customer).get("/dashboard/account/activity").text
+    assert "The operator" in activity
+
+
+def test_who_is_no_operator_any_more_is_out_at_once(
+    make_app: MakeApp, server: Flask, boss: FlaskClient
+) -> None:
+    assert boss.get("/operator").status_code == 200
+    later = make_app(operators="somebody.else@example.com")
+    other = later.test_client()
+    cookie = boss.get_cookie(COOKIE)
+    assert cookie
+    other.set_cookie(COOKIE, cookie.value, path="/")
+    assert other.get("/operator").status_code == 404
+    assert other.post("/operator/mail/retry").status_code == 404
+
+
+def test_an_operator_suspends_no_operator(server: Flask, boss: FlaskClient) -> None:
+    with server.app_context():
+        own = db.session.scalars(
+            select(Account.id).where(Account.email == "boss@example.com")
+        ).one()
+    path = f"/operator/accounts/{own}"
+    assert "Take it out of <code>OPERATORS</code>" in boss.get(path).text
+    form = {"reason": "A mistake.", "widgets": "keep"}
+    assert boss.post(f"{path}/suspend", data=form).status_code == 409
+    assert boss.get("/operator").status_code == 200
+
+
+def test_another_website_changes_nothing(
+    server: Flask, boss: FlaskClient, customer: Caller
+) -> None:
+    headers = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    form = {"reason": "x", "widgets": "keep"}
+    path = f"/operator/accounts/{customer.account_id}/suspend"
+    assert boss.post(path, data=form, headers=headers).status_code == 403
+    assert not read_account(server, customer.account_id).is_suspended
 
 
 def test_accounts_are_found_by_address_project_and_state(
@@ -194,12 +323,13 @@ def test_a_page_takes_the_same_statements_however_many_accounts(
     with server.app_context():
         engine = db.engine
     before = {}
-    for page in ("", "/accounts", "/reports", "/mail"):
+    for page in (*PAGES, "/accounts?order=storage"):
         before[page] = count_statements(engine, lambda page=page: boss.get(f"/operator{page}"))
     for number in range(30):
         other = make_caller(f"other{number}@example.com", on=server)
         project = other.create_project(businessName=f"Other {number}")
         other.create_testimonial(project["_id"])
+        set_domain(server, project["_id"], f"other{number}.larkspur.example")
         add_mail(server, MailState.QUEUED)
     for page, count in before.items():
         assert count_statements(engine, lambda page=page: boss.get(f"/operator{page}")) <= count

@@ -24,6 +24,8 @@ from testimonials.migrations import runner
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 from testimonials.operations.health import LONGEST_WAIT
 from testimonials.operations.jobs.registry import JOBS
+from testimonials.projects.models import Project
+from testimonials.projects.slugs import reserved_slugs
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.webhooks.deliveries import list_failing
@@ -138,6 +140,19 @@ def check_work() -> Iterator[Finding]:
                 f"The job {row.name} last succeeded: {time}{words}.",
                 "Search the log for “background work failed”.",
             )
+
+
+def check_slugs() -> Iterator[Finding]:
+    """Find projects whose page a newer version of the service hides behind one of its own."""
+    query = select(Project.slug).where(
+        Project.slug.in_(reserved_slugs()), Project.deleted_at.is_(None)
+    )
+    for slug in db.session.scalars(query.order_by(Project.slug)):
+        yield Finding(
+            f"Nobody sees the page of the project at /{slug}: the service has one there itself.",
+            f"Tell its owner (testimonials projects show {slug}) to choose another address in the "
+            "settings. The widget isn’t concerned.",
+        )
 
 
 def check_webhooks() -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from testimonials.testimonials import models
 from testimonials.transfer.imports import running
 from testimonials.transfer.models import TableImport
 from tests.access.tokens import give_token
+from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, upload, work
@@ -221,3 +222,22 @@ def test_the_commands_dry_run_shows_what_the_preview_shows(
     page = upload(inbox, file.read_bytes())
     assert "12 Mar 2024" in page.text
     assert count_rows(app, models.Testimonial) == 0
+
+
+def test_an_import_ends_when_its_account_is_suspended(
+    app: Flask, inbox: Inbox, owner: Caller
+) -> None:
+    page = start(inbox, upload(inbox, FIVE))
+    work_until(app, 1)
+    run_well(app, "accounts", "suspend", owner.email, "--reason", "Invented praise.")
+    work(app)
+    row = read_import(app)
+    assert (row.state, row.added) == ("stopped", 2)
+    assert "suspended" in (row.problem or "")
+    run_well(app, "accounts", "restore", owner.email)
+    # Signed in again, the owner imports the same file, and nothing is there twice.
+    again = open_browser(app, owner)
+    assert "suspended" in again.get(page.request.path).text
+    inbox.client = again
+    import_all(app, inbox, FIVE)
+    assert count_rows(app, models.Testimonial) == 5

@@ -26,7 +26,7 @@ from testimonials.core import clock
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.doctor.cli import CHECKS
+from testimonials.operations.doctor.running import CHECKS
 from testimonials.operations.doctor.settings import NETWORK_KINDS, find_filesystem
 from testimonials.operations.jobs.registry import run_backups, run_jobs
 from testimonials.settings.current import current_settings
@@ -484,6 +484,7 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
         "clock",
         "outbox",
         "background work",
+        "slugs",
         "webhooks",
         "backups",
         "company sign-in",
@@ -500,3 +501,9 @@ def test_tables_that_are_not_there_yet_are_not_asked(tmp_path: Path) -> None:
     assert "database" not in found
     for name in ("clock", "outbox", "background work", "backups"):
         assert found[name].startswith("Not checked"), name
+
+
+def test_a_page_behind_one_of_the_service(healthy: Flask, make_caller: MakeCaller) -> None:
+    project = make_caller("kiln@example.com", on=healthy).create_project(slug="kiln")
+    change(healthy, sql=f"UPDATE project SET slug = 'operator' WHERE id = '{project['_id']}'")
+    assert "/operator" in consult(healthy)["slugs"]

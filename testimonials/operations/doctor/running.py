@@ -1,0 +1,79 @@
+"""Running the checks of the doctor, for the command and the operator’s page."""
+
+from collections.abc import Callable, Iterator
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+
+from testimonials.core.logs.scrubbing import scrub
+from testimonials.extensions import db
+from testimonials.operations.doctor import backups, company, data, network, publishing, settings
+from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
+
+Check = Callable[[], Iterator[Finding]]
+CHECKS: dict[str, Check] = {
+    "python": settings.check_python,
+    "settings": settings.check_settings,
+    "files": settings.check_files,
+    "disk": settings.check_room,
+    "database": data.check_database,
+    "schema": data.check_schema,
+    "rate limits": network.check_limits,
+    "clock": data.check_clock,
+    "addresses": network.check_urls,
+    "mail server": network.check_mail,
+    "company sign-in": company.check_company,
+    "outbox": network.check_outbox_mail,
+    "background work": data.check_work,
+    "slugs": data.check_slugs,
+    "webhooks": data.check_webhooks,
+    "backups": backups.check_backups,
+    "recordings": data.check_recordings,
+    "publishing": publishing.check_publishing,
+}
+# These query tables, and connecting would create a database if there is none.
+NEED_SCHEMA = (
+    "clock",
+    "company sign-in",
+    "outbox",
+    "background work",
+    "slugs",
+    "webhooks",
+    "backups",
+    "recordings",
+    "publishing",
+)
+# Reads the whole file, and waits for whoever writes.
+LONG = "database"
+
+
+def examine(*, is_short: bool = False) -> dict[str, list[Finding]]:
+    """Run the checks, but for `is_short` not the long one; return what each found."""
+    found: dict[str, list[Finding]] = {}
+    for name, check in CHECKS.items():
+        if not is_short or name != LONG:
+            is_possible = name not in NEED_SCHEMA or not found["schema"]
+            found[name] = _run(check) if is_possible else [NO_SCHEMA]
+    return found
+
+
+def is_fine(findings: list[Finding]) -> bool:
+    """Return whether nothing has to be done."""
+    return all(finding.is_note for finding in findings)
+
+
+def _run(check: Check) -> list[Finding]:
+    try:
+        return list(check())
+    except (SQLAlchemyError, click.ClickException) as error:
+        reason = scrub(" ".join(str(getattr(error, "orig", None) or error).split()))
+        return [
+            Finding(
+                f"The database can't be queried: {reason}", "Fix the cause, then run this again."
+            )
+        ]
+    except OSError as error:
+        words = f"{error.strerror or error} ({error.filename or 'no file'})"
+        return [Finding(f"This can't be checked: {words}", "Run this as the service's own user.")]
+    finally:
+        db.session.rollback()
