@@ -13,6 +13,7 @@ from testimonials.activity.models import Event
 from testimonials.activity.sentences import Names, name_actor, write_sentence
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.web.languages import gettext_noop, translate
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.services import find_authors
 from testimonials.transfer.tables.activity_table import find_names
@@ -23,17 +24,23 @@ PAGE_SIZE = 50
 MOST_SEARCHED = 5000
 MOST_WORDS = 200
 OTHERS = {
-    ActorKind.AGENT: "Agents, by API key",
-    ActorKind.TOKEN: "Access tokens",
-    ActorKind.OPERATOR: "The operator",
-    ActorKind.SYSTEM: "The service itself",
-    ActorKind.VISITOR: "Somebody not signed in",
+    ActorKind.AGENT: gettext_noop("Agents, by API key"),
+    ActorKind.TOKEN: gettext_noop("Access tokens"),
+    ActorKind.OPERATOR: gettext_noop("The operator"),
+    ActorKind.SYSTEM: gettext_noop("The service itself"),
+    ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
 }
 # Who acts, as the Integrations page filters it.
 KINDS = {
     "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
     "agents": (ActorKind.AGENT, ActorKind.TOKEN),
     "rules": (ActorKind.SYSTEM,),
+}
+GONE = gettext_noop("Somebody who is gone")
+KIND_LABELS = {
+    "people": gettext_noop("People"),
+    "agents": gettext_noop("Agents"),
+    "rules": gettext_noop("Rules"),
 }
 NEWEST = 6
 
@@ -146,9 +153,10 @@ def _describe(event: Event, people: Names, sentence: str) -> dict[str, Any]:
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:
-    actors = {name: name.capitalize() for name in KINDS}
+    actors = {name: translate(label) for name, label in KIND_LABELS.items()}
     actors |= {
         key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
     }
+    actors |= {kind: translate(name) for kind, name in OTHERS.items()}
     # A bookmarked URL may name somebody who has left, or a deleted token.
-    return {search.who: "Somebody who is gone"} | actors | OTHERS if search.who else actors | OTHERS
+    return {search.who: translate(GONE)} | actors if search.who else actors

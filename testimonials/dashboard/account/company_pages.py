@@ -10,6 +10,7 @@ from testimonials.auth.company.visits import begin_visit, lead_away
 from testimonials.auth.limits import COMPANY_PER_ADDRESS
 from testimonials.auth.proofs.ways_in import unlink_company
 from testimonials.auth.sign_in.sessions import SignedIn, lock_owner
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.account.security_view import HERE, explain_refusal
 from testimonials.dashboard.guards import require_proof, require_session
@@ -40,7 +41,7 @@ def unlink(owner: SignedIn) -> ResponseReturnValue:
     if who is not None:
         record_event(EventType.COMPANY_UNLINKED, owner.account_id, who=who)
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), "Your company account is unlinked."), 303)
+    return redirect(add_notice(url_for(HERE), _("Your company account is unlinked.")), 303)
 
 
 @account_company.post("/dashboard/account/company/prove")

@@ -27,6 +27,7 @@ from testimonials.auth.sign_in.sessions import (
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.web.languages import find_language, gettext, use_language
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.account.activity_view import describe_activity, read_search
 from testimonials.dashboard.describe import describe_modes, describe_plan
@@ -84,7 +85,7 @@ def change_name(owner: SignedIn) -> ResponseReturnValue:
     if set_display_name(lock_owner(owner), name):
         record_event(EventType.NAME_CHANGED, owner.account_id, name=name or "none")
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), "Saved"), 303)
+    return redirect(add_notice(url_for(HERE), _("Saved")), 303)
 
 
 @account.post("/dashboard/account/language")
@@ -115,7 +116,10 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
     return redirect(
-        add_notice(url_for(HERE), f"Open the link in the mail to {email} to use it."), 303
+        add_notice(
+            url_for(HERE), _("Open the link in the mail to %(email)s to use it.", email=email)
+        ),
+        303,
     )
 
 
@@ -140,7 +144,7 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
 def delete_here(owner: SignedIn) -> ResponseReturnValue:
     """Delete the account and everything in it permanently."""
     if request.form.get("confirm", "").strip().lower() != owner.email:
-        errors = {"confirm": [f"Type {owner.email} to delete this account."]}
+        errors = {"confirm": [_("Type %(email)s to delete this account.", email=owner.email)]}
         return answer_privately(_page(owner, errors=errors), 422)
     leaving = _lock_emptied(owner)
     for project in list_joined_projects(owner.account_id):

@@ -36,6 +36,8 @@ from testimonials.core.urls import app_url
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.dashboard.account.security_view import HERE, explain_refusal, render_security
@@ -53,7 +55,12 @@ setup_purpose = TokenPurpose("app-setup")
 
 
 class PasskeyForm(FormSchema):
-    name = Text(60, one_line=True, required=True, error_messages={"required": "Give it a name."})
+    name = Text(
+        60,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Give it a name.")},
+    )
 
 
 @proof_settings.post("/dashboard/account/security/begin")
@@ -96,7 +103,9 @@ def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
     _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     db.session.commit()
     replace_session_cookie(cookie)
-    return redirect(add_notice(url_for(HERE), f"{passkey.name} is a passkey now."), 303)
+    return redirect(
+        add_notice(url_for(HERE), _("%(name)s is a passkey now.", name=passkey.name)), 303
+    )
 
 
 @proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/name")
@@ -112,7 +121,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     if old != name:
         _tell(owner, EventType.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), "Saved"), 303)
+    return redirect(add_notice(url_for(HERE), _("Saved")), 303)
 
 
 @proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/remove")
@@ -124,7 +133,7 @@ def remove_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     name = remove_passkey(lock_owner(owner), passkey_id)
     _tell(owner, EventType.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), f"{name} is removed."), 303)
+    return redirect(add_notice(url_for(HERE), _("%(name)s is removed.", name=name)), 303)
 
 
 @proof_settings.post("/dashboard/account/security/app/new")
@@ -141,7 +150,7 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
     """Connect the app whose code proves that it has the secret; show the recovery codes once."""
     found = setup_purpose.find(request.form.get("setup", ""), 2, SETUP_SECONDS)
     if found is None or found[0] != owner.session_id:
-        return answer_privately(_app_page(owner, new_secret(), "That took too long."), 422)
+        return answer_privately(_app_page(owner, new_secret(), _("That took too long.")), 422)
     begin_write()
     try:
         account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
@@ -164,7 +173,7 @@ def remove_the_app(owner: SignedIn) -> ResponseReturnValue:
     remove_app(lock_owner(owner))
     _tell(owner, EventType.APP_REMOVED, "The authenticator app was turned off.")
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), "The app is off."), 303)
+    return redirect(add_notice(url_for(HERE), _("The app is off.")), 303)
 
 
 @proof_settings.post("/dashboard/account/security/codes")

@@ -24,6 +24,7 @@ from testimonials.auth.sign_in.sessions import (
     note_proof,
 )
 from testimonials.core.passwords import hash_password
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately, safe_target
 from testimonials.dashboard.account.security_view import HERE, explain_refusal, render_security
 from testimonials.dashboard.forms import Errors
@@ -70,7 +71,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
     if errors := check_own_password(owner, "current") or _judge_new_password(owner):
         return answer_privately(render_security(owner, errors=errors), 422)
-    return _set_password(owner, "Your password is changed.")
+    return _set_password(owner, _("Your password is changed."))
 
 
 @security.post("/dashboard/account/password/new")
@@ -82,7 +83,7 @@ def add_password(owner: SignedIn) -> ResponseReturnValue:
         return redirect(url_for(HERE), 303)
     if errors := _judge_new_password(owner):
         return answer_privately(render_security(owner, errors=errors), 422)
-    return _set_password(owner, "You have a password.")
+    return _set_password(owner, _("You have a password."))
 
 
 @security.post("/dashboard/account/password/remove")
@@ -96,7 +97,7 @@ def drop_password(owner: SignedIn) -> ResponseReturnValue:
     send_security_mail(changed.email, "Your account does without a password from now on.")
     record_event(EventType.PASSWORD_REMOVED, changed.id)
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), "Your password is gone."), 303)
+    return redirect(add_notice(url_for(HERE), _("Your password is gone.")), 303)
 
 
 @security.post("/dashboard/account/sessions/<session_id>/end")
@@ -119,7 +120,7 @@ def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
     end_sessions(owner.account_id, but=owner.session_id)
     record_event(EventType.SESSION_ENDED, owner.account_id, which="every other browser")
     db.session.commit()
-    response = redirect(add_notice(url_for(HERE), "Every other browser is signed out."), 303)
+    response = redirect(add_notice(url_for(HERE), _("Every other browser is signed out.")), 303)
     know_browser(response, account)
     return response
 
@@ -147,12 +148,14 @@ def require_strong(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     changed = lock_owner(owner)
     if not owner.is_strong:
-        raise StrongNeeded("Sign in with a passkey, your app or the company’s account first.")
+        raise StrongNeeded(_("Sign in with a passkey, your app or the company’s account first."))
     if changed.requires_strong != wanted:
         changed.requires_strong = wanted
         _tell_of_strong(changed)
     db.session.commit()
-    text = "Your team needs more than a password." if wanted else "A password is enough again."
+    text = (
+        _("Your team needs more than a password.") if wanted else _("A password is enough again.")
+    )
     return redirect(add_notice(url_for(HERE), text), 303)
 
 

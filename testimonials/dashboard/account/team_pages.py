@@ -15,6 +15,8 @@ from testimonials.core.pictures.portraits import colour_of
 from testimonials.core.web.errors import RateLimited, ValidationFailed
 from testimonials.core.web.fields import Choice
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -48,7 +50,7 @@ from testimonials.projects.team.workspace_invitations import (
 
 workspace = Blueprint("workspace", __name__)
 
-MISSING = dict.fromkeys(("required", "invalid"), "Choose reader, moderator or admin.")
+MISSING = dict.fromkeys(("required", "invalid"), gettext_noop("Choose reader, moderator or admin."))
 
 
 class ColleagueForm(FormSchema):
@@ -80,7 +82,7 @@ def invite(owner: SignedIn) -> ResponseReturnValue:
         _send(owner, invite_colleague(owner, email, role, ids))
     except (ValidationFailed, RateLimited) as error:
         return _refuse(owner, error, sent.typed)
-    return _go_back("The invitation is on its way.")
+    return _go_back(_("The invitation is on its way."))
 
 
 @workspace.post("/dashboard/account/team/invitations/resend")
@@ -91,7 +93,7 @@ def resend(owner: SignedIn) -> ResponseReturnValue:
     _count_mail(owner, email)
     begin_write()
     _send(owner, resend_to_colleague(owner, email))
-    return _go_back("A new mail is on its way. The earlier link has stopped working.")
+    return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
 
 
 @workspace.post("/dashboard/account/team/invitations/revoke")
@@ -102,7 +104,7 @@ def revoke(owner: SignedIn) -> ResponseReturnValue:
     revoke_from_colleague(owner, email)
     record_event(EventType.INVITATION_WITHDRAWN, owner.account_id, email=email)
     db.session.commit()
-    return _go_back("The invitation is withdrawn.")
+    return _go_back(_("The invitation is withdrawn."))
 
 
 @workspace.post("/dashboard/account/team/members/<account_id>/role")
@@ -118,7 +120,7 @@ def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     details = {"email": member.email, "member": account_id, role: sent.values["role"]}
     record_event(EventType.MEMBER_CHANGED, owner.account_id, **details)
     db.session.commit()
-    return _go_back("The role is changed.")
+    return _go_back(_("The role is changed."))
 
 
 @workspace.get("/dashboard/account/team/members/<account_id>/remove")
@@ -135,7 +137,7 @@ def remove(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     email = remove_colleague(owner.account_id, account_id).email
     record_event(EventType.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
     db.session.commit()
-    return _go_back("Removed from all of your projects.")
+    return _go_back(_("Removed from all of your projects."))
 
 
 @workspace.get("/dashboard/account/team/of/<owner_id>/leave")
@@ -153,7 +155,7 @@ def leave(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
     set_workspace_role(left.owner_id, owner.account_id, None)
     record_event(EventType.MEMBER_LEFT, left.owner_id, email=owner.email)
     db.session.commit()
-    return _go_back("You have left the team.")
+    return _go_back(_("You have left the team."))
 
 
 def _send(owner: SignedIn, new: NewInvitation) -> None:

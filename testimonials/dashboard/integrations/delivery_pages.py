@@ -6,6 +6,7 @@ from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core import clock
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.integrations.webhook_form import read_since
 from testimonials.dashboard.integrations.webhook_view import (
@@ -53,10 +54,10 @@ def redeliver_since(access: Access, webhook_id: str) -> ResponseReturnValue:
     since = read_since(request.form.get("since", ""))
     if since is None:
         db.session.rollback()
-        return _log(access, endpoint, {"since": ["Choose a day and a time, in UTC."]})
+        return _log(access, endpoint, {"since": [_("Choose a day and a time, in UTC.")]})
     redeliver(endpoint, since=since)
     db.session.commit()
-    notice = "Everything since then is on its way again, oldest first."
+    notice = _("Everything since then is on its way again, oldest first.")
     return redirect(add_notice(url_for(".show_log", webhook_id=webhook_id), notice), 303)
 
 
@@ -77,7 +78,7 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Response
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> ResponseReturnValue:
     redeliver(find_endpoint(access.project, webhook_id), delivery_id)
     db.session.commit()
-    notice = "It is on its way again."
+    notice = _("It is on its way again.")
     return redirect(add_notice(url_for(".show_log", webhook_id=webhook_id), notice), 303)
 
 

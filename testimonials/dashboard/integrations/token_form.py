@@ -10,13 +10,15 @@ from testimonials.access.scopes import DEFAULT_SCOPES, Scope
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors
 from testimonials.projects.models import Project
 
 NAME_LENGTH = 80
 ALL = "all"
 NEVER = "never"
-ENDS = {"30": "30 days", "90": "90 days", "365": "365 days", NEVER: "Never"}
+ENDS = {"30": "30 days", "90": "90 days", "365": "365 days", NEVER: gettext_noop("Never")}
 DEFAULT_DAYS = "90"
 
 
@@ -25,7 +27,7 @@ class TokenFormSchema(FormSchema):
         NAME_LENGTH,
         one_line=True,
         required=True,
-        error_messages={"required": "Name what will use the token."},
+        error_messages={"required": gettext_noop("Name what will use the token.")},
     )
     ends = Choice(*ENDS, load_default=DEFAULT_DAYS)
 
@@ -63,7 +65,7 @@ class TokenForm:
 def list_choices(projects: Iterable[Project], *, with_all: bool) -> dict[str, str]:
     """Return the names of projects that a token can be for, by their ids."""
     choices = {project.id: project.name for project in projects}
-    return choices | ({ALL: "All projects, also later ones"} if with_all else {})
+    return choices | ({ALL: _("All projects, also later ones")} if with_all else {})
 
 
 def suggest(projects: dict[str, str], project: str, wanted: Mapping[str, str]) -> TokenForm:
@@ -83,7 +85,7 @@ def read_token_form(projects: dict[str, str], sent: MultiDict[str, str]) -> Toke
     form.project = sent.get("project", "")
     form.ends = read.values.get("ends") or DEFAULT_DAYS
     if not form.scopes:
-        form.errors["scopes"] = ["Choose at least one thing that it may do."]
+        form.errors["scopes"] = [_("Choose at least one thing that it may do.")]
     if form.project not in projects:
-        form.errors["project"] = ["Choose one of your projects."]
+        form.errors["project"] = [_("Choose one of your projects.")]
     return form

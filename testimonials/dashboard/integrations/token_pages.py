@@ -6,6 +6,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.access.scopes import NEVER
 from testimonials.access.tokens import find_token, make_token, revoke_token
 from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
 from testimonials.dashboard.integrations.once import is_repeated
@@ -58,8 +59,8 @@ def make(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         return _form(access, form), 422
     if is_repeated(owner.account_id):
         db.session.rollback()
-        return _go_back("This token was made already. It was shown once.")
-    _, plain = make_token(
+        return _go_back(_("This token was made already. It was shown once."))
+    _token, plain = make_token(
         access.project.account_id, name=form.name, made_by_id=owner.account_id, **form.terms
     )
     db.session.commit()
@@ -83,7 +84,7 @@ def revoke(access: Access, token_id: str) -> ResponseReturnValue:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
     db.session.commit()
-    return _go_back(f"“{token.name}” is revoked. It stopped working at once.")
+    return _go_back(_("“%(name)s” is revoked. It stopped working at once.", name=token.name))
 
 
 def _reach(access: Access) -> str | None:

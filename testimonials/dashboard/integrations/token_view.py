@@ -11,17 +11,19 @@ from testimonials.access.scopes import Scope
 from testimonials.access.tokens import ListedToken, list_tokens
 from testimonials.core import clock
 from testimonials.core.urls import agent_guide_url, base_url, mcp_url
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop, translate
 from testimonials.dashboard.share.embed_code import highlight
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
 
 # How a token was used last, by the door.
-DOORS = {"api": "by the API", "mcp": "by MCP"}
+DOORS = {"api": gettext_noop("by the API"), "mcp": gettext_noop("by MCP")}
 CLIENTS = {
-    "json": "MCP, JSON",
-    "line": "MCP, one line",
-    "curl": "Command line",
-    "prompt": "A prompt to paste",
+    "json": gettext_noop("MCP, JSON"),
+    "line": gettext_noop("MCP, one line"),
+    "curl": gettext_noop("Command line"),
+    "prompt": gettext_noop("A prompt to paste"),
 }
 
 
@@ -39,7 +41,7 @@ def describe_tokens(access: Access) -> list[dict[str, Any]]:
 
 
 def label_scopes(scopes: Iterable[str]) -> list[str]:
-    return [each.label for each in Scope if each in set(scopes)]
+    return [_(each.label) for each in Scope if each in set(scopes)]
 
 
 def describe_connect(project: Project, client: str) -> list[dict[str, Any]]:
@@ -49,7 +51,7 @@ def describe_connect(project: Project, client: str) -> list[dict[str, Any]]:
     return [
         {
             "key": key,
-            "name": name,
+            "name": _(name),
             "code": highlight(
                 render_template(f"dashboard/integrations/connect/{key}.txt", **values)
             ),
@@ -72,7 +74,7 @@ def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
         "token": token,
         # The stored time of the last use is a minute late.
         "state": "active" if token.state == "unused" and is_used else token.state,
-        "made_by": "you" if token.made_by_id == access.user.account_id else listed.made_by,
+        "made_by": _("you") if token.made_by_id == access.user.account_id else listed.made_by,
         "scopes": label_scopes(token.scopes),
         "use": use,
         "used_for": _describe_use(use.operation, use.by) if use else "",
@@ -82,4 +84,4 @@ def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
 def _describe_use(operation: str, door: str) -> str:
     """Return an operation in words: `update_widgetConfig` by `mcp` is "update widget config"."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", operation).lower()
-    return ", ".join(filter(None, (words, DOORS.get(door, ""))))
+    return ", ".join(filter(None, (words, translate(DOORS.get(door, "")))))

@@ -9,6 +9,8 @@ from werkzeug.datastructures import MultiDict
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.web.fields import WebUrl
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors
 from testimonials.webhooks import events
 from testimonials.webhooks.models import WebhookEndpoint
@@ -16,15 +18,15 @@ from testimonials.webhooks.schemas import URL_LENGTH
 
 # What each event means, by its name.
 EVENTS = {
-    events.SUBMITTED: "Somebody sent a testimonial",
-    events.APPROVED: "One was approved, or added as approved",
-    events.REJECTED: "One was rejected",
-    events.UPDATED: "One was changed, pinned, tagged or answered",
-    events.DELETED: "One was deleted",
-    events.WITHDRAWN: "Its author withdrew one",
-    events.ANSWERED: "Somebody whom you asked by mail wrote one",
-    events.DECIDED: "You accepted or declined a proposal",
-    events.PROJECT_UPDATED: "The page, the widget or the settings changed",
+    events.SUBMITTED: gettext_noop("Somebody sent a testimonial"),
+    events.APPROVED: gettext_noop("One was approved, or added as approved"),
+    events.REJECTED: gettext_noop("One was rejected"),
+    events.UPDATED: gettext_noop("One was changed, pinned, tagged or answered"),
+    events.DELETED: gettext_noop("One was deleted"),
+    events.WITHDRAWN: gettext_noop("Its author withdrew one"),
+    events.ANSWERED: gettext_noop("Somebody whom you asked by mail wrote one"),
+    events.DECIDED: gettext_noop("You accepted or declined a proposal"),
+    events.PROJECT_UPDATED: gettext_noop("The page, the widget or the settings changed"),
 }
 
 
@@ -32,7 +34,7 @@ class EndpointFormSchema(FormSchema):
     url = WebUrl(
         URL_LENGTH,
         required=True,
-        error_messages={"required": "Write the address that we should call."},
+        error_messages={"required": gettext_noop("Write the address that we should call.")},
     )
 
 
@@ -65,7 +67,7 @@ def read_endpoint_form(sent: MultiDict[str, str]) -> EndpointForm:
     form = EndpointForm(read.values.get("url") or read.typed["url"], errors=dict(read.errors))
     form.chosen = [name for name in EVENTS if name in sent.getlist("events")]
     if not form.chosen:
-        form.errors["events"] = ["Choose at least one thing to hear of."]
+        form.errors["events"] = [_("Choose at least one thing to hear of.")]
     return form
 
 

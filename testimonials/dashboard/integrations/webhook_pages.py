@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.web.errors import ServiceError, ValidationFailed
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.dashboard.forms import to_form_errors
 from testimonials.dashboard.guards import require_proof, require_role, require_session
@@ -51,10 +52,10 @@ def add(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     form = _read_form()
     if not form.errors and is_repeated(owner.account_id):
         db.session.rollback()
-        return _go_back("This endpoint was added already. Its secret was shown once.")
+        return _go_back(_("This endpoint was added already. Its secret was shown once."))
     try:
         _require_valid(form)
-        _, secret = add_endpoint(access.project, created_by=owner.email, **form.values)
+        _endpoint, secret = add_endpoint(access.project, created_by=owner.email, **form.values)
     except ServiceError as error:
         return _refuse(access, form, error)
     db.session.commit()
@@ -81,7 +82,7 @@ def change(owner: SignedIn, project_id: str, webhook_id: str) -> ResponseReturnV
     except ServiceError as error:
         return _refuse(access, form, error, webhook_id=webhook_id)
     db.session.commit()
-    return _go_back("The endpoint is changed.")
+    return _go_back(_("The endpoint is changed."))
 
 
 @endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/switch")
@@ -91,7 +92,7 @@ def switch(access: Access, webhook_id: str) -> ResponseReturnValue:
     is_active = request.form.get("status") == "active"
     change_endpoint(access.project, find_endpoint(access.project, webhook_id), is_active=is_active)
     db.session.commit()
-    return _go_back("It hears of what happens from now on." if is_active else "It is off.")
+    return _go_back(_("It hears of what happens from now on.") if is_active else _("It is off."))
 
 
 @endpoints.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret")
@@ -111,7 +112,7 @@ def replace_secret(owner: SignedIn, project_id: str, webhook_id: str) -> Respons
     endpoint = find_endpoint(access.project, webhook_id)
     if request.form.get("last_four") != endpoint.secret[-4:]:
         db.session.rollback()
-        return _go_back("This secret was replaced already. The new one was shown once.")
+        return _go_back(_("This secret was replaced already. The new one was shown once."))
     url, secret = endpoint.url, rotate_secret(access.project, endpoint)
     db.session.commit()
     return _show_secret(access, url, secret)
@@ -129,7 +130,7 @@ def show_removal(access: Access, webhook_id: str) -> ResponseReturnValue:
 def remove(access: Access, webhook_id: str) -> ResponseReturnValue:
     remove_endpoint(access.project, find_endpoint(access.project, webhook_id))
     db.session.commit()
-    return _go_back("The endpoint is removed, with its log.")
+    return _go_back(_("The endpoint is removed, with its log."))
 
 
 def _read_form() -> EndpointForm:

@@ -19,6 +19,7 @@ from testimonials.collection.forms.services import (
 from testimonials.collection.models import CollectionForm
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.forms import Errors, answer_errors, to_form_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -56,7 +57,7 @@ def add_form(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         return _list(access, sent.errors, sent.typed), 422
     here = url_for(".show_form", form_name=form.name)
-    return _finish(access, EventType.FORM_ADDED, form, "Added", here)
+    return _finish(access, EventType.FORM_ADDED, form, _("Added"), here)
 
 
 @page_forms.get("/dashboard/projects/<project_id>/forms/<form_name>")
@@ -95,7 +96,7 @@ def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
         errors = {f"{form_name}-{field}": texts for field, texts in sent.errors.items()}
         typed = {f"{form_name}-{field}": text for field, text in sent.typed.items()}
         return _list(access, errors, typed), 422
-    return _finish(access, EventType.FORM_CHANGED, form, "Saved", url_for(".show_forms"))
+    return _finish(access, EventType.FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
 
 
 @page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
@@ -104,8 +105,10 @@ def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
     """Open a form (``open=1``) or close it."""
     form = find_form(access.project, form_name)
     change_form(access.project, form, {"is_open": request.form.get("open") == "1"})
-    text = f"{form.title} is {'open' if form.is_open else 'closed'}"
-    return _finish(access, EventType.FORM_CHANGED, form, text, url_for(".show_forms"))
+    text = _("%(title)s is open") if form.is_open else _("%(title)s is closed")
+    return _finish(
+        access, EventType.FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms")
+    )
 
 
 @page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
@@ -113,7 +116,7 @@ def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
 def remove_form(access: Access, form_name: str) -> ResponseReturnValue:
     form = find_form(access.project, form_name)
     delete_form(access.project, form)
-    text = f"Deleted {form.title}. What was sent by it stays."
+    text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
     return _finish(access, EventType.FORM_DELETED, form, text, url_for(".show_forms"))
 
 

@@ -17,6 +17,7 @@ from testimonials.core.pictures.images import (
     read_image,
 )
 from testimonials.core.urls import image_url
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_as
 from testimonials.dashboard.forms import answer_errors, wants_json
 from testimonials.dashboard.guards import require_role
@@ -61,7 +62,7 @@ def _set(project: Project, picture: str, image: Image | None) -> ResponseReturnV
     if wants_json():
         return jsonify({"ok": True, "url": image_url(image.id if image else None)})
     here = url_for("page_editor.show_page_editor", _anchor=f"editor-{picture}")
-    return redirect(add_notice(here, "Saved"), 303)
+    return redirect(add_notice(here, _("Saved")), 303)
 
 
 def _read_picture(name: str) -> tuple[Image | None, str]:
@@ -75,4 +76,7 @@ def _read_picture(name: str) -> tuple[Image | None, str]:
         answer_as(error)
         return None, error.message
     except RequestEntityTooLarge:
-        return None, f"The picture is too large: the limit is {use.max_bytes // MEGABYTE} MB."
+        return None, _(
+            "The picture is too large: the limit is %(megabytes)s MB.",
+            megabytes=use.max_bytes // MEGABYTE,
+        )

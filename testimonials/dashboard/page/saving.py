@@ -7,6 +7,8 @@ from typing import Any
 from marshmallow import ValidationError
 
 from testimonials.core.web.fields import StrictSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.editors.forms import read_before, read_edit
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.page.items import (
@@ -28,8 +30,8 @@ Lists = dict[str, Any]
 TABS = ("look", "questions", "after")
 LISTS = ("prompts", "questions", "steps")
 DONE = {
-    "up": "Moved up",
-    "down": "Moved down",
+    "up": gettext_noop("Moved up"),
+    "down": gettext_noop("Moved down"),
     "delete": "Deleted. Its answers are kept.",
 }
 
@@ -48,7 +50,7 @@ class PageEdit:
     # Where to go on, for who has no script: what to add, and a place in the page.
     adds: str = ""
     place: str = ""
-    notice: str = "Saved"
+    notice: str = gettext_noop("Saved")
 
     def read_lists(self, project: Project) -> dict[str, Any]:
         """Return the lists that the form has, as they are stored now."""
@@ -118,26 +120,26 @@ def name_fields(lists: Lists, errors: Mapping[str, list[str]]) -> Errors:
 def _find_question_gaps(question: Item) -> Errors:
     errors, id = {}, question["id"]
     if not question["text"]:
-        errors[f"{id}-text"] = ["Write the question."]
+        errors[f"{id}-text"] = [_("Write the question.")]
     if question["kind"] == "choice" and len(question["choices"]) < CHOICES_RANGE[0]:
-        errors[f"{id}-choices"] = ["Write two different answers or more."]
+        errors[f"{id}-choices"] = [_("Write two different answers or more.")]
     return errors
 
 
 def _find_step_gaps(step: Item) -> Errors:
     errors, id = {}, step["id"]
     if not step["title"]:
-        errors[f"{id}-title"] = ["Write what it is."]
+        errors[f"{id}-title"] = [_("Write what it is.")]
     if step["kind"] == "link" and not step["url"]:
-        errors[f"{id}-url"] = ["Write the address, such as https://example.com."]
+        errors[f"{id}-url"] = [_("Write the address, such as https://example.com.")]
     if step["kind"] == "code" and not step["code"]:
-        errors[f"{id}-code"] = ["Write the code."]
+        errors[f"{id}-code"] = [_("Write the code.")]
     return errors
 
 
 def _name_field(lists: Lists, path: str) -> str:
-    name, _, rest = path.partition("[")
-    number, _, part = rest.partition("].")
+    name, _mark, rest = path.partition("[")
+    number, _mark, part = rest.partition("].")
     if not number.isdigit() or name == "prompts":
         return name if name != "prompts" or not rest else f"prompt-{int(rest.rstrip(']')) + 1}"
     return f"{lists[name][int(number)]['id']}-{part.partition('[')[0] or 'text'}"
@@ -145,7 +147,7 @@ def _name_field(lists: Lists, path: str) -> str:
 
 def go_on(edit: PageEdit, action: str) -> None:
     """Note where the page goes on after a button that adds, moves or deletes."""
-    verb, _, id = action.partition(" ")
+    verb, _mark, id = action.partition(" ")
     if verb in DONE:
         edit.notice = DONE[verb]
     if verb in ("up", "down"):

@@ -9,6 +9,7 @@ from flask import g, render_template, request, url_for
 from testimonials.core import clock
 from testimonials.core.pictures.images import MEGABYTE, PAGE_PICTURES
 from testimonials.core.urls import collection_page_url, image_url
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.guards import build_shell
 from testimonials.dashboard.notices import read_notice
@@ -32,9 +33,9 @@ class Tab:
 
 
 TABS = {
-    "look": Tab("Look", "page_editor.show_page_editor", "first"),
-    "questions": Tab("Questions", "page_editor.show_questions", "opened"),
-    "after": Tab("After sending", "page_editor.show_after", "thanks"),
+    "look": Tab(gettext_noop("Look"), "page_editor.show_page_editor", "first"),
+    "questions": Tab(gettext_noop("Questions"), "page_editor.show_questions", "opened"),
+    "after": Tab(gettext_noop("After sending"), "page_editor.show_after", "thanks"),
 }
 MOST = {
     "prompts": questions.MAX_PROMPTS,
@@ -42,9 +43,18 @@ MOST = {
     "choices": questions.CHOICES_RANGE[1],
     "steps": page_design.MAX_STEPS,
 }
-VIEWS = {"first": "First look", "opened": "Opened", "thanks": "Thanks"}
-QUESTION_KINDS = {"text": "Text", "choice": "Choice", "scale": "Scale", "consent": "Consent"}
-STEP_KINDS = {"link": "Link", "code": "Code"}
+VIEWS = {
+    "first": gettext_noop("First look"),
+    "opened": gettext_noop("Opened"),
+    "thanks": gettext_noop("Thanks"),
+}
+QUESTION_KINDS = {
+    "text": gettext_noop("Text"),
+    "choice": gettext_noop("Choice"),
+    "scale": gettext_noop("Scale"),
+    "consent": gettext_noop("Consent"),
+}
+STEP_KINDS = {"link": gettext_noop("Link"), "code": gettext_noop("Code")}
 # How long people take for the stars, their words and their name, and for a question, in seconds.
 BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
 

@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors
 from testimonials.dashboard.page.items import Form, Item
 from testimonials.dashboard.page.look_form import LIMITS
 
 TEXTS = {
-    "headline": "Headline",
-    "description": "Description",
-    "signature": "Name beside the photo",
+    "headline": gettext_noop("Headline"),
+    "description": gettext_noop("Description"),
+    "signature": gettext_noop("Name beside the photo"),
 }
-ENDS = {"low": "What 0 means", "high": "What 10 means"}
+ENDS = {"low": gettext_noop("What 0 means"), "high": gettext_noop("What 10 means")}
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,22 @@ class Words:
     def _list_texts(self, language: str) -> Iterator[Line]:
         stored = self.translations.get(language, {})
         for name, text in self.texts.items():
-            yield Line(name, TEXTS[name], text, stored.get(name, ""), LIMITS[name])
+            yield Line(name, _(TEXTS[name]), text, stored.get(name, ""), LIMITS[name])
         for place, text in enumerate(self.prompts):
             translated = _at(stored.get("prompts", ()), place)
-            yield Line(f"prompt-{place}", "Guiding question", text, translated, LIMITS["prompt"])
+            yield Line(f"prompt-{place}", _("Guiding question"), text, translated, LIMITS["prompt"])
 
     def _list_questions(self, language: str) -> Iterator[Line]:
         for each in self.questions:
             id, stored = each["id"], each["translations"].get(language, {})
             translated = stored.get("text", "")
-            yield Line(f"{id}-text", "Question", each["text"], translated, LIMITS["question"])
+            yield Line(f"{id}-text", _("Question"), each["text"], translated, LIMITS["question"])
             for place, text in enumerate(each["choices"]):
                 translated = _at(stored.get("choices", ()), place)
                 field = f"{id}-choice-{place}"
-                yield Line(field, "Answer", text, translated, LIMITS["choice"])
+                yield Line(field, _("Answer"), text, translated, LIMITS["choice"])
             for end, label in ENDS.items():
-                yield Line(f"{id}-{end}", label, each[end], stored.get(end, ""), LIMITS["end"])
+                yield Line(f"{id}-{end}", _(label), each[end], stored.get(end, ""), LIMITS["end"])
 
     def read(self, language: str, form: Form) -> dict[str, Any]:
         """Return `translations` and `questions` with what the form says in this language."""

@@ -19,6 +19,7 @@ from testimonials.collection.forms.services import (
 from testimonials.collection.models import CollectionForm
 from testimonials.core.urls import collection_page_url, form_url
 from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.forms import Errors, answer_errors, wants_json
 from testimonials.dashboard.guards import require_role
 from testimonials.dashboard.notices import add_notice
@@ -74,7 +75,7 @@ def _save(access: Access, form: CollectionForm | None) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True})
-    return redirect(add_notice(_here(form, language), "Saved"), 303)
+    return redirect(add_notice(_here(form, language), _("Saved")), 303)
 
 
 def _choose_language() -> str:

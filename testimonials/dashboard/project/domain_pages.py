@@ -7,6 +7,8 @@ from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, lock_again, require_role
@@ -27,7 +29,7 @@ class HostForm(FormSchema):
         LONGEST,
         one_line=True,
         required=True,
-        error_messages={"required": "Write a host name of yours."},
+        error_messages={"required": gettext_noop("Write a host name of yours.")},
     )
 
 
@@ -74,7 +76,7 @@ def remove_domain(access: Access) -> ResponseReturnValue:
         raise NotFound("There is no host name to remove.")
     services.remove_domain(access.project)
     db.session.commit()
-    notice = "The host name is removed. Your links use the usual address again."
+    notice = _("The host name is removed. Your links use the usual address again.")
     return redirect(add_notice(url_for(".show_domain"), notice), 303)
 
 

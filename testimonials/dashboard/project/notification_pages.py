@@ -4,6 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.web.errors import ValidationFailed
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.describe import describe_modes
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
@@ -41,7 +42,7 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
     db.session.commit()
     is_settings = request.form.get("from") == "settings"
     page = "settings.show_settings" if is_settings else ".show_notifications"
-    return redirect(add_notice(url_for(page), "Your choice is saved."), 303)
+    return redirect(add_notice(url_for(page), _("Your choice is saved.")), 303)
 
 
 def _page(access: Access, errors: Errors) -> str:

@@ -11,6 +11,8 @@ from testimonials.core.urls import collection_page_url, own_host_url, wall_url
 from testimonials.core.web.errors import ServiceError, ValidationFailed
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.describe import describe_modes, describe_plan
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_role, require_session
@@ -34,7 +36,13 @@ from testimonials.widget.settings import change_rated, read_rated
 
 settings = Blueprint("settings", __name__)
 
-RATED_LABELS = dict(zip(RATED_KINDS, ("A product", "An application", "A course"), strict=True))
+RATED_LABELS = dict(
+    zip(
+        RATED_KINDS,
+        (gettext_noop("A product"), gettext_noop("An application"), gettext_noop("A course")),
+        strict=True,
+    )
+)
 
 
 class RenameForm(FormSchema):
@@ -42,7 +50,7 @@ class RenameForm(FormSchema):
         SLUG_LENGTH,
         one_line=True,
         required=True,
-        error_messages={"required": "Write the new address."},
+        error_messages={"required": gettext_noop("Write the new address.")},
     )
 
 
@@ -54,7 +62,7 @@ class RatedForm(FormSchema):
         RATED_NAME_LENGTH,
         one_line=True,
         required=True,
-        error_messages={"required": "Write the name of what is rated."},
+        error_messages={"required": gettext_noop("Write the name of what is rated.")},
     )
 
 
@@ -106,7 +114,9 @@ def save_rated(access: Access) -> ResponseReturnValue:
     change_rated(access.project, sent.values if is_on else None)
     record_project_event(EventType.PROJECT_CHANGED, access.project)
     db.session.commit()
-    return redirect(add_notice(url_for(".show_settings"), "Your choice is saved.") + "#rated", 303)
+    return redirect(
+        add_notice(url_for(".show_settings"), _("Your choice is saved.")) + "#rated", 303
+    )
 
 
 @settings.post("/dashboard/projects/<project_id>/delete")
@@ -119,7 +129,7 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     project = access.project
     if request.form.get("confirm", "").strip() != project.slug:
         db.session.rollback()
-        errors = {"confirm": [f"Type {project.slug} to delete this project."]}
+        errors = {"confirm": [_("Type %(slug)s to delete this project.", slug=project.slug)]}
         return _page(access, errors), 422
     move_to_trash(project)
     record_project_event(EventType.PROJECT_DELETED, project, name=project.name)

@@ -13,6 +13,8 @@ from testimonials.core.pictures.portraits import colour_of
 from testimonials.core.web.errors import RateLimited, ValidationFailed
 from testimonials.core.web.fields import Choice
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -47,7 +49,9 @@ class RoleForm(FormSchema):
     role = Choice(
         *ROLES,
         required=True,
-        error_messages=dict.fromkeys(("required", "invalid"), "Choose reader, moderator or admin."),
+        error_messages=dict.fromkeys(
+            ("required", "invalid"), gettext_noop("Choose reader, moderator or admin.")
+        ),
     )
 
 
@@ -76,7 +80,7 @@ def invite(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         status = 429 if isinstance(error, RateLimited) else 422
         return _page(access, to_form_errors(error, "email"), sent.typed), status, error.headers
-    return _go_back("The invitation is on its way.")
+    return _go_back(_("The invitation is on its way."))
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/resend")
@@ -88,7 +92,7 @@ def resend(access: Access) -> ResponseReturnValue:
     begin_write()
     access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
     _send_invitation(access, resend_invitation(access, email))
-    return _go_back("A new mail is on its way. The earlier link has stopped working.")
+    return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
 
 
 @team.post("/dashboard/projects/<project_id>/team/invitations/revoke")
@@ -98,7 +102,7 @@ def revoke(access: Access) -> ResponseReturnValue:
     revoke_invitation(access, email)
     record_project_event(EventType.INVITATION_WITHDRAWN, access.project, email=email)
     db.session.commit()
-    return _go_back("The invitation is withdrawn.")
+    return _go_back(_("The invitation is withdrawn."))
 
 
 @team.post("/dashboard/projects/<project_id>/team/members/<account_id>/role")
@@ -111,7 +115,7 @@ def give_role(access: Access, account_id: str) -> ResponseReturnValue:
     member = change_role(access, account_id, role)
     _record_member(EventType.MEMBER_CHANGED, access, member, role=role)
     db.session.commit()
-    return _go_back("The role is changed.")
+    return _go_back(_("The role is changed."))
 
 
 @team.get("/dashboard/projects/<project_id>/team/members/<account_id>/remove")
@@ -129,7 +133,7 @@ def remove(access: Access, account_id: str) -> ResponseReturnValue:
     member = remove_member(access, account_id)
     _record_member(EventType.MEMBER_REMOVED, access, member)
     db.session.commit()
-    return _go_back("Removed from the project.")
+    return _go_back(_("Removed from the project."))
 
 
 @team.get("/dashboard/projects/<project_id>/leave")

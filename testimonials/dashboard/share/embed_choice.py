@@ -11,6 +11,8 @@ from urllib.parse import urlencode
 from flask import url_for
 
 from testimonials.core.web.errors import ValidationFailed
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.tags import list_project_tags
@@ -25,22 +27,22 @@ ONE = "one"
 # In place of an id: the first testimonial that the widget shows, whichever it is.
 NEWEST = "newest"
 KINDS = (
-    ("", "Whole widget", "masonry"),
-    ("strip", "Compact strip", "strip"),
-    (ONE, "One testimonial", "quote"),
-    ("popup", "Popups", "popup"),
-    ("badge", "Rating badge", "star"),
-    ("badge-sentence", "In a sentence", "sentence"),
-    ("badge-card", "Rating card", "rating-card"),
-    ("badge-corner", "In the corner", "corner"),
-    ("people", "Faces", "people"),
+    ("", gettext_noop("Whole widget"), "masonry"),
+    ("strip", gettext_noop("Compact strip"), "strip"),
+    (ONE, gettext_noop("One testimonial"), "quote"),
+    ("popup", gettext_noop("Popups"), "popup"),
+    ("badge", gettext_noop("Rating badge"), "star"),
+    ("badge-sentence", gettext_noop("In a sentence"), "sentence"),
+    ("badge-card", gettext_noop("Rating card"), "rating-card"),
+    ("badge-corner", gettext_noop("In the corner"), "corner"),
+    ("people", gettext_noop("Faces"), "people"),
 )
 LENGTHS = (80, 160, 320)
 THEMES = (
-    ("", "As configured"),
-    ("auto", "Follows the page"),
-    ("light", "Always light"),
-    ("dark", "Always dark"),
+    ("", gettext_noop("As configured")),
+    ("auto", gettext_noop("Follows the page")),
+    ("light", gettext_noop("Always light")),
+    ("dark", gettext_noop("Always dark")),
 )
 # An older testimonial can still be chosen by its id in the URL.
 LISTED = 50
@@ -123,17 +125,17 @@ def _note(project: Project, choice: Choice) -> str:
     if not project.is_active:
         return ""
     if choice.kind in BADGES:
-        return "" if rate(project)[1] else "Nobody has rated yet, so the badge doesn’t show."
+        return "" if rate(project)[1] else _("Nobody has rated yet, so the badge doesn’t show.")
     settings = find_settings(project, choice.selection.widget)
     if count_shown(project, read_content(settings.design, choice.selection)):
         return ""
     if choice.selection.tag or choice.selection.min_length:
-        return "No approved testimonial matches this, so nothing shows on your page."
-    return "Nothing is approved yet, so nothing shows on your page."
+        return _("No approved testimonial matches this, so nothing shows on your page.")
+    return _("Nothing is approved yet, so nothing shows on your page.")
 
 
 def _find_newest(project: Project) -> str:
-    rows, _ = list_shown(project, EVERYTHING, None, 1)
+    rows, _next = list_shown(project, EVERYTHING, None, 1)
     return rows[0].id if rows else ""
 
 

@@ -8,6 +8,7 @@ from flask import render_template
 from markupsafe import Markup, escape
 
 from testimonials.core.urls import base_url, fragment_url, origin_of, published_url, widget_page_url
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.projects.models import Project
 from testimonials.widget.script.embedded import embedded_integrity, embedded_url
@@ -22,14 +23,14 @@ from testimonials.widget.snippet import (
 # Each platform's name, and the template of its code in share/embed/. The steps are in
 # share/_platforms.html.
 PLATFORMS = {
-    "html": ("Plain HTML", "html"),
+    "html": (gettext_noop("Plain HTML"), "html"),
     "wordpress": ("WordPress", "html"),
     "shopify": ("Shopify", "html"),
     "wix": ("Wix", "html"),
     "squarespace": ("Squarespace", "html"),
     "webflow": ("Webflow", "html"),
     "framer": ("Framer", "html"),
-    "frame": ("Notion, frames", "frame"),
+    "frame": (gettext_noop("Notion, frames"), "frame"),
     "react": ("React", "react"),
     "next": ("Next.js", "next"),
     "vue": ("Vue", "vue"),

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.describe import describe_age
 from testimonials.projects.configuration.dashboard_config import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.models import Project
@@ -32,7 +33,7 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
     is_date = label[0].isdigit() and not label.endswith("ago")
     return {
         "host": origin.partition("://")[2],
-        "label": f"on {label}" if is_date else label.lower(),
+        "label": _("on %(day)s", day=label) if is_date else label.lower(),
         "time": time,
     }
 

@@ -16,6 +16,8 @@ from testimonials.auth.services import get_account
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.describe import describe_plan
 from testimonials.dashboard.forms import Errors
@@ -37,7 +39,7 @@ MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 # What a request may unpack: text, which others wait for while it is written, and all together.
 MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
-TOO_LARGE = (
+TOO_LARGE = gettext_noop(
     "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
     "to import it by command."
 )
@@ -53,7 +55,7 @@ _reading = threading.Lock()
 class ArchivesBusy(ServiceError):
     status = 503
     code = "ARCHIVES_BUSY"
-    default_message = "Another archive is being read. Try again in a moment."
+    default_message = gettext_noop("Another archive is being read. Try again in a moment.")
 
 
 @archives.get("/dashboard/projects/import")
@@ -93,7 +95,7 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
     except ServiceError as error:
         db.session.rollback()
         return _page(owner, _to_errors(error), slug), 422
-    return redirect(add_notice(target, "The project was imported"), 303)
+    return redirect(add_notice(target, _("The project was imported")), 303)
 
 
 @archives.post("/dashboard/projects/import/discard")
@@ -113,7 +115,7 @@ def _read_upload() -> tuple[str, bytes]:
     except RequestEntityTooLarge:
         raise ArchiveRefused(TOO_LARGE) from None
     if file is None or not file.filename:
-        raise ArchiveRefused("Choose a file.")
+        raise ArchiveRefused(_("Choose a file."))
     if len(content) > MAX_FILE_BYTES:
         raise ArchiveRefused(TOO_LARGE)
     return file.filename[:NAME_LENGTH], content
@@ -134,7 +136,8 @@ def _opening(content: bytes) -> Iterator[Archive]:
 def _import(owner: SignedIn, content: bytes, slug: str) -> str:
     """Import an archive and commit; return the address of the project's inbox."""
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
-        raise SlugTaken(f"Write the address as {make_slug(slug) or 'letters and digits'}.")
+        made = make_slug(slug) or _("letters and digits")
+        raise SlugTaken(_("Write the address as %(slug)s.", slug=made))
     with _opening(content) as archive, storing_recordings(archive) as recordings:
         begin_write()
         account = lock_account(owner.account_id)
@@ -153,7 +156,7 @@ def _to_errors(error: ServiceError) -> Errors:
     if not isinstance(error, (SlugTaken, SlugReserved)):
         return {"form": [error.message]}
     is_ours = error.message.startswith("Write")
-    return {"slug": [error.message if is_ours else "This address is taken. Choose another."]}
+    return {"slug": [error.message if is_ours else _("This address is taken. Choose another.")]}
 
 
 def _describe(archive: Archive) -> dict[str, Any]:

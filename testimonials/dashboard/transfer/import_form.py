@@ -8,6 +8,8 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.dashboard.forms import Errors
 from testimonials.transfer.imports.drafts import Reading, read_content, read_file
@@ -27,15 +29,19 @@ MAX_LINES = 20_000
 NAME_LENGTH = 120
 ENCODING_LABELS = {
     "utf-8": "UTF-8",
-    "windows-1252": "Western European (Windows-1252)",
-    "latin-1": "Western European (Latin-1)",
-    "windows-1250": "Central European (Windows-1250)",
-    "windows-1254": "Turkish (Windows-1254)",
-    "windows-1256": "Arabic (Windows-1256)",
-    "shift-jis": "Japanese (Shift-JIS)",
-    "utf-16": "Unicode (UTF-16)",
+    "windows-1252": gettext_noop("Western European (Windows-1252)"),
+    "latin-1": gettext_noop("Western European (Latin-1)"),
+    "windows-1250": gettext_noop("Central European (Windows-1250)"),
+    "windows-1254": gettext_noop("Turkish (Windows-1254)"),
+    "windows-1256": gettext_noop("Arabic (Windows-1256)"),
+    "shift-jis": gettext_noop("Japanese (Shift-JIS)"),
+    "utf-16": gettext_noop("Unicode (UTF-16)"),
 }
-TOO_LARGE = (
+MISSING = {
+    "text": gettext_noop("Which column has the text?"),
+    "authorName": gettext_noop("Which column has the name?"),
+}
+TOO_LARGE = gettext_noop(
     "The file is larger than 12 MB. Split it, or ask the operator of this service to import it by "
     "command."
 )
@@ -119,11 +125,11 @@ def show_draft(row: TableImport) -> Preview:
         preview.errors["encoding"] = [error.message]
         return preview
     for name in find_missing(preview.reading.mapping):
-        preview.errors[f"map_{name}"] = [f"Which column has the {FIELDS[name].lower()}?"]
+        preview.errors[f"map_{name}"] = [MISSING[name]]
     if not preview.errors:
         preview.plan = plan_import(row.project_id, preview.reading.table, preview.reading.options)
         if preview.plan.unclear_date:
-            preview.errors["dates"] = ["Does the day or the month come first in its dates?"]
+            preview.errors["dates"] = [_("Does the day or the month come first in its dates?")]
     return preview
 
 

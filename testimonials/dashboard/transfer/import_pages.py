@@ -9,6 +9,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.pictures.portraits import colour_of, initials_of
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import format_figure, ngettext
+from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.forms import Errors, wants_json
 from testimonials.dashboard.guards import build_shell, go_on_writing, lock_again, require_role
@@ -24,7 +26,7 @@ from testimonials.dashboard.transfer.import_form import (
     read_start,
     show_draft,
 )
-from testimonials.dashboard.transfer.import_view import count, describe_progress, describe_result
+from testimonials.dashboard.transfer.import_view import describe_progress, describe_result
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.moderation.undoing import make_undo_token
@@ -141,7 +143,19 @@ def undo(access: Access, import_id: str) -> ResponseReturnValue:
         return redirect(add_notice(target, error.message), 303)
     token = make_undo_token(access.project, done.batch)
     db.session.commit()
-    return redirect(add_notice(target, f"Moved {count(done.removed)} to the trash", token), 303)
+    return redirect(
+        add_notice(
+            target,
+            ngettext(
+                "Moved one testimonial to the trash",
+                "Moved %(num)s testimonials to the trash",
+                done.removed,
+                num=format_figure(done.removed),
+            ),
+            token,
+        ),
+        303,
+    )
 
 
 class Upload(NamedTuple):
@@ -162,7 +176,7 @@ def _read_upload() -> Upload:
         return Upload(problem=TOO_LARGE)
     found = Upload(status=status if status in STATUSES else STATUSES[0])
     if file is None or not file.filename:
-        return found._replace(problem="Choose a file.")
+        return found._replace(problem=_("Choose a file."))
     found = found._replace(name=file.filename[:NAME_LENGTH], content=file.read(MAX_FILE_BYTES + 1))
     if len(found.content) > MAX_FILE_BYTES:
         return found._replace(problem=TOO_LARGE)

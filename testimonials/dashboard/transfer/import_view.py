@@ -4,12 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from testimonials.core.web.languages import format_figure, gettext_noop, translate
+from testimonials.core.web.languages import gettext as _
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.imports.drafts import DONE, RUNNING, STOPPED, UNDONE
 from testimonials.transfer.imports.undoing import count_here, list_changed, list_here
 from testimonials.transfer.models import TableImport
 
-LABELS = {RUNNING: "Importing", STOPPED: "Stopped", DONE: "Imported", UNDONE: "Undone"}
+LABELS = {
+    RUNNING: gettext_noop("Importing"),
+    STOPPED: gettext_noop("Stopped"),
+    DONE: gettext_noop("Imported"),
+    UNDONE: gettext_noop("Undone"),
+}
 
 
 @dataclass(frozen=True)
@@ -20,23 +27,20 @@ class Result:
     changed: Sequence[Testimonial]
 
 
-def count(number: int) -> str:
-    return "one testimonial" if number == 1 else f"{number:,} testimonials"
-
-
 def describe_progress(row: TableImport) -> dict[str, Any]:
     """Return how far an import is, for the page and its script."""
     is_copying = row.photos_to is not None and row.photos > 0
     done, total = (row.photos_done, row.photos) if is_copying else (row.done, row.total)
+    counted = {"done": format_figure(done), "total": format_figure(total)}
     if is_copying:
-        text = f"{done:,} of {total:,} photos copied"
+        text = _("%(done)s of %(total)s photos copied", **counted)
     elif row.done:
-        text = f"{done:,} of {total:,} imported"
+        text = _("%(done)s of %(total)s imported", **counted)
     else:
-        text = "Reading the file…"
+        text = _("Reading the file…")
     return {
         "state": row.state,
-        "label": LABELS.get(row.state, ""),
+        "label": translate(LABELS.get(row.state, "")),
         "done": done,
         "total": total,
         "text": text,

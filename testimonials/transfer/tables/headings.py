@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.transfer.tables.meanings import (
     BARE_NAMES,
     FIRST_NAMES,
@@ -21,20 +22,20 @@ from testimonials.transfer.tables.meanings import (
 
 # The fields and their labels.
 FIELDS = {
-    "text": "Text",
-    "authorName": "Name",
-    "authorRole": "Role",
-    "authorCompany": "Company",
-    "authorEmail": "Email address",
-    "authorAvatar": "Photo URL",
-    "rating": "Rating",
-    "submittedAt": "Date",
-    "tags": "Tags",
-    "status": "Status",
-    "highlights": "Highlighted words",
-    "reply": "Reply",
-    "repliedAt": "Date of the reply",
-    "pinned": "Pinned",
+    "text": gettext_noop("Text"),
+    "authorName": gettext_noop("Name"),
+    "authorRole": gettext_noop("Role"),
+    "authorCompany": gettext_noop("Company"),
+    "authorEmail": gettext_noop("Email address"),
+    "authorAvatar": gettext_noop("Photo URL"),
+    "rating": gettext_noop("Rating"),
+    "submittedAt": gettext_noop("Date"),
+    "tags": gettext_noop("Tags"),
+    "status": gettext_noop("Status"),
+    "highlights": gettext_noop("Highlighted words"),
+    "reply": gettext_noop("Reply"),
+    "repliedAt": gettext_noop("Date of the reply"),
+    "pinned": gettext_noop("Pinned"),
 }
 REQUIRED = ("text", "authorName")
 
