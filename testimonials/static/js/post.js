@@ -2,6 +2,9 @@
 
 const wordsOf = (reason) => document.body.dataset[`say${reason[0].toUpperCase()}${reason.slice(1)}`] ?? '';
 
+// Put values into the {places} of a text, such as "{count} of {limit}".
+export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
 // Why nothing came of a request. `reason` is one of those for which the page has words (`script_words`
 // in _macros.html), or "refused" with the server's and, for a form, what is wrong by field.
 export class Failure extends Error {

@@ -14,7 +14,7 @@ MARK = "\x00"
 MARKED = {"_", "gettext", "ngettext"}
 # What takes names and addresses, never words.
 TECHNICAL = {"url_for", "strftime", "icon", "ic", "described", "current_path"}
-TECHNICAL_ARGUMENTS = {"class", "autocomplete", "type", "rel", "pattern", "prefix", "inputmode"}
+TECHNICAL_ARGUMENTS = {"class", "lists", "autocomplete", "type", "rel", "pattern", "prefix", "inputmode"}
 SPOKEN = {"aria-label", "title", "placeholder", "alt", "aria-roledescription", "aria-description"}
 SILENT = {"script", "style", "code", "pre", "svg", "kbd"}
 VOID = {"input", "img", "br", "hr", "meta", "link", "source", "track", "wbr", "col"}
@@ -25,6 +25,7 @@ NAMES = {
     "JSON", "CSV", "HTML", "URL", "API", "MCP", "OAuth", "RSS", "UTC", "TXT", "CNAME", "DNS",
     "WebVTT", "SRT", "PNG", "JPG", "WebP", "MB", "KB", "nbsp", "https", "http", "www", "npm",
     "Mira", "LinkedIn", "Facebook", "Google", "Trustpilot", "WhatsApp", "Stripe", "Zapier", "ZIP",
+    "reviews", "example", "com",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2,}")
 WORDS = re.compile(r"[A-Z][a-z]|[A-Za-z’'],? [A-Za-z(]")
@@ -91,7 +92,8 @@ def _find_words(node: nodes.Node) -> Iterator[str]:
     """Find what reads as words in an expression of which nobody sees where it is shown."""
     if isinstance(node, nodes.Const):
         text = node.value if isinstance(node.value, str) else ""
-        if WORDS.search(text) and "=" not in text and not _is_known(text):
+        is_name = re.fullmatch(r"[a-z][\w-]*", text)
+        if WORDS.search(text) and "=" not in text and not is_name and not _is_known(text):
             yield text
         return
     is_replacing = isinstance(node, nodes.Filter) and node.name in ("format", "replace")

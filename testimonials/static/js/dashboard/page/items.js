@@ -1,10 +1,11 @@
 // Questions, steps and the lists within them: adding, ordering, deleting, and what a card's head says.
-import { announce } from '../../post.js';
+import { announce, fill } from '../../post.js';
 import { showToast } from '../toast.js';
 import { startHandle, step } from './movable.js';
 
 const EMPTY = '00000000';
-const UNDER = { text: 'Text', choice: 'Choice', scale: 'Scale, 0 to 10', consent: 'Consent, not ticked' };
+// What a card's head says, in the page's language.
+const words = document.querySelector('[data-editor]')?.dataset ?? {};
 const GLYPHS = { link: 'external', code: 'gift' };
 
 const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join('');
@@ -35,18 +36,22 @@ export function isComplete(item) {
 
 function describe(item) {
   const kind = kindOf(item);
-  if (kind === 'link') return isOn(item, 'copies') ? 'Link, copies their words' : 'Link';
+  if (kind === 'link') return isOn(item, 'copies') ? words.sayLinkCopies : words.sayLink;
   if (kind === 'code') {
     const until = field(item, 'until').valueAsDate;
-    const day = until ? `, until ${until.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })}` : '';
-    return `Code ${text(item, 'code')}${day}`;
+    if (!until) return fill(words.sayCode, { code: text(item, 'code') });
+    const language = document.documentElement.lang;
+    // As the server writes it.
+    const day = until.toLocaleDateString(language === 'en' ? 'en-GB' : language, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+    return fill(words.sayCodeUntil, { code: text(item, 'code'), day });
   }
-  return `${UNDER[kind]} · ${isOn(item, 'isPublic') && kind !== 'consent' ? 'on the card' : 'only you'}`;
+  const under = { text: words.sayText, choice: words.sayChoice, scale: words.sayScale, consent: words.sayConsent };
+  return `${under[kind]} · ${isOn(item, 'isPublic') && kind !== 'consent' ? words.sayOnCard : words.sayOnlyYou}`;
 }
 
 function showHead(item) {
   const isStep = Boolean(field(item, 'title'));
-  const title = text(item, isStep ? 'title' : 'text') || (isStep ? 'New step' : 'New question');
+  const title = text(item, isStep ? 'title' : 'text') || (isStep ? words.sayNewStep : words.sayNewQuestion);
   for (const place of item.querySelectorAll('[data-title]')) place.textContent = title;
   item.querySelector('[data-under]').textContent = describe(item);
   const kind = kindOf(item);
@@ -147,7 +152,7 @@ export function startItems(form, onChange) {
     item.remove();
     moved();
     (nearest?.querySelector('summary') ?? add).focus();
-    const toast = showToast(`Deleted “${title}”.${kept ? ` ${kept[0].toUpperCase()}${kept.slice(1)}.` : ''}`, true);
+    const toast = showToast(`${fill(words.sayDeleted, { title })}${kept ? ` ${kept[0].toUpperCase()}${kept.slice(1)}.` : ''}`, true);
     toast.querySelector('[data-undo]').addEventListener('submit', (event) => {
       event.preventDefault();
       event.stopPropagation();
@@ -155,7 +160,7 @@ export function startItems(form, onChange) {
       toast.remove();
       moved();
       item.querySelector('summary').focus();
-      announce('Back again');
+      announce(words.sayBackAgain);
     });
   }
 

@@ -1,5 +1,5 @@
 // Items that move in their list: dragged by a handle, or with Space, the arrow keys and Space again.
-import { announce } from '../../post.js';
+import { announce, fill } from '../../post.js';
 import { drag, moveTo, placeOf } from '../editors/dragging.js';
 
 let lifted = null;
@@ -12,7 +12,7 @@ function say(item, text) {
   else announce(text);
 }
 
-const place = (item) => `place ${placeOf(item) + 1} of ${item.parentElement.children.length}`;
+const tell = (item, name) => fill(item.closest('[data-editor]').dataset[name], { place: placeOf(item) + 1, count: item.parentElement.children.length });
 
 function drop(text) {
   const { item, handle, onMove, start } = lifted;
@@ -27,7 +27,7 @@ function lift(item, handle, onMove) {
   lifted = { item, handle, onMove, start: placeOf(item) };
   item.classList.add('is-lifted');
   handle.setAttribute('aria-pressed', 'true');
-  say(item, `Moving: ${place(item)}. Arrow keys move it, Space drops it, Escape puts it back.`);
+  say(item, tell(item, 'sayMoving'));
 }
 
 // Move an item by so many places, if there is room; tell where it is now.
@@ -36,20 +36,20 @@ export function step(item, by) {
   if (!item.parentElement.children[target]) return false;
   moveTo(item, target);
   item.scrollIntoView({ block: 'nearest' });
-  say(item, lifted ? `Moving: ${place(item)}. Arrow keys move it, Space drops it, Escape puts it back.` : `Moved: ${place(item)}.`);
+  say(item, tell(item, lifted ? 'sayMoving' : 'sayMoved'));
   return true;
 }
 
 function press(event, item, handle, onMove) {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (event.key === ' ' || event.key === 'Enter') {
-    if (lifted) drop((moved) => `Dropped: ${place(moved)}.`);
+    if (lifted) drop((moved) => tell(moved, 'sayDropped'));
     else lift(item, handle, onMove);
   } else if (by && lifted) {
     step(item, by);
   } else if (event.key === 'Escape' && lifted) {
     moveTo(item, lifted.start);
-    drop(() => 'Put back.');
+    drop((moved) => tell(moved, 'sayPutBack'));
   } else {
     return;
   }
@@ -64,7 +64,7 @@ export function startHandle(item, onMove) {
   handle.addEventListener('keydown', (event) => press(event, item, handle, onMove));
   // Space must not press the button as well; whoever presses it otherwise lifts the item too.
   handle.addEventListener('keyup', (event) => { if (event.key === ' ') event.preventDefault(); });
-  handle.addEventListener('blur', () => { if (lifted?.handle === handle) drop((moved) => `Dropped: ${place(moved)}.`); });
+  handle.addEventListener('blur', () => { if (lifted?.handle === handle) drop((moved) => tell(moved, 'sayDropped')); });
   handle.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     event.preventDefault();

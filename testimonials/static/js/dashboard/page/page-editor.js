@@ -51,7 +51,7 @@ form.addEventListener('input', (event) => {
   }
   const value = read(name);
   if (isColour(name)) {
-    showFieldProblem(event.target, value ? '' : 'Write a colour such as #4F46E5.');
+    showFieldProblem(event.target, value ? '' : form.dataset.sayColour);
     if (!value) return;
     event.target.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
   }

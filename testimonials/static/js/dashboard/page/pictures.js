@@ -1,6 +1,6 @@
 // The pictures of the page: chosen or dropped, sent at once, shown, and removed; and the point of the
 // cover that must stay in view.
-import { post, showProblem } from '../../post.js';
+import { fill, post, showProblem } from '../../post.js';
 
 function startPicture(field, onChange) {
   const [file, choose, remove, problem, now] = ['file', 'choose', 'remove', 'problem', 'now'].map((name) => field.querySelector(`[data-picture-${name}]`));
@@ -16,11 +16,11 @@ function startPicture(field, onChange) {
 
   function show(url) {
     const picture = document.createElement('img');
-    picture.alt = `Your ${name === 'portrait' ? 'photo' : name} now`;
+    picture.alt = field.dataset.sayNow;
     if (url) picture.src = url;
     now.replaceChildren(...(url ? [picture] : [empty].filter(Boolean)));
     now.closest('[data-drop]').classList.toggle('has-picture', Boolean(url));
-    choose.querySelector('[data-picture-choose-words]').textContent = url ? 'Replace' : field.dataset.choose;
+    choose.querySelector('[data-picture-choose-words]').textContent = url ? field.dataset.sayReplace : field.dataset.choose;
     remove.hidden = !url;
     field.dispatchEvent(new Event('picture'));
     onChange();
@@ -42,7 +42,7 @@ function startPicture(field, onChange) {
   function take(picture) {
     if (!picture) return;
     if (picture.size > most * 1024 * 1024) {
-      refuse(`The picture is too large: it has ${(picture.size / 1024 / 1024).toFixed(1)} MB, and the limit is ${most} MB.`);
+      refuse(fill(field.dataset.sayTooLarge, { size: (picture.size / 1024 / 1024).toFixed(1), limit: most }));
       return;
     }
     const body = new FormData();

@@ -56,12 +56,12 @@ if (form) {
       if (mine !== round) return;
       take(new DOMParser().parseFromString(text, 'text/html'));
       history.replaceState(null, '', url);
-      state.textContent = 'The snippet is up to date.';
+      state.textContent = state.dataset.sayDone;
       state.classList.add('visually-hidden');
       update.classList.remove('is-wanted');
     } catch {
       if (mine !== round) return;
-      state.textContent = 'The snippet below is not what you chose: the server can’t be reached.';
+      state.textContent = state.dataset.sayFailed;
       state.classList.remove('visually-hidden');
       update.classList.add('is-wanted');
     }

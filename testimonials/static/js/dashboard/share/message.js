@@ -1,5 +1,5 @@
 // The message to customers saves itself; without a script it has a Save button.
-import { post } from '../../post.js';
+import { fill, post } from '../../post.js';
 
 const form = document.querySelector('[data-message]');
 if (form) {
@@ -32,7 +32,7 @@ if (form) {
     if (busy || field.value === saved) return;
     const count = letters();
     if (count > limit) {
-      say(`Not saved. ${count - limit} too many (${count} of ${limit}).`, true);
+      say(fill(form.dataset.sayTooLong, { more: count - limit, count, limit }), true);
       return;
     }
     busy = true;
@@ -42,12 +42,12 @@ if (form) {
       saved = text;
       reset.hidden = !data.is_own;
       if (field.value === text) {
-        say('Saved');
+        say(form.dataset.saySaved);
         field.removeAttribute('aria-invalid');
         document.getElementById('share-message-error')?.remove();
       }
     } catch (error) {
-      say(`Not saved. ${error.message}`, true);
+      say(fill(form.dataset.sayFailed, { reason: error.message }), true);
     } finally {
       busy = false;
     }
