@@ -115,12 +115,8 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
-    return redirect(
-        add_notice(
-            url_for(HERE), _("Open the link in the mail to %(email)s to use it.", email=email)
-        ),
-        303,
-    )
+    notice = _("Open the link in the mail to %(email)s to use it.", email=email)
+    return redirect(add_notice(url_for(HERE), notice), 303)
 
 
 @account.post("/dashboard/account/key")

@@ -98,14 +98,13 @@ def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
         passkey = add_passkey(account, owner.session_id, request.form, sent.values["name"])
     except PasskeyRefused as error:
         db.session.rollback()
-        page = _passkey_page(owner, sent.typed["name"], {"form": [error.message]})
+        page = _passkey_page(owner, sent.typed["name"], to_form_errors(error))
         return answer_privately(page, 422)
     _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     db.session.commit()
     replace_session_cookie(cookie)
-    return redirect(
-        add_notice(url_for(HERE), _("%(name)s is a passkey now.", name=passkey.name)), 303
-    )
+    notice = _("%(name)s is a passkey now.", name=passkey.name)
+    return redirect(add_notice(url_for(HERE), notice), 303)
 
 
 @proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/name")

@@ -13,6 +13,7 @@ from werkzeug.datastructures import MultiDict
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.services import complete_website
 
 
@@ -20,7 +21,7 @@ class Website(Text):
     """An http(s) URL; https:// is added if no scheme was typed."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "url": "Write a web address, such as example.com."
+        "url": gettext_noop("Write a web address, such as example.com.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

@@ -10,6 +10,8 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, require_role
@@ -42,7 +44,7 @@ MOVES = {"up": -1, "down": 1}
 
 class OrderUnknown(ServiceError):
     code = "ORDER_UNKNOWN"
-    default_message = "This page is out of date. Reload it and try again."
+    default_message = gettext_noop("This page is out of date. Reload it and try again.")
 
 
 @order.get("/dashboard/projects/<project_id>/order")
@@ -114,5 +116,5 @@ def _page_url(name: str) -> str:
 def _describe(row: Testimonial, is_shown: bool) -> dict[str, object]:
     hidden = ""
     if not is_shown:
-        hidden = "Left out by this widget’s selection" if row.is_visible else "Not approved"
+        hidden = _("Left out by this widget’s selection") if row.is_visible else _("Not approved")
     return describe_testimonial(row) | {"hidden": hidden}

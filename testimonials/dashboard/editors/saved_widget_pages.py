@@ -9,6 +9,9 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.urls import widget_page_url
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext as _
+from testimonials.core.web.languages import gettext_noop, ngettext
+from testimonials.dashboard.editors.widget_words import describe_rating, name_choice
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -28,18 +31,6 @@ from testimonials.widget.models import SavedWidget
 
 saved_widgets = Blueprint("saved_widgets", __name__)
 
-SHAPES = {
-    "strip": "Strip",
-    "badge": "Badge",
-    "badge-sentence": "Badge in a sentence",
-    "badge-card": "Badge as a card",
-    "badge-corner": "Badge in the corner",
-    "people": "Faces",
-    "popup": "Popup",
-    "single": "One testimonial",
-}
-ORDERS = {"newest": "newest first", "best": "best first", "hand": "ordered by hand"}
-
 
 @saved_widgets.get("/dashboard/projects/<project_id>/widgets")
 @require_role(Role.ADMIN)
@@ -57,7 +48,7 @@ def save(access: Access) -> ResponseReturnValue:
     except ServiceError as error:
         return _refuse(access, error, "name", name)
     record_project_event(EventType.WIDGET_SAVED, project, widget=widget.name)
-    return _finish(f"Saved the widget {widget.name}")
+    return _finish(_("Saved the widget %(name)s", name=widget.name))
 
 
 @saved_widgets.post("/dashboard/projects/<project_id>/widgets/rename")
@@ -71,7 +62,7 @@ def rename(access: Access) -> ResponseReturnValue:
         return _refuse(access, error, f"rename-{old}", name)
     if widget.name != old:
         record_project_event(EventType.WIDGET_RENAMED, access.project, old=old, widget=widget.name)
-    return _finish(f"Renamed {old} to {widget.name}")
+    return _finish(_("Renamed %(old)s to %(name)s", old=old, name=widget.name))
 
 
 @saved_widgets.post("/dashboard/projects/<project_id>/widgets/delete")
@@ -80,13 +71,13 @@ def delete(access: Access) -> ResponseReturnValue:
     widget = _find(access.project)
     delete_widget(access.project, widget)
     record_project_event(EventType.WIDGET_DELETED, access.project, widget=widget.name)
-    return _finish(f"Deleted the widget {widget.name}")
+    return _finish(_("Deleted the widget %(name)s", name=widget.name))
 
 
 def _find(project: Project) -> SavedWidget:
     widget = find_widget(project, request.form.get("widget", ""))
     if not isinstance(widget, SavedWidget):
-        raise NotFound("The project’s own widget can’t be renamed or deleted.")
+        raise NotFound(gettext_noop("The project’s own widget can’t be renamed or deleted."))
     return widget
 
 
@@ -121,14 +112,14 @@ def _page(
 
 def _describe(project: Project, widget: dict[str, Any]) -> dict[str, Any]:
     design, config = widget["design"], widget["config"]
-    look = SHAPES.get(design["shape"]) or (design["layout"] or config["layout"]).capitalize()
-    parts = [look, ORDERS[design["order"]]]
+    look = design["shape"] or design["layout"] or config["layout"]
+    parts = [name_choice(look), name_choice(design["order"])]
     if design["minRating"]:
-        parts.append(f"from {design['minRating']} stars")
+        parts.append(describe_rating(design["minRating"]))
     if design["tags"]:
         parts.append(", ".join(design["tags"]))
     if design["onlyChosen"]:
-        parts.append(f"only {len(design['chosen'])} chosen")
+        parts.append(ngettext("Only one chosen", "Only %(num)s chosen", len(design["chosen"])))
     return {
         "name": widget["name"] or "",
         "summary": " · ".join(parts),

@@ -7,6 +7,7 @@ from werkzeug.datastructures import MultiDict
 
 from testimonials.core.text_rules import TAG_LENGTH
 from testimonials.core.web.fields import Choice, Colour, Count, RuleField, Switch, Text
+from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.editors.forms import Edit, EditorForm, Website, read_edit
 from testimonials.dashboard.editors.widget_values import DATES, LAYOUTS, MARQUEES, STARS
 from testimonials.projects.configuration import widget_design as design
@@ -22,7 +23,7 @@ class BrandColour(Text):
     """A colour as `#RRGGBB`, also without the sign or of three digits; empty for the palette's."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "colour": "Write a colour such as #4F46E5."
+        "colour": gettext_noop("Write a colour such as #4F46E5.")
     }
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ from marshmallow import ValidationError
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.core.web.fields import Colour
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.dashboard.editors.forms import Edit
 from testimonials.dashboard.editors.widget_form import read_widget_form
@@ -22,8 +23,8 @@ from testimonials.dashboard.editors.widget_view import (
     describe_colour,
     describe_editor,
     describe_preview,
-    summarise,
 )
+from testimonials.dashboard.editors.widget_words import summarise
 from testimonials.dashboard.forms import answer_errors, wants_json
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -46,11 +47,12 @@ from testimonials.widget.design.drafts import (
 widget_editor = Blueprint("widget_editor", __name__)
 
 UNDO_SECONDS = 3600
-PUBLISHED, SAVED = "Published. Visitors see it now.", "Draft saved"
+PUBLISHED = gettext_noop("Published. Visitors see it now.")
+SAVED = gettext_noop("Draft saved")
 RESET, DISCARDED, RESTORED = (
-    "Back to the defaults",
-    "The changes are discarded",
-    "Your settings are back",
+    gettext_noop("Back to the defaults"),
+    gettext_noop("The changes are discarded"),
+    gettext_noop("Your settings are back"),
 )
 
 undo_purpose = TokenPurpose("widget-draft")

@@ -7,6 +7,7 @@ from testimonials.core.pictures.colours import contrast
 from testimonials.core.text_rules import WEBSITE_PATTERN
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.languages import ENGLISH
+from testimonials.core.web.languages import gettext as _
 from testimonials.dashboard.editors.forms import Edit
 from testimonials.dashboard.editors.widget_form import SEPARATOR
 from testimonials.dashboard.editors.widget_values import (
@@ -14,10 +15,10 @@ from testimonials.dashboard.editors.widget_values import (
     LAYOUTS,
     MARQUEES,
     STARS,
-    Values,
     describe_look,
     to_form,
 )
+from testimonials.dashboard.editors.widget_words import describe_changes, name_choice, summarise
 from testimonials.projects.configuration import defaults
 from testimonials.projects.configuration import widget_design as design
 from testimonials.projects.configuration.dashboard_config import CTA_LABEL_LENGTH, URL_LENGTH
@@ -74,26 +75,6 @@ TARGETS = {
         for name in ("showSource", "showCtaButton", "showHeader", "showHighlights", "onlyChosen")
     },
 }
-# How the page names them; other choices are their names with a capital.
-NAMES = {
-    "masonry": "Wall",
-    "page": "As the page",
-    "hand": "By hand",
-    "best": "Best first",
-    "two": "Two rows",
-    "one": "One row",
-    "absolute": "Day",
-    "comfortable": "Medium",
-    "": "Whole widget",
-    "badge-sentence": "Rating in a sentence",
-    "badge": "Rating badge",
-    "badge-card": "Rating card",
-    "badge-corner": "Rating in the corner",
-    "people": "Faces",
-    "popup": "Popups in the corner",
-    "single": "One testimonial",
-}
-SAID_ORDERS = {"newest": "newest", "best": "best first", "hand": "in your order"}
 
 
 def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, Any]:
@@ -127,9 +108,7 @@ def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, A
         "colour_names": " ".join(COLOURS),
         "note": found["notes"][settings["config"]["theme"]],
         "summaries": summarise(draft),
-        "changes": f"{count} change{'s' * (count > 1)} to publish"
-        if count
-        else "Visitors see this",
+        "changes": describe_changes(count),
     }
 
 
@@ -138,7 +117,7 @@ def describe_options(project: Project, ticked: Iterable[str]) -> dict[str, Any]:
     tags = (tag.name for tag in list_project_tags(project.id))
     return {
         "choices": CHOICES,
-        "names": NAMES,
+        "name": name_choice,
         "palettes": PALETTES,
         "looks": {name: describe_look(look) for name, look in LOOKS.items()},
         "tags": list(dict.fromkeys([*tags, *ticked])),
@@ -160,53 +139,20 @@ def describe_colour(hex_colour: str) -> dict[str, Any]:
     notes = {}
     for theme, colours in (("light", derived.light), ("dark", derived.dark)):
         ratio = round(contrast(colours["on"], colours["solid"]), 1)
-        words = "White on it reads" if colours["on"] == WHITE else "Dark words on it read"
+        text = (
+            _("White on it reads at %(ratio)s to 1", ratio=ratio)
+            if colours["on"] == WHITE
+            else _("Dark words on it read at %(ratio)s to 1", ratio=ratio)
+        )
         changes = [
-            {"colour": change.used, "reason": change.reason}
+            {"colour": change.used, "reason": _(change.reason)}
             for change in explain_changes(hex_colour)
             if change.theme == theme and change.name != "on"
         ]
-        notes[theme] = {"text": f"{words} at {ratio} to 1", "changes": changes}
+        notes[theme] = {"text": text, "changes": changes}
     branded = read_colours({}, {"brandColor": hex_colour, "starColor": "brand"})
     stars = {"light": branded.light["star"], "dark": branded.dark["star"]}
     return write_colours(derived) | {"stars": stars, "notes": notes}
-
-
-def summarise(values: Values) -> dict[str, str]:
-    """Return a line for each part of the form, for when it is closed."""
-    rating = values["minRating"]
-    content = [
-        f"Pinned first, then {SAID_ORDERS[values['order']]}",
-        f"{rating} stars and more" if rating else "all ratings",
-        *([f"tagged {' or '.join(values['tags'])}"] if values["tags"] else []),
-        *(["chosen ones only"] if values["onlyChosen"] else []),
-        *([f"from {values['minLength']} characters"] if values["minLength"] else []),
-        f"{values['initialCount']} at first",
-    ]
-    shown = [
-        *(["header"] if values["showHeader"] else []),
-        *(["photos"] if values["photoSize"] else []),
-        *(["highlights"] if values["showHighlights"] else []),
-        *([f"{values['dates']} dates"] if values["dates"] != "off" else []),
-    ]
-    seen = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:]))) or "nothing else"
-    are = "are" if len(shown) > 1 else "is"
-    photo = f"photo {values['photoSize']}" if values["photoSize"] else "no photos"
-    width, density = values["cardWidth"], values["density"]
-    featured = "none featured" if values["featured"] == "off" else f"featured {values['featured']}"
-    return {
-        "brand": " · ".join(
-            (
-                values["brandColor"] or values["palette"].capitalize(),
-                NAMES.get(values["font"], values["font"].capitalize()).lower(),
-                values["theme"],
-                f"corners {values['radius']}",
-            )
-        ),
-        "content": f"{' · '.join(content)}. {seen.capitalize()} {are} on",
-        "details": f"{values['cardStyle'].capitalize()} cards, {width} width, {density}"
-        f" · {photo} · {featured}",
-    }
 
 
 def describe_preview(project: Project, name: str, settings: Settings) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from testimonials.collection.requests.request_mail import first_name
 from testimonials.core.urls import wall_url
 from testimonials.dashboard.describe import describe_testimonial
 from testimonials.dashboard.guards import build_shell
+from testimonials.dashboard.inbox.reporting import describe_step
 from testimonials.dashboard.inbox.testimonial_form import THANKS_LENGTH
-from testimonials.dashboard.inbox.view import describe_step
 from testimonials.projects.access import Access
 from testimonials.testimonials.fields import REPLY_LENGTH
 from testimonials.testimonials.models import Testimonial

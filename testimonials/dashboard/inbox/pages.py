@@ -18,13 +18,8 @@ from testimonials.core.web.response_headers import safe_target
 from testimonials.dashboard.forms import wants_json
 from testimonials.dashboard.guards import build_shell, go_on_writing, lock_again, require_role
 from testimonials.dashboard.inbox.checklist import describe_checklist, note
-from testimonials.dashboard.inbox.view import (
-    describe_inbox,
-    describe_undone,
-    read_filter,
-    read_page,
-    report_action,
-)
+from testimonials.dashboard.inbox.reporting import describe_undone, report_action
+from testimonials.dashboard.inbox.view import describe_inbox, read_filter, read_page
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.dashboard.proposals.view import kinds_of
 from testimonials.extensions import db

@@ -130,31 +130,26 @@ def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
 @importing.post("/dashboard/projects/<project_id>/imports/<import_id>/undo")
 @require_role(Role.ADMIN, for_update=True)
 def undo(access: Access, import_id: str) -> ResponseReturnValue:
-    row, target = (
-        find_import(access.project.id, import_id, for_update=True),
-        url_for(".show_one", import_id=import_id),
-    )
+    row = find_import(access.project.id, import_id, for_update=True)
+    target = url_for(".show_one", import_id=import_id)
     try:
         also = "also_changed" in request.form
         go_on = partial(go_on_writing, access, Role.ADMIN)
         done = undo_import(access.project, row, access.user.email, go_on, also_changed=also)
     except ServiceError as error:
         db.session.rollback()
-        return redirect(add_notice(target, error.message), 303)
+        return redirect(add_notice(target, error.shown), 303)
     token = make_undo_token(access.project, done.batch)
     db.session.commit()
-    return redirect(
-        add_notice(
-            target,
-            ngettext(
-                "Moved one testimonial to the trash",
-                "Moved %(num)s testimonials to the trash",
-                done.removed,
-                num=format_figure(done.removed),
-            ),
-            token,
-        ),
-        303,
+    return redirect(add_notice(target, _tell_moved(done.removed), token), 303)
+
+
+def _tell_moved(number: int) -> str:
+    return ngettext(
+        "Moved one testimonial to the trash",
+        "Moved %(num)s testimonials to the trash",
+        number,
+        num=format_figure(number),
     )
 
 

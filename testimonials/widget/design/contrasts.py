@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from testimonials.core.pictures.colours import contrast
+from testimonials.core.web.languages import gettext_noop
 from testimonials.widget.design.colours import (
     GRAPHICS,
     PAIRS,
@@ -13,12 +14,14 @@ from testimonials.widget.design.colours import (
     derive_colours,
 )
 
-_DARKER_LINKS = "Darkened, so that links can be read on white and on tinted cards."
-_LIGHTER_LINKS = "Lightened, so that links can be read on dark cards."
-_CALMER_LINKS = "A little less strong, so that links don’t glare on dark cards."
-_DARKER_BUTTONS = "Darkened a little, since neither white nor dark words could be read on it."
-_LIGHTER_BUTTONS = "Lightened, so that buttons stand out from dark cards."
-_DARK_WORDS = "Dark words on buttons, since white ones can’t be read on this colour."
+_DARKER_LINKS = gettext_noop("Darkened, so that links can be read on white and on tinted cards.")
+_LIGHTER_LINKS = gettext_noop("Lightened, so that links can be read on dark cards.")
+_CALMER_LINKS = gettext_noop("A little less strong, so that links don’t glare on dark cards.")
+_DARKER_BUTTONS = gettext_noop(
+    "Darkened a little, since neither white nor dark words could be read on it."
+)
+_LIGHTER_BUTTONS = gettext_noop("Lightened, so that buttons stand out from dark cards.")
+_DARK_WORDS = gettext_noop("Dark words on buttons, since white ones can’t be read on this colour.")
 
 
 @dataclass(frozen=True)

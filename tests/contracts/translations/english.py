@@ -14,7 +14,16 @@ MARK = "\x00"
 MARKED = {"_", "gettext", "ngettext"}
 # What takes names and addresses, never words.
 TECHNICAL = {"url_for", "strftime", "icon", "ic", "described", "current_path"}
-TECHNICAL_ARGUMENTS = {"class", "lists", "autocomplete", "type", "rel", "pattern", "prefix", "inputmode"}
+TECHNICAL_ARGUMENTS = {
+    "class",
+    "lists",
+    "autocomplete",
+    "type",
+    "rel",
+    "pattern",
+    "prefix",
+    "inputmode",
+}
 SPOKEN = {"aria-label", "title", "placeholder", "alt", "aria-roledescription", "aria-description"}
 SILENT = {"script", "style", "code", "pre", "svg", "kbd"}
 VOID = {"input", "img", "br", "hr", "meta", "link", "source", "track", "wbr", "col"}

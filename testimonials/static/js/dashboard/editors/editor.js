@@ -1,5 +1,5 @@
 // What the editors share: saving by itself, the width of the preview, and one pane on phones.
-import { post, showProblem } from '../../post.js';
+import { fill, post, showProblem } from '../../post.js';
 
 const isEmpty = (object) => !Object.keys(object).length;
 
@@ -15,7 +15,7 @@ export function readColour(text) {
 export function checkLength(field) {
   const limit = Number(field.dataset.limit);
   const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
-  showFieldProblem(field, isLong ? `Shorten this to ${limit} characters.` : '');
+  showFieldProblem(field, isLong ? fill(field.form.dataset.sayLong, { limit }) : '');
   return !isLong;
 }
 
@@ -73,7 +73,7 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
     while (!isEmpty(dirty)) {
       sending = dirty;
       dirty = {};
-      say('saving', 'Saving…');
+      say('saving', state.dataset.saySaving);
       try {
         controller = new AbortController();
         const options = { signal: controller.signal, keepalive: true };
@@ -83,12 +83,12 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
       } catch (error) {
         dirty = { ...sending, ...dirty };
         sending = null;
-        say('failed', `Not saved. ${error.message}`);
+        say('failed', fill(state.dataset.sayFailed, { reason: error.message }));
         if (error.errors) onRefused?.(error.errors);
         return;
       }
     }
-    say('saved', 'Saved');
+    say('saved', state.dataset.saySaved);
   }
 
   retry.addEventListener('click', () => {
@@ -109,7 +109,7 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
     // Only what could not be saved is worth a question.
     if (state.dataset.saveState === 'failed') event.preventDefault();
   });
-  say('saved', 'Saved');
+  say('saved', state.dataset.saySaved);
 
   return {
     save,

@@ -1,5 +1,5 @@
 // Ordering by dragging and by the arrow keys. Without this file the buttons of each line do it.
-import { announce, Failure, post } from '../../post.js';
+import { announce, Failure, fill, post } from '../../post.js';
 import { showToast } from '../toast.js';
 import { drag, moveTo, placeOf } from './dragging.js';
 
@@ -13,12 +13,12 @@ function save() {
   for (const item of list.children) body.append('ids', item.dataset.id);
   saving = saving.then(() => post(form.action, body)).catch((error) => {
     if (!(error instanceof Failure)) throw error;
-    showToast(`The order was not saved. ${error.message}`);
+    showToast(fill(list.dataset.sayFailed, { reason: error.message }));
   });
 }
 
 function tell(item) {
-  announce(`${item.dataset.name} is number ${placeOf(item) + 1} of ${list.children.length}`);
+  announce(fill(list.dataset.sayPlace, { name: item.dataset.name, place: placeOf(item) + 1, count: list.children.length }));
 }
 
 function step(item, by) {

@@ -1,6 +1,6 @@
 // The editor works without this file: the form has buttons. With it each change shows at once in the
 // preview and is saved as a draft; visitors see it once it is published.
-import { post } from '../../post.js';
+import { fill, post } from '../../post.js';
 import { showToast } from '../toast.js';
 import { readColour, startPanes, startSaving, startWidths } from './editor.js';
 import { ask, find, showColour } from './widget/colours.js';
@@ -23,6 +23,8 @@ const TYPING_MS = { ctaLabel: 400, ctaUrl: 1500, brandColor: 400, labelShowMore:
 // What was taken back before it was saved, and so is not what the server has.
 const dropped = new Set();
 
+// What the page says, in its language.
+const words = form.dataset;
 const colour = () => values.brandColor || palettes[values.palette];
 
 /* ------------------------------------------------------------------ changes */
@@ -36,7 +38,7 @@ function show() {
   const look = findLook();
   for (const each of controls('look')) each.checked = each.value === look;
   const count = Object.keys(difference(published, values)).length;
-  document.querySelector('[data-changes]').textContent = count ? `${count} ${count === 1 ? 'change' : 'changes'} to publish` : 'Visitors see this';
+  document.querySelector('[data-changes]').textContent = words[`sayChanges-${count}`];
   for (const button of document.querySelectorAll('[data-publish], [data-discard] button')) button.setAttribute('aria-disabled', String(!count));
   form.dataset.theme = values.theme;
   host.show();
@@ -139,9 +141,9 @@ publishing.addEventListener('click', async (event) => {
   try {
     take(await post(publishing.dataset.publish, new URLSearchParams()));
     preview.showPublished();
-    showToast('Published. Visitors see it now.');
+    showToast(words.sayPublished);
   } catch (error) {
-    showToast(`Not published. ${error.message}`);
+    showToast(fill(words.sayNotPublished, { reason: error.message }));
   }
 });
 
@@ -153,8 +155,8 @@ function toast(text, undo) {
 }
 
 for (const [name, wanted, done, none] of [
-  ['discard', () => published, 'The changes are discarded', 'There is nothing to discard'],
-  ['reset', () => defaults, 'Back to the defaults', 'These are the defaults already'],
+  ['discard', () => published, words.sayDiscarded, words.sayNothingDiscarded],
+  ['reset', () => defaults, words.sayReset, words.sayNothingReset],
 ]) {
   const place = document.querySelector(`[data-${name}]`);
   place.addEventListener('submit', (event) => {
@@ -167,7 +169,7 @@ for (const [name, wanted, done, none] of [
     const undo = difference(values, before);
     toast(done, () => {
       put(undo);
-      showToast('Your settings are back');
+      showToast(words.sayBack);
       place.querySelector('button').focus();
     });
   });

@@ -1,4 +1,5 @@
 // The form's controls: what they hold, writing it, and what is wrong with it.
+import { fill } from '../../../post.js';
 import { checkLength, readColour, showFieldProblem } from '../editor.js';
 
 const NUMBERS = ['radius', 'photoSize', 'minRating'];
@@ -40,16 +41,16 @@ export function write(name, value) {
 // Say what is wrong with a number or a colour as it is typed; with an address once it was.
 export function complain(field) {
   if (field.type === 'number') {
-    showFieldProblem(field, field.validity.valid ? '' : `Choose a whole number from ${field.min} to ${field.max}.`);
+    showFieldProblem(field, field.validity.valid ? '' : fill(form.dataset.sayNumber, { least: field.min, most: field.max }));
   }
   if (field.name === 'brandColor') {
-    showFieldProblem(field, read('brandColor') === undefined ? 'Write a colour such as #4F46E5.' : '');
+    showFieldProblem(field, read('brandColor') === undefined ? form.dataset.sayColour : '');
   }
 }
 
 export function complainLate(field) {
   if (field === address && checkLength(field)) {
-    showFieldProblem(field, isAddress(field) ? '' : 'Write an address such as https://example.com/book.');
+    showFieldProblem(field, isAddress(field) ? '' : form.dataset.sayAddress);
   }
 }
 

@@ -70,7 +70,7 @@ async function take(chosen, change) {
     Object.assign(page, { colour: ground, brand, picture: draw(picture, width, height).canvas.toDataURL('image/jpeg', 0.8) });
     change();
   } catch {
-    showProblem(problem, 'This file is no picture that your browser can open. Choose a PNG or JPEG file.');
+    showProblem(problem, document.querySelector('[data-editor]').dataset.sayNoPicture);
   }
 }
 

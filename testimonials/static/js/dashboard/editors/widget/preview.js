@@ -20,9 +20,9 @@ const isAsked = (one, other) => ASKED.some((name) => name in one && !isSame(one[
 
 function explain(total, data) {
   if (total) return '';
-  if (data !== 'real') return 'With nothing to show, the widget shows nothing on your page.';
-  if (frame.dataset.active !== 'true') return 'This project is paused, so the widget on your site shows nothing. Choose other testimonials to see how it looks.';
-  return 'No approved testimonial is selected, so the widget shows nothing on your page. Choose other testimonials to see how it will look.';
+  if (data !== 'real') return form.dataset.sayNothing;
+  if (frame.dataset.active !== 'true') return form.dataset.sayPaused;
+  return form.dataset.sayNoneSelected;
 }
 
 // `values()` are the form's, `stored` those that the frame came with, `colour()` the widget's own.
@@ -65,7 +65,7 @@ export function startPreview(values, stored, colour, ground, fit) {
     const isWanted = view() === 'both';
     if (isWanted && !beside) {
       beside = frame.cloneNode();
-      beside.title = 'The widget as visitors see it now';
+      beside.title = form.dataset.sayLive;
       beside.removeAttribute('data-preview');
       nowBox.append(beside);
     }
