@@ -98,8 +98,9 @@ def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
         passkey = add_passkey(account, owner.session_id, request.form, sent.values["name"])
     except PasskeyRefused as error:
         db.session.rollback()
-        page = _passkey_page(owner, sent.typed["name"], to_form_errors(error))
-        return answer_privately(page, 422)
+        return answer_privately(
+            _passkey_page(owner, sent.typed["name"], to_form_errors(error)), 422
+        )
     _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     db.session.commit()
     replace_session_cookie(cookie)
