@@ -41,7 +41,7 @@ from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.dashboard.account.security_view import HERE, explain_refusal, render_security
-from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_proof, require_session
 from testimonials.dashboard.notices import add_notice
 from testimonials.dashboard.share.qr_codes import draw_inline
@@ -91,16 +91,14 @@ def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
 def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
     sent = PasskeyForm().read(request.form)
     if sent.errors:
-        return answer_privately(_passkey_page(owner, sent.typed["name"], sent.errors), 422)
+        return _refuse_passkey(owner, sent.typed["name"], sent.errors)
     begin_write()
     try:
         account, cookie = note_proof(owner, SignInMethod.PASSKEY)
         passkey = add_passkey(account, owner.session_id, request.form, sent.values["name"])
     except PasskeyRefused as error:
         db.session.rollback()
-        return answer_privately(
-            _passkey_page(owner, sent.typed["name"], to_form_errors(error)), 422
-        )
+        return _refuse_passkey(owner, sent.typed["name"], to_form_errors(error))
     _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     db.session.commit()
     replace_session_cookie(cookie)
@@ -195,6 +193,10 @@ def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **det
     send_security_mail(owner.email, text)
     named = {"passkey": passkey} if passkey else {}
     record_event(event, owner.account_id, **named, **details)
+
+
+def _refuse_passkey(owner: SignedIn, name: str, errors: Errors) -> ResponseReturnValue:
+    return answer_privately(_passkey_page(owner, name, errors), 422)
 
 
 def _passkey_page(owner: SignedIn, name: str, errors: Errors | None = None) -> str:
