@@ -25,6 +25,15 @@ PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 TAG = re.compile(r"</?\w+[^>]*>")
 WORD = re.compile(r"[^\W\d_]+")
 SHORT = 2
+# Letters that only one of the languages has.
+LETTERS = {
+    "ar": r"[\u0620-\u064a]",
+    "ja": r"[\u3041-\u30fa\u4e00-\u9fff]",
+    "pl": r"[łżźćńśęą]",
+    "tr": r"[ğış]",
+    "de": r"ß",
+    "sv": r"å",
+}
 
 each_language = pytest.mark.parametrize("code", CODES)
 
@@ -90,3 +99,14 @@ def test_no_text_is_left_in_english(code: str) -> None:
         and len(WORD.findall(PLACEHOLDER.sub("", TAG.sub("", message.id)))) > SHORT
     ]
     assert left == []
+
+
+@each_language
+def test_no_text_is_in_the_letters_of_another_language(code: str) -> None:
+    foreign = [letters for language, letters in LETTERS.items() if language != code]
+    wrong = [
+        message.id
+        for message in _messages(code)
+        if any(re.search(letters, str(message.string)) for letters in foreign)
+    ]
+    assert wrong == []
