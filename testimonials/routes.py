@@ -53,6 +53,7 @@ from testimonials.dashboard.page.words_pages import page_words
 from testimonials.dashboard.pages import dashboard
 from testimonials.dashboard.project.domain_pages import domain_pages
 from testimonials.dashboard.project.notification_pages import notifications
+from testimonials.dashboard.project.ownership_pages import ownership
 from testimonials.dashboard.project.settings_pages import settings
 from testimonials.dashboard.project.team_pages import team
 from testimonials.dashboard.proposals.pages import decisions
@@ -170,6 +171,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     domain_pages,
     notifications,
     team,
+    ownership,
     workspace,
     account,
     account_company,

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
+from sqlalchemy.orm import aliased
 
 from testimonials.access.callers import Caller
 from testimonials.access.models import AccessToken
@@ -57,6 +58,7 @@ class ListedToken:
     last_use: Use | None
 
 
+_MAKER = aliased(Account)
 # Built once: every call with a token executes it. Only people who claimed their account have any.
 _FIND_TOKEN = (
     select(
@@ -70,8 +72,10 @@ _FIND_TOKEN = (
         Account.email,
         Account.suspended_at,
         Account.suspended_reason,
+        _MAKER.suspended_at.label("maker_suspended_at"),
     )
     .join(Account, Account.id == AccessToken.account_id)
+    .join(_MAKER, _MAKER.id == AccessToken.made_by_id)
     .where(
         AccessToken.token_hash == bindparam("token_hash"),
         Account.claimed_at.is_not(None),
@@ -102,6 +106,12 @@ def check_token(token: str) -> Caller:
             "for another."
         )
     require_unsuspended(row.suspended_at, row.suspended_reason)
+    if row.maker_suspended_at is not None:
+        # A colleague of the owner, whose other tokens go on.
+        raise TokenRefused(
+            f"The account of who made the access token “{row.name}” is suspended. Ask the owner "
+            "for another."
+        )
     scopes = tuple(map(Scope, row.scopes))
     return Caller(
         row.account_id, row.email, row.name, row.id, scopes, row.project_id, row.expires_at
@@ -215,6 +225,11 @@ def revoke_token(token: AccessToken) -> None:
 def revoke_tokens_made_by(account_id: str, project_ids: Iterable[str]) -> None:
     """End what a former administrator of projects made there."""
     _revoke_all(AccessToken.project_id.in_(project_ids), AccessToken.made_by_id == account_id)
+
+
+def revoke_tokens_for(project_id: str) -> None:
+    """End every token that reaches this project alone."""
+    _revoke_all(AccessToken.project_id == project_id)
 
 
 def revoke_all_tokens(account_id: str) -> None:

@@ -63,6 +63,10 @@ class EventType(StrEnum):
     MEMBER_CHANGED = "member.changed", "changed the role of {email} to {role}"
     MEMBER_REMOVED = "member.removed", "removed {email} (…{member}) from the team"
     MEMBER_LEFT = "member.left", "left the team"
+    OWNERSHIP_OFFERED = "ownership.offered", "offered {name} to {email}"
+    OWNERSHIP_WITHDRAWN = "ownership.withdrawn", "withdrew the offer of {name}"
+    OWNERSHIP_DECLINED = "ownership.declined", "declined the offer of {name}"
+    OWNERSHIP_TAKEN = "ownership.taken", "handed {name} over from {old} to {email}"
     PROJECT_CREATED = "project.created", "created {name}"
     PROJECT_CHANGED = "project.changed", "changed the settings"
     PROJECT_RENAMED = "project.renamed", "changed the page’s address from {old} to {slug}"
@@ -149,7 +153,7 @@ GUESSES = {
 GROUPS = {
     "Sign-ins": ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
     "Account": ("account", "password", "address", "key", "plan"),
-    "Team": ("invitation", "member"),
+    "Team": ("invitation", "member", "ownership"),
     "Projects": ("project", "page", "form", "widget", "domain"),
     "Testimonials": (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),

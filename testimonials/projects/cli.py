@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
+from testimonials.activity.recording import record_event, record_project_event
+from testimonials.auth.services import get_account
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.commands import (
@@ -19,11 +20,18 @@ from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.changes import give_up_projects
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import ProjectSchema
-from testimonials.projects.services import delete_project, get_project, list_all_projects
+from testimonials.projects.services import (
+    delete_project,
+    get_project,
+    list_all_projects,
+    lock_account,
+    lock_project,
+)
 from testimonials.projects.team.invitations import list_invitations
 from testimonials.projects.team.services import list_members
 from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.services import count_by_project, count_by_status
+from testimonials.transfer.ownership import hand_over
 from testimonials.widget.content.saved_widgets import describe_widgets
 from testimonials.widget.schemas import WidgetSchema
 
@@ -146,3 +154,25 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
         print_json({"_id": found.id, "deleted": True, "testimonials": count})
     else:
         click.echo(f"Deleted {found.slug} and {count} testimonial(s).")
+
+
+@projects.command("transfer")
+@PROJECT
+@click.argument("account", metavar="ACCOUNT")
+@click.option("--without-team", is_flag=True, help="The former owner and their team leave.")
+@json_option
+@database_command
+def transfer_command(project: str, account: str, without_team: bool, as_json: bool) -> None:
+    """Hand a project over to another account (an id or an address), without asking either."""
+    begin_write()
+    receiver = lock_account(get_account(account).id)
+    found = lock_project(get_project(project).id)
+    former = get_account(found.account_id)
+    if receiver.id == former.id or not receiver.is_claimed or receiver.is_suspended:
+        raise click.ClickException(f"{receiver.email} owns it already, or can’t own projects now.")
+    hand_over(found, receiver, keeps_team=not without_team)
+    details = {"name": found.name, "old": former.email, "email": receiver.email}
+    record_event(EventType.OWNERSHIP_TAKEN, former.id, **details)
+    record_project_event(EventType.OWNERSHIP_TAKEN, found, **details)
+    db.session.commit()
+    print_record(ProjectSchema().dump(found), as_json=as_json)

@@ -4,8 +4,14 @@ from collections.abc import Sequence
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
+from testimonials.core.urls import project_url
 from testimonials.core.web.languages import gettext_noop
-from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
+from testimonials.projects.models import (
+    MemberInvitation,
+    OwnershipOffer,
+    Project,
+    WorkspaceInvitation,
+)
 
 # Pages translate them; mails are in English.
 ROLE_WITH_ARTICLE = {
@@ -30,9 +36,39 @@ Invitation = MemberInvitation | WorkspaceInvitation
 
 
 def send_invitation_mail(project: Project, invitation: Invitation, link: str, by: str) -> None:
-    name = project.name
-    short = name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
-    _send(invitation, link, f"Join the project {short}", f"{by} invites you to the project {name}")
+    words = f"{by} invites you to the project {project.name}"
+    _send(invitation, link, f"Join the project {_shorten(project.name)}", words)
+
+
+def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str) -> None:
+    """Tell an admin of a project that its owner offers it to them."""
+    send_plain_mail(
+        email,
+        "ownership-offer",
+        f"Become the owner of {_shorten(project.name)}",
+        [
+            f"{by} offers you the project {project.name}, of which you are an admin. If you say "
+            "yes, it belongs to your account. Until then nothing changes."
+        ],
+        footnote=f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, say "
+        "no on that page, or do nothing.",
+        link=project_url(project.id, "offer"),
+        button="Look at the offer",
+    )
+
+
+def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
+    """Tell the former owner of a project that it belongs to somebody else now."""
+    stays = "You are an admin of it now." if is_in else "You have no access to it any more."
+    send_plain_mail(
+        email,
+        "ownership-taken",
+        f"{_shorten(project.name)} has a new owner",
+        [f"The project {project.name} belongs to {by} now. {stays}"],
+        footnote="You get this mail because the project was yours.",
+        link=project_url(project.id, "inbox") if is_in else "",
+        button="Open the project" if is_in else "",
+    )
 
 
 def send_workspace_invitation_mail(
@@ -45,6 +81,10 @@ def send_workspace_invitation_mail(
         to = "the projects " if len(names) > 1 else "the project "
         to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
     _send(invitation, link, "Join a team", f"{by} invites you to {to}")
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
 
 
 def _send(invitation: Invitation, link: str, subject: str, words: str) -> None:

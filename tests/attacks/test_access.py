@@ -147,6 +147,8 @@ READER_DOES = {"/dashboard/projects/<project_id>/leave"}
 OWNER_ONLY = {
     "/dashboard/projects/<project_id>/delete",
     "/dashboard/projects/<project_id>/team/members/<account_id>/role",
+    "/dashboard/projects/<project_id>/team/offer",
+    "/dashboard/projects/<project_id>/team/offer/withdraw",
 }
 # A deleted project is gone for everybody but its owner.
 OF_DELETED = {"/dashboard/projects/<project_id>/take-back"}

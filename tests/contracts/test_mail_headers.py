@@ -32,8 +32,18 @@ from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup import notices
 from testimonials.operations.mail_cli import make_test_mail
 from testimonials.operator.emails import send_restored_mail, send_suspended_mail
-from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
-from testimonials.projects.models import MemberInvitation, NotificationChoice, Project
+from testimonials.projects.emails import (
+    send_handed_over_mail,
+    send_invitation_mail,
+    send_offer_mail,
+    send_workspace_invitation_mail,
+)
+from testimonials.projects.models import (
+    MemberInvitation,
+    NotificationChoice,
+    OwnershipOffer,
+    Project,
+)
 from testimonials.projects.notifications.services import Reader
 from testimonials.projects.services import create_project
 from testimonials.proposals.models import Proposal
@@ -120,6 +130,9 @@ def write_every_kind(account: Account, text: str) -> None:
     send_access_request_mail(account.email, asked)
     send_invitation_mail(project, joining, LINK, text)
     send_workspace_invitation_mail(joining, LINK, text, [text, text])
+    offer = OwnershipOffer(expires_at=now + timedelta(days=1))
+    send_offer_mail(project, offer, account.email, text)
+    send_handed_over_mail(project, account.email, text, is_in=True)
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)

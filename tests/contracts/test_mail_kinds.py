@@ -19,6 +19,8 @@ ANSWERS = {
     "suspended": "The reader's own account was changed.",
     "restored": "The reader's own account was changed.",
     "security": "The reader's own account was changed.",
+    "ownership-offer": "The owner of a project that the reader is an admin of asks them; once.",
+    "ownership-taken": "The reader handed their own project over.",
     "webhook-stopped": "The reader's own endpoint was switched off, once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",

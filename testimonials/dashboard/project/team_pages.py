@@ -41,6 +41,7 @@ from testimonials.projects.team.services import (
     may_manage,
     remove_member,
 )
+from testimonials.transfer.ownership import find_offer
 
 team = Blueprint("team", __name__)
 
@@ -198,5 +199,6 @@ def _page(access: Access, errors: Errors, values: dict[str, str]) -> str:
         now=clock.now(),
         errors=errors,
         values=values,
+        offer=find_offer(access.project),
         limit={"used": count_places(members) + len(invitations), "allowed": MAX_TEAM},
     )

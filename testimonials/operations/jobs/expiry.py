@@ -33,6 +33,7 @@ from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.moderation.services import empty_trash
 from testimonials.testimonials.unused_pictures import delete_unused_images
 from testimonials.transfer.imports.drafts import delete_old_files
+from testimonials.transfer.ownership import delete_expired_offers
 from testimonials.webhooks.deliveries import delete_old_deliveries
 from testimonials.widget.sightings import delete_old_sightings
 
@@ -122,6 +123,7 @@ KINDS = {
         "former addresses that can no longer take an account back", delete_old_former_addresses
     ),
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
+    "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
     "accessTokens": Kind("access tokens that ended more than 90 days ago", delete_ended_tokens),
     "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),

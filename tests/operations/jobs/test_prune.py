@@ -19,7 +19,7 @@ from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.insights.models import InsightFunnelDay
 from testimonials.operations.jobs.expiry import KINDS
-from testimonials.projects.models import MemberInvitation, WidgetSighting
+from testimonials.projects.models import MemberInvitation, OwnershipOffer, WidgetSighting
 from testimonials.proposals.models import Proposal
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
@@ -80,6 +80,10 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 MemberInvitation(
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=now,
+                ),
+                OwnershipOffer(
+                    owner_id=owner.account_id, project_id=project, receiver_id=owner.account_id,
+                    keeps_team=True, expires_at=now + timedelta(days=1),
                 ),
                 MailedRequest(**person, email="silent@example.com"),
                 # It was answered, so it stays, with the mail that shows its state.

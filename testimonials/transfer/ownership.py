@@ -1,0 +1,176 @@
+"""Handing a project over: an admin of it becomes its owner, once they say yes."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select, update
+
+from testimonials.access.models import AccessRequest
+from testimonials.access.tokens import revoke_tokens_for
+from testimonials.auth.models import Account
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
+from testimonials.core import clock
+from testimonials.core.data.database import insert_if_missing
+from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.languages import gettext, gettext_noop
+from testimonials.extensions import db
+from testimonials.media.quota import find_account_share
+from testimonials.projects.access import ROLES, Access, Role
+from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
+from testimonials.projects.services import (
+    count_projects,
+    lock_account,
+    mark_edited,
+    project_limit_of,
+)
+from testimonials.projects.team.services import find_member, list_members, settle_roles
+from testimonials.testimonials.models import Recording
+
+LIFETIME = timedelta(days=7)
+
+
+class CannotReceive(ServiceError):
+    """The account has no room for the project."""
+
+    status = 409
+    code = "CANNOT_RECEIVE"
+    title = gettext_noop("Your account has no room for this project")
+
+
+def find_offer(project: Project) -> OwnershipOffer | None:
+    """Return the project's offer that can still be answered."""
+    query = select(OwnershipOffer).where(
+        OwnershipOffer.project_id == project.id,
+        # One that somebody made who has handed it over since counts no more.
+        OwnershipOffer.owner_id == project.account_id,
+        OwnershipOffer.expires_at > clock.now(),
+    )
+    return db.session.scalars(query).one_or_none()
+
+
+def find_own_offer(access: Access) -> OwnershipOffer | None:
+    """Return the offer to the user, if there is one."""
+    offer = find_offer(access.project)
+    return offer if offer is not None and offer.receiver_id == access.user.account_id else None
+
+
+def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> OwnershipOffer:
+    """Offer the locked project to one of its admins for a week, in the place of an earlier offer.
+
+    Raises `ValidationFailed` for anybody else.
+    """
+    try:
+        receiver = find_member(access.project, account_id)
+    except NotFound:
+        receiver = None
+    if receiver is None or receiver.role != Role.ADMIN:
+        wrong = gettext("Choose an admin of this project.")
+        raise ValidationFailed.of({"receiver": [wrong]})
+    withdraw_offer(access.project)
+    offer = OwnershipOffer(
+        owner_id=access.project.account_id,
+        project_id=access.project.id,
+        receiver_id=account_id,
+        keeps_team=keeps_team,
+        expires_at=clock.now() + LIFETIME,
+    )
+    db.session.add(offer)
+    db.session.flush()
+    return offer
+
+
+def withdraw_offer(project: Project) -> None:
+    """End the locked project's offer, if it has one."""
+    db.session.execute(delete(OwnershipOffer).where(OwnershipOffer.project_id == project.id))
+
+
+def find_obstacle(project: Project, receiver: Account) -> str | None:
+    """Return why the account has no room for the project, or None."""
+    limit = project_limit_of(receiver)
+    if count_projects(receiver.id) >= limit:
+        return gettext(
+            "Your account is at its limit of projects: %(limit)s. Delete one or get more first.",
+            limit=limit,
+        )
+    share = find_account_share(receiver.id)
+    size = select(func.coalesce(func.sum(Recording.size), 0))
+    taken = int(db.session.scalar(size.where(Recording.project_id == project.id)) or 0)
+    if taken and share.bytes + taken > share.limit:
+        return gettext("Your account has no room for the recordings of this project.")
+    return None
+
+
+def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
+    """Make the locked account the owner of the locked project; raise `CannotReceive`.
+
+    The page, its address, its host name, the testimonials and the webhooks stay as they are. Access
+    tokens end: those who made them gave them for the former owner.
+    """
+    if obstacle := find_obstacle(project, receiver):
+        raise CannotReceive(obstacle)
+    everywhere = list_members(project)
+    withdraw_offer(project)
+    _end_access_of_programs(project)
+    _take_requests_along(project, receiver.id)
+    # It was the former account's own name for it, and must be the only one of its account.
+    project.account_id, project.external_id = receiver.id, None
+    mark_edited(project)
+    _remove_member(project, receiver.id)
+    if keeps_team:
+        names = {role: name for name, role in ROLES.items()}
+        for each in everywhere:
+            if each.account_id != receiver.id:
+                role = names[min(each.role, Role.ADMIN)]
+                db.session.merge(
+                    ProjectMember(project_id=project.id, account_id=each.account_id, role=role)
+                )
+        db.session.flush()
+    for each in everywhere:
+        settle_roles(each.account_id, Project.id == project.id)
+    db.session.refresh(project)
+
+
+def accept_offer(access: Access) -> None:
+    """Take the locked project over; the user's account is locked. Raises `CannotReceive`."""
+    offer = find_own_offer(access)
+    if offer is None:
+        raise NotFound(gettext_noop("This offer was already answered or withdrawn."))
+    receiver = lock_account(access.user.account_id)
+    hand_over(access.project, receiver, keeps_team=offer.keeps_team)
+
+
+def delete_expired_offers() -> int:
+    """Delete the offers that nobody answered; return how many."""
+    old = delete(OwnershipOffer).where(OwnershipOffer.expires_at <= clock.now())
+    return len(db.session.scalars(old.returning(OwnershipOffer.id)).all())
+
+
+def _end_access_of_programs(project: Project) -> None:
+    revoke_tokens_for(project.id)
+    db.session.execute(delete(AccessRequest).where(AccessRequest.project_id == project.id))
+
+
+def _remove_member(project: Project, account_id: str) -> None:
+    member = ProjectMember
+    db.session.execute(
+        delete(member).where(member.project_id == project.id, member.account_id == account_id)
+    )
+
+
+def _take_requests_along(project: Project, account_id: str) -> None:
+    """Let who unsubscribed from the former owner's mails stay so: hashes are of one account."""
+    rows = db.session.execute(
+        select(MailedRequest.id, MailedRequest.email, UnsubscribedAddress.created_at)
+        .outerjoin(
+            UnsubscribedAddress,
+            (UnsubscribedAddress.account_id == project.account_id)
+            & (UnsubscribedAddress.email_hash == MailedRequest.email_hash),
+        )
+        .where(MailedRequest.project_id == project.id)
+    ).all()
+    for request_id, email, left_at in rows:
+        hashed = hash_email(account_id, email)
+        if left_at is not None:
+            values = {"account_id": account_id, "email_hash": hashed, "created_at": left_at}
+            insert_if_missing(db.session(), UnsubscribedAddress, **values)
+        change = update(MailedRequest).where(MailedRequest.id == request_id)
+        db.session.execute(change.values(email_hash=hashed))
