@@ -49,6 +49,7 @@ SILENT_VIEWS = {
     "unsubscribe.end_mails": PREFERENCE,
     "notifications.choose_notifications": PREFERENCE,
     "checklist.change_checklist": PREFERENCE,
+    "account.change_language": PREFERENCE,
     "dashboard.choose_theme": PREFERENCE,
     "mcp.answer_agent": "What a tool does is recorded by the view that it runs.",
     "oauth.register": WRITES_NOTHING,

@@ -155,6 +155,7 @@ def test_every_command_answers_json(
         "db check": _read(app, "db", "check"),
         "db reindex": _read(app, "db", "reindex"),
         "config show": _read(app, "config", "show"),
+        "projects transfer": _read(app, "projects", "transfer", "reported", owner.email),
         "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
         "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
     }
