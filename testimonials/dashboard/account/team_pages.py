@@ -18,7 +18,7 @@ from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.forms import Errors, to_form_errors
-from testimonials.dashboard.guards import build_shell, require_session
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
 from testimonials.dashboard.notices import add_notice, read_notice
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.access import ROLES
@@ -50,6 +50,7 @@ from testimonials.projects.team.workspace_invitations import (
 
 workspace = Blueprint("workspace", __name__)
 
+HERE = "workspace.show_team"
 MISSING = dict.fromkeys(("required", "invalid"), gettext_noop("Choose reader, moderator or admin."))
 
 
@@ -70,6 +71,7 @@ def show_team(owner: SignedIn) -> ResponseReturnValue:
 
 @workspace.post("/dashboard/account/team/invitations")
 @require_session
+@require_proof("invite a colleague", HERE)
 def invite(owner: SignedIn) -> ResponseReturnValue:
     sent, chosen = InviteColleagueForm().read(request.form), request.form.getlist("projects")
     try:
@@ -109,6 +111,7 @@ def revoke(owner: SignedIn) -> ResponseReturnValue:
 
 @workspace.post("/dashboard/account/team/members/<account_id>/role")
 @require_session
+@require_proof("change what a colleague may do", HERE)
 def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     """Give somebody of the team a role in all projects."""
     sent = ColleagueForm().read(request.form)
