@@ -47,6 +47,8 @@ class Language:
     percent: str = "{}%"
     # Whether somebody who speaks it has read the translation.
     is_checked: bool = False
+    # Whether the pages behind the sign-in are translated too; where they aren't, they are English.
+    has_dashboard: bool = True
 
     @property
     def decimal(self) -> str:
@@ -59,13 +61,13 @@ ENGLISH = Language("en", "English", is_checked=True)
 LANGUAGES = (
     Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
     ENGLISH,
-    Language("es", "Español", thousands=".", percent="{}\u00a0%"),
-    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
-    Language("it", "Italiano", thousands="."),
+    Language("es", "Español", thousands=".", percent="{}\u00a0%", has_dashboard=False),
+    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%", has_dashboard=False),
+    Language("it", "Italiano", thousands=".", has_dashboard=False),
     Language("nl", "Nederlands", thousands="."),
-    Language("pl", "Polski", thousands="\u00a0"),
-    Language("pt", "Português", thousands="."),
-    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
+    Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
+    Language("pt", "Português", thousands=".", has_dashboard=False),
+    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%", has_dashboard=False),
     Language("tr", "Türkçe", thousands=".", percent="%{}"),
     Language("ja", "日本語"),
     Language("ar", "العربية", direction="rtl"),
@@ -103,7 +105,8 @@ def use_language(code: str | None = None) -> None:
     Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
     """
     accepted = request.headers.get("Accept-Language", "")
-    g.language = find_language(code or "") or match_language(accepted) or ENGLISH
+    language = find_language(code or "") or match_language(accepted) or ENGLISH
+    g.language = language if language.has_dashboard else ENGLISH
     g.is_translated = True
 
 

@@ -169,7 +169,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     page.locator("#editor-logo").set_input_files(logo())  # type: ignore[arg-type]
     if not has_script:
         page.locator("[data-picture=logo]").get_by_role("button", name="Upload").click()
-    expect(page.get_by_alt_text("Your logo now")).to_be_visible()
+    expect(page.get_by_alt_text("Logo now")).to_be_visible()
     assert project.call("GET", "")[CONFIG]["logo"].endswith(".webp")
     if has_script:
         expect(preview_of(page).locator(".plate .logo")).to_be_visible()
@@ -179,7 +179,7 @@ def test_a_logo_is_chosen_shown_and_removed(
         page.locator("[data-picture=logo]").get_by_role("button", name="Upload").click()
     expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
     page.get_by_role("button", name="Remove the logo").click()
-    expect(page.get_by_alt_text("Your logo now")).to_have_count(0)
+    expect(page.get_by_alt_text("Logo now")).to_have_count(0)
     assert project.call("GET", "")[CONFIG]["logo"] is None
 
 
@@ -195,7 +195,7 @@ def test_a_logo_can_be_dropped(site: Site, open_page: OpenPage) -> None:
     content = logo()["buffer"]
     assert isinstance(content, bytes)
     page.evaluate(drop, list(content))
-    expect(page.get_by_alt_text("Your logo now")).to_be_visible()
+    expect(page.get_by_alt_text("Logo now")).to_be_visible()
 
 
 def test_it_works_without_a_script(site: Site, open_page: OpenPage) -> None:

@@ -69,6 +69,6 @@ export function startHandle(item, onMove) {
     if (event.button !== 0) return;
     event.preventDefault();
     handle.focus({ preventScroll: true });
-    drag(item, handle, event, () => { say(item, `Moved: ${place(item)}.`); onMove(); });
+    drag(item, handle, event, () => { say(item, tell(item, 'sayMoved')); onMove(); });
   });
 }
