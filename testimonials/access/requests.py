@@ -16,6 +16,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 
 MOST_WAITING = 5
@@ -155,9 +156,9 @@ def delete_old_requests() -> int:
 def _decide(request: AccessRequest, status: str) -> None:
     if request.state != "waiting":
         raise RequestDecided(
-            "This request has expired. The agent can ask again."
+            gettext_noop("This request has expired. The agent can ask again.")
             if request.state == "expired"
-            else f"This request was {request.state} already."
+            else gettext_noop("This request was decided already.")
         )
     request.status, request.decided_at = status, clock.now()
 

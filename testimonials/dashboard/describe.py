@@ -217,6 +217,11 @@ def describe_time(time: datetime) -> str:
     return format_day(time) if is_day else format_time(time)
 
 
+def start_small(text: str) -> str:
+    """Return what `describe_age` says as it reads inside a sentence."""
+    return text[:1].lower() + text[1:]
+
+
 def describe_age(time: datetime) -> str:
     """Return how long ago a time is, or its date after seven days."""
     age = clock.now() - time

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.browsers import translate_browser
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.services import get_account
@@ -17,7 +18,7 @@ from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import format_day, gettext_noop
 from testimonials.core.web.languages import gettext as _
-from testimonials.dashboard.describe import describe_age, describe_plan, describe_time
+from testimonials.dashboard.describe import describe_age, describe_plan, describe_time, start_small
 from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import THEMES, build_shell, require_session
 from testimonials.dashboard.inbox.view import read_page
@@ -41,6 +42,8 @@ MAX_SEARCH = 100
 dashboard.add_app_template_filter(clock.iso, "iso")
 dashboard.add_app_template_filter(describe_time, "full")
 dashboard.add_app_template_filter(describe_age, "age")
+dashboard.add_app_template_filter(start_small)
+dashboard.add_app_template_filter(translate_browser, "browser")
 
 
 class NewProjectForm(FormSchema):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from testimonials.core.hosts.resolver import AAAA, TXT, A, LookupFailed, Records, look_up
 from testimonials.core.public_addresses import AddressRefused, UrlRefused, ask, is_public
 from testimonials.core.urls import host_mark_url, own_host_url, target_host
+from testimonials.core.web.languages import gettext_noop
 from testimonials.domains.models import TXT_PREFIX
 from testimonials.settings.current import current_settings
 
@@ -37,6 +38,11 @@ def make_mark() -> str:
     return hmac.new(key, b"testimonials:own-hosts", hashlib.sha256).hexdigest()
 
 
+NO_ADDRESS_YET = gettext_noop("The name has no address yet.")
+NO_ADDRESS = gettext_noop("It leads to no address.")
+NOT_PUBLIC = gettext_noop("It leads to an address in no public network.")
+
+
 def look_at(host: str) -> Finding:
     """Look a host name up and open it; takes a quarter of a minute at most."""
     end = time.monotonic() + LOOKUP_SECONDS
@@ -48,7 +54,7 @@ def look_at(host: str) -> Finding:
         return Finding(None, problem=f"The name server didn’t say: {error}.")
     points_to = (records.names[:1] or records.addresses)[:MOST_NAMED]
     if not records.addresses:
-        problem = "The name has no address yet." if not points_to else "It leads to no address."
+        problem = NO_ADDRESS_YET if not points_to else NO_ADDRESS
         return Finding(texts, points_to, is_elsewhere=True, problem=problem)
     return _open(host, Finding(texts, points_to), records, _find_ours(server, end))
 
@@ -84,9 +90,7 @@ def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Findi
             addresses=records.addresses,
         )
     except AddressRefused:
-        return _with(
-            found, is_elsewhere=True, problem="It leads to an address in no public network."
-        )
+        return _with(found, is_elsewhere=True, problem=NOT_PUBLIC)
     except (UrlRefused, OSError, http.client.HTTPException, ValueError) as error:
         return _with(
             found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)

@@ -4,6 +4,7 @@ import re
 
 from testimonials.core.urls import own_names
 from testimonials.core.web.errors import ValidationFailed
+from testimonials.core.web.languages import gettext
 
 LONGEST = 253 - len("_testimonials.")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -25,9 +26,9 @@ def read_host(text: str) -> str:
     labels = host.split(".")
     is_name = len(labels) >= 2 and len(host) <= LONGEST and all(map(_LABEL.fullmatch, labels))
     if not is_name or labels[-1].isdigit() or labels[-1] in LOCAL:
-        raise _refuse("Write a host name of yours, such as reviews.example.com.")
+        raise _refuse(gettext("Write a host name of yours, such as reviews.example.com."))
     if host in own_names():
-        raise _refuse("This is the service’s own name. Choose one of yours.")
+        raise _refuse(gettext("This is the service’s own name. Choose one of yours."))
     return host
 
 

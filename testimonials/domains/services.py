@@ -15,6 +15,7 @@ from testimonials.activity.recording import record_project_event
 from testimonials.core import clock
 from testimonials.core.hosts.own_hosts import own_hosts
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.domains.looking import Finding
 from testimonials.domains.models import CustomDomain
 from testimonials.domains.names import read_host
@@ -35,7 +36,7 @@ class DomainMissing(ServiceError):
     code = "NO_DOMAIN"
     meaning = "The project has no host name of its own."
     remedy = "Set one first."
-    default_message = "This project has no host name of its own."
+    default_message = gettext_noop("This project has no host name of its own.")
 
 
 def find_domain(project: Project) -> CustomDomain | None:
@@ -194,7 +195,9 @@ def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
     if holder is not None:
         other = db.session.get_one(Project, holder.project_id)
         if holder.token in texts and other.deleted_at is None:
-            domain.problem = "Another project has this name. Remove its TXT record first."
+            domain.problem = gettext_noop(
+                "Another project has this name. Remove its TXT record first."
+            )
             return
         _lose(other, holder)
     domain.is_held, domain.verified_at = True, clock.now()

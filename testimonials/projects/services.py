@@ -194,10 +194,17 @@ def require_room(account: Account) -> None:
     limit = project_limit_of(account)
     if count_projects(account.id) >= limit:
         url = more_projects_url(account.id)
-        more = f"get more here: {url}" if url else "ask the operator of this service for more."
         raise ProjectLimitReached(
-            f"This account is at its limit of {limit} projects. Delete one in the dashboard, or "
-            f"{more}"
+            gettext_noop(
+                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
+                "or get more here: %(url)s"
+            )
+            if url
+            else gettext_noop(
+                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
+                "or ask the operator of this service for more."
+            ),
+            values={"limit": limit, "url": url},
         )
 
 

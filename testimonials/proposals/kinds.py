@@ -10,6 +10,7 @@ from typing import Any
 from testimonials.access.scopes import Scope
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import StrictSchema
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.configuration.page_design import PageDesignSchema
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import (
@@ -63,7 +64,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "page": Kind(
-        "change the collection page",
+        gettext_noop("change the collection page"),
         PageConfigUpdateSchema(),
         Scope.CONFIGURE,
         page_changes.change_page,
@@ -71,7 +72,7 @@ KINDS: dict[str, Kind] = {
         "Page updated",
     ),
     "logo": Kind(
-        "change the logo",
+        gettext_noop("change the logo"),
         PagePictureSchema(),
         Scope.CONFIGURE,
         page_changes.change_logo,
@@ -79,7 +80,7 @@ KINDS: dict[str, Kind] = {
         "Logo updated",
     ),
     "cover": Kind(
-        "change the page’s cover",
+        gettext_noop("change the page’s cover"),
         PagePictureSchema(),
         Scope.CONFIGURE,
         page_changes.change_cover,
@@ -87,7 +88,7 @@ KINDS: dict[str, Kind] = {
         "Cover updated",
     ),
     "portrait": Kind(
-        "change the face beside the page’s signature",
+        gettext_noop("change the face beside the page’s signature"),
         PagePictureSchema(),
         Scope.CONFIGURE,
         page_changes.change_portrait,
@@ -95,7 +96,7 @@ KINDS: dict[str, Kind] = {
         "Portrait updated",
     ),
     "page.design": Kind(
-        "change the page’s questions and look",
+        gettext_noop("change the page’s questions and look"),
         PageDesignSchema(),
         Scope.CONFIGURE,
         page_changes.change_design,
@@ -103,7 +104,7 @@ KINDS: dict[str, Kind] = {
         "Page design updated",
     ),
     "form": Kind(
-        "add or change a form",
+        gettext_noop("add or change a form"),
         FormChangeSchema(),
         Scope.CONFIGURE,
         page_changes.save_form,
@@ -111,7 +112,7 @@ KINDS: dict[str, Kind] = {
         "Form saved",
     ),
     "form.delete": Kind(
-        "delete a form",
+        gettext_noop("delete a form"),
         FormNameSchema(),
         Scope.CONFIGURE,
         page_changes.remove_form,
@@ -119,7 +120,7 @@ KINDS: dict[str, Kind] = {
         "Form deleted",
     ),
     "widget": Kind(
-        "change the widget",
+        gettext_noop("change the widget"),
         WidgetConfigUpdateSchema(),
         Scope.CONFIGURE,
         changes.change_widget,
@@ -127,7 +128,7 @@ KINDS: dict[str, Kind] = {
         "Widget configuration updated",
     ),
     "design": Kind(
-        "change the widget’s design",
+        gettext_noop("change the widget’s design"),
         DesignUpdateSchema(),
         Scope.CONFIGURE,
         changes.change_design,
@@ -135,7 +136,7 @@ KINDS: dict[str, Kind] = {
         "Widget design updated",
     ),
     "testimonial.add": Kind(
-        "add a testimonial",
+        gettext_noop("add a testimonial"),
         TestimonialAddSchema(),
         Scope.PUBLISH,
         changes.add_testimonial,
@@ -143,7 +144,7 @@ KINDS: dict[str, Kind] = {
         "Testimonial created",
     ),
     "testimonial.edit": Kind(
-        "edit a testimonial",
+        gettext_noop("edit a testimonial"),
         TestimonialEditSchema(),
         Scope.PUBLISH,
         changes.edit,
@@ -152,7 +153,7 @@ KINDS: dict[str, Kind] = {
         needs_target=True,
     ),
     "testimonial.decide": Kind(
-        "decide about testimonials",
+        gettext_noop("decide about testimonials"),
         DecisionSchema(),
         Scope.PUBLISH,
         changes.decide,
@@ -160,7 +161,7 @@ KINDS: dict[str, Kind] = {
         "Decided",
     ),
     "request": Kind(
-        "ask customers by mail",
+        gettext_noop("ask customers by mail"),
         RequestSchema(),
         Scope.CONFIGURE,
         changes.ask,

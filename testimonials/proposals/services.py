@@ -14,6 +14,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -54,7 +55,7 @@ class NotYours(ServiceError):
     code = "NOT_YOURS"
     meaning = "The proposal was made with another credential."
     remedy = "Leave it to whoever made it, or to the owner."
-    default_message = "Only who made a proposal can withdraw it."
+    default_message = gettext_noop("Only who made a proposal can withdraw it.")
 
 
 def propose(

@@ -7,6 +7,7 @@ from typing import Any
 from testimonials.activity.actors import Actor, ActorKind
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event, record_project_event
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation.parts import Part
@@ -15,8 +16,8 @@ from testimonials.testimonials.moderation.parts import Part
 # written it. Anything else was held before anybody heard of it.
 BY_HAND, DISOWNED = "owner", "disowned"
 # Who acts without an account; their network is nobody's business.
-AUTHOR = "The author"
-ADDRESS = "The holder of that address"
+AUTHOR = gettext_noop("The author")
+ADDRESS = gettext_noop("The holder of that address")
 
 BY_STATUS = {
     "approved": EventType.TESTIMONIAL_APPROVED,

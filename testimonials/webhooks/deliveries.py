@@ -9,6 +9,7 @@ from testimonials.activity.models import Event
 from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier, is_identifier, new_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
@@ -27,7 +28,7 @@ class EndpointOff(ServiceError):
     code = "ENDPOINT_OFF"
     meaning = "The webhook endpoint is switched off, so nothing is sent to it."
     remedy = "Switch it on first."
-    default_message = "This webhook endpoint is switched off. Switch it on first."
+    default_message = gettext_noop("This webhook endpoint is switched off. Switch it on first.")
 
 
 def select_deliveries(endpoint: WebhookEndpoint) -> Select[WebhookDelivery]:

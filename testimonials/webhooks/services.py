@@ -17,6 +17,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.public_addresses import is_public
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -26,7 +27,7 @@ from testimonials.webhooks.sending import new_secret
 MOST_ENDPOINTS = 10
 OLD_SECRET_SIGNS = timedelta(hours=24)
 MOST_BECAUSE = 200
-BY_HAND = "It was switched off by hand."
+BY_HAND = gettext_noop("It was switched off by hand.")
 
 
 class TooManyEndpoints(ServiceError):

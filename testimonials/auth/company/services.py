@@ -56,7 +56,10 @@ def check_domain(person: CompanyPerson) -> None:
         return
     domain = (person.email or "").rpartition("@")[2]
     if not person.is_verified or domain not in domains:
-        raise CompanyRefused(f"Only people at {', '.join(domains)} may sign in here.")
+        raise CompanyRefused(
+            gettext_noop("Only people at %(domains)s may sign in here."),
+            values={"domains": ", ".join(domains)},
+        )
 
 
 def receive_person(person: CompanyPerson, *, is_invited: bool) -> Arrival:
@@ -72,9 +75,12 @@ def receive_person(person: CompanyPerson, *, is_invited: bool) -> Arrival:
         return Arrival(account, How.KNOWN)
     if person.email is None or not person.is_verified:
         raise CompanyRefused(
-            f"{current_settings().company_name} doesn’t say that your email address is verified, "
-            "so we can’t tell which account is yours. If you can sign in another way, link the two "
-            "under Account, Security."
+            gettext_noop(
+                "%(company)s doesn’t say that your email address is verified, so we can’t tell "
+                "which account is yours. If you can sign in another way, link the two under "
+                "Account, Security."
+            ),
+            values={"company": current_settings().company_name},
         )
     if (claimed := _lock_by_email(person.email)) is not None:
         link_account(claimed, person)
@@ -150,11 +156,17 @@ def _link(account: Account, person: CompanyPerson) -> None:
     if (other := db.session.scalar(taken)) is not None:
         if other == account.id:
             return
-        raise CompanyRefused(f"This {name} account is linked to another account here.")
+        raise CompanyRefused(
+            gettext_noop("This %(company)s account is linked to another account here."),
+            values={"company": name},
+        )
     if find_identity(account.id) is not None:
         raise CompanyRefused(
-            f"Another {name} account is linked to {account.email}. Whoever has it can unlink it "
-            "under Account, Security, or ask whoever runs this service."
+            gettext_noop(
+                "Another %(company)s account is linked to %(email)s. Whoever has it can unlink it "
+                "under Account, Security, or ask whoever runs this service."
+            ),
+            values={"company": name, "email": account.email},
         )
     values = {"issuer": person.issuer, "subject": person.subject, "email": person.email}
     db.session.add(CompanyIdentity(account_id=account.id, **values))
@@ -183,11 +195,17 @@ def _lock_by_email(email: str) -> Account | None:
 def _make_account(person: CompanyPerson, *, is_invited: bool) -> Account:
     email = person.email or ""
     if current_settings().oidc_accounts == "invited" and not is_invited:
-        raise CompanyRefused(f"{email} was not invited. Ask a colleague for an invitation.")
+        raise CompanyRefused(
+            gettext_noop("%(email)s was not invited. Ask a colleague for an invitation."),
+            values={"email": email},
+        )
     if find_former_address(email) is not None:
         raise CompanyRefused(
-            f"An account left the address {email} less than 7 days ago and can still return to it. "
-            "Until then nobody can sign up with it."
+            gettext_noop(
+                "An account left the address %(email)s less than 7 days ago and can still return "
+                "to it. Until then nobody can sign up with it."
+            ),
+            values={"email": email},
         )
     started = start_signup(email)
     if started is None:

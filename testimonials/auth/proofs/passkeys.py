@@ -64,7 +64,10 @@ def offer_passkey(owner: SignedIn) -> dict[str, Any]:
 def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name: str) -> Passkey:
     """Add what the form carries to the locked account; raise `PasskeyRefused`."""
     if count_passkeys(account.id) >= MAX_PASSKEYS:
-        raise PasskeyRefused(f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first.")
+        raise PasskeyRefused(
+            gettext_noop("An account has at most %(most)s passkeys. Remove one first."),
+            values={"most": MAX_PASSKEYS},
+        )
     try:
         challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, session_id)
         made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge.expected)

@@ -4,6 +4,7 @@ from flask import after_this_request, g, request
 from werkzeug import Response
 
 from testimonials.activity.actors import ActorKind, act_as, current_network
+from testimonials.activity.browsers import describe_browser
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.models import Account
@@ -16,7 +17,6 @@ from testimonials.auth.sign_in.attempts import (
 from testimonials.auth.sign_in.sessions import (
     LIFETIME,
     SignInMethod,
-    describe_browser,
     find_chosen_language,
     start_session,
 )

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from sqlalchemy import delete, select, update
 
+from testimonials.activity.browsers import describe_browser
 from testimonials.auth.models import Account, Session
 from testimonials.auth.services import get_account
 from testimonials.core import clock
@@ -22,10 +23,6 @@ LIFETIME = timedelta(days=30)
 SEEN_INTERVAL = timedelta(hours=1)
 # For how long after a password was entered irreversible actions don't ask for it again.
 PROOF_LIFETIME = timedelta(minutes=10)
-
-BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
-SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
-NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
 
 
 class SignInMethod(StrEnum):
@@ -220,14 +217,6 @@ def delete_expired_sessions() -> int:
         delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
     ).all()
     return len(removed)
-
-
-def describe_browser(user_agent: str) -> str:
-    """Return a label for a browser, such as Firefox on Windows."""
-    browser = next((name for name in BROWSERS if name in user_agent), "A browser")
-    system = next((name for name in SYSTEMS if name in user_agent), "")
-    words = [NAMES.get(browser, browser), NAMES.get(system, system)]
-    return " on ".join(word for word in words if word)
 
 
 def _end_of(started_at: datetime) -> datetime:

@@ -37,6 +37,13 @@ def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> No
     """Raise `AccountSuspended` to the owner of a suspended account, with the reason."""
     if suspended_at is not None:
         raise AccountSuspended(
-            f"This account was suspended on {clock.day(suspended_at)}: {reason} "
-            f"Nothing was deleted. Ask {operator_address()}."
+            gettext_noop(
+                "This account was suspended on %(day)s: %(reason)s Nothing was deleted. Ask "
+                "%(operator)s."
+            ),
+            values={
+                "day": clock.day(suspended_at),
+                "reason": reason,
+                "operator": operator_address(),
+            },
         )

@@ -194,7 +194,10 @@ def _read_table(text: str) -> AddressList:
     found = AddressList()
     for number, row in rows:
         if any(len(cell) > LONGEST_CELL for cell in row):
-            raise TableUnreadable(f"Line {number} is too long: a quote may not be closed.")
+            raise TableUnreadable(
+                gettext_noop("Line %(line)s is too long: a quote may not be closed."),
+                values={"line": number},
+            )
         cells = {name: row[place] if place < len(row) else "" for name, place in columns.items()}
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()

@@ -30,9 +30,9 @@ WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
 PREVIEW_SECONDS = 24 * 60 * 60
 
-UNSUBSCRIBED = "Has unsubscribed from your requests."
-ALREADY_ASKED = "You have asked them already."
-TWICE = "Is on the list twice."
+UNSUBSCRIBED = gettext_noop("Has unsubscribed from your requests.")
+ALREADY_ASKED = gettext_noop("You have asked them already.")
+TWICE = gettext_noop("Is on the list twice.")
 
 batch_purpose = TokenPurpose("request-batch")
 
@@ -67,7 +67,10 @@ def choose_people(
     if not fresh:
         reasons = [each.reason for one in lists for each in one.wrong]
         reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
-        raise AskingRefused("Nobody is left to ask. " + " ".join(dict.fromkeys(reasons[:10])))
+        raise AskingRefused(
+            gettext_noop("Nobody is left to ask. %(reasons)s"),
+            values={"reasons": " ".join(dict.fromkeys(reasons[:10]))},
+        )
     return fresh, left_out
 
 

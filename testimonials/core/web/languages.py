@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
@@ -30,6 +30,8 @@ from testimonials.settings.current import count_days
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 # How browsers write each month, which the widget's script has too.
 DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
+# The year in a date, with what joins it to the month.
+YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
 DOMAIN = "messages"
 PARAMETER = "lang"
 # Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
@@ -207,11 +209,16 @@ def format_percent(number: int) -> str:
     return current_language().percent.format(format_figure(number))
 
 
-def format_day(time: datetime, style: str = "short") -> str:
+def format_day(time: date, style: str = "short", *, has_year: bool = True) -> str:
     """Return the date of a time: 12 Mar 2026, or with its month in full if `style` is "long"."""
     if current_language() is ENGLISH:
-        return f"{time.day} {time:%B %Y}" if style == "long" else f"{time.day} {time:%b %Y}"
-    pattern = read_date_patterns()[current_language().code][f"{style} day"][time.month - 1]
+        pattern = (
+            f"{{day}} {time:%B} {{year}}" if style == "long" else f"{{day}} {time:%b} {{year}}"
+        )
+    else:
+        pattern = read_date_patterns()[current_language().code][f"{style} day"][time.month - 1]
+    if not has_year:
+        pattern = YEAR.sub("", pattern)
     return pattern.format(day=time.day, year=time.year)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from testimonials.activity.actors import ActorKind
 from testimonials.activity.event_types import GROUPS
 from testimonials.activity.models import Event
-from testimonials.activity.sentences import Names, name_actor, write_sentence
+from testimonials.activity.sentences import Names, name_actor, write_predicate
 from testimonials.activity.services import EventFilter, find_types, list_events
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.languages import gettext_noop, translate
@@ -110,9 +110,9 @@ def describe_activity(search: Search) -> dict[str, Any]:
         if len(rows) == PAGE_SIZE or count == most:
             older_url = search.address(last)
             break
-        sentence, last = write_sentence(event, people, projects), event.id
-        if search.matches(sentence):
-            rows.append(_describe(event, people, sentence))
+        row, last = _describe(event, people, projects), event.id
+        if search.matches(f"{row['who']} {row['what']}"):
+            rows.append(row)
     return {
         "events": rows,
         "search": search,
@@ -140,16 +140,16 @@ def describe_newest(search: Search) -> dict[str, Any]:
 
 def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
     about = event.details.get("testimonial", "")
-    return _describe(event, people, write_sentence(event, people, {})) | {
+    return _describe(event, people, {}) | {
         "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
         "testimonial_id": about if about in authors else None,
         "author": authors.get(about),
     }
 
 
-def _describe(event: Event, people: Names, sentence: str) -> dict[str, Any]:
-    who = name_actor(event, people)
-    return {"who": who, "what": sentence.removeprefix(who).strip(), "time": event.created_at}
+def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
+    who, what = name_actor(event, people), write_predicate(event, projects)
+    return {"who": who, "what": what, "time": event.created_at}
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:

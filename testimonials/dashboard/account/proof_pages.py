@@ -3,6 +3,7 @@
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.activity.browsers import describe_browser, translate_browser
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.emails import send_security_mail
@@ -28,7 +29,6 @@ from testimonials.auth.sign_in.cookies import replace_session_cookie
 from testimonials.auth.sign_in.sessions import (
     SignedIn,
     SignInMethod,
-    describe_browser,
     lock_owner,
     note_proof,
 )
@@ -82,7 +82,9 @@ def begin_addition(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("add a passkey", HERE, changes_ways_in=True)
 def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
-    return answer_privately(_passkey_page(owner, describe_browser(request.user_agent.string)))
+    return answer_privately(
+        _passkey_page(owner, translate_browser(describe_browser(request.user_agent.string)))
+    )
 
 
 @proof_settings.post("/dashboard/account/security/passkeys")
@@ -155,7 +157,7 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
         codes = connect_app(account, found[1], request.form.get("code", ""))
     except CodeRefused as error:
         db.session.rollback()
-        return answer_privately(_app_page(owner, found[1], error.message), 422)
+        return answer_privately(_app_page(owner, found[1], error.shown), 422)
     _tell(owner, EventType.APP_CONNECTED, "An authenticator app was connected.")
     db.session.commit()
     replace_session_cookie(cookie)

@@ -70,7 +70,7 @@ def change_order(access: Access) -> ResponseReturnValue:
 @order.errorhandler(OrderFull)
 def show_refusal(error: OrderFull) -> ResponseReturnValue:
     db.session.rollback()
-    return redirect(add_notice(_page_url(request.form.get("widget", "")), error.message), 303)
+    return redirect(add_notice(_page_url(request.form.get("widget", "")), error.shown), 303)
 
 
 def _page(access: Access, name: str, after: str | None) -> str:

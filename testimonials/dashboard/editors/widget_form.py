@@ -43,7 +43,7 @@ class Tags(RuleField):
     """The tags whose boxes are ticked, of which `read_widget_form` makes one text."""
 
     def __init__(self) -> None:
-        super().__init__(rule=f"Choose at most {design.MAX_TAGS} tags.", load_default=list)
+        super().__init__(rule=gettext_noop("Choose at most 20 tags."), load_default=list)
 
     def from_text(self, text: str) -> Any:
         return [tag for tag in text.split(SEPARATOR) if tag.strip()]

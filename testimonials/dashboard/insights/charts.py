@@ -5,7 +5,13 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any
 
-from testimonials.core.web.languages import format_average, format_figure
+from testimonials.core.web.languages import (
+    format_average,
+    format_day,
+    format_figure,
+    gettext_noop,
+    translate,
+)
 from testimonials.core.web.languages import gettext as _
 
 Day = Mapping[str, Any]
@@ -16,6 +22,15 @@ WEEK = 7
 # Of a bar's place, and of the chart's height between two parts of one bar.
 BAR, GAP = 0.7, 0.6
 MOST_LABELS = 5
+WEEKDAYS = (
+    gettext_noop("Mon"),
+    gettext_noop("Tue"),
+    gettext_noop("Wed"),
+    gettext_noop("Thu"),
+    gettext_noop("Fri"),
+    gettext_noop("Sat"),
+    gettext_noop("Sun"),
+)
 BEST = 5
 
 
@@ -42,10 +57,12 @@ def describe_views(days: Sequence[Day]) -> dict[str, Any]:
 
 def _add_up(days: Sequence[Day]) -> dict[str, Any]:
     first = date.fromisoformat(days[0]["day"])
-    name = f"{first:%a} {first.day} {first:%b}"
+    short = format_day(first, has_year=False)
+    weekday = translate(WEEKDAYS[first.weekday()])
+    name = _("%(weekday)s %(day)s", weekday=weekday, day=short)
     return {
         "day": days[0]["day"],
-        "short": f"{first.day} {first:%b}",
+        "short": short,
         "name": name if len(days) == 1 else _("Week from %(day)s", day=name),
         "widget": sum(each["widget"] for each in days),
         "wall": sum(each["wall"] for each in days),
@@ -102,7 +119,7 @@ def describe_line(weeks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
             # A margin of 2, so that no point is cut off.
             "x": _round(2 + 96 * ((day - days[0]) / whole)),
             "y": _round(8 + 84 * (BEST - each["average"]) / (BEST - floor)),
-            "name": f"{day.day} {day:%b}",
+            "name": format_day(day, has_year=False),
             "average": format_average(each["average"]),
             "count": each["count"],
         }

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from testimonials.core.web.languages import (
     ENGLISH,
     current_language,
+    format_day,
     format_figure,
     format_percent,
     gettext_noop,
@@ -42,11 +43,10 @@ def name_places(websites: int, *, has_wall: bool) -> str:
 def write_period(first: str, last: str) -> str:
     """Return both days as people write them: 24 October to 22 November 2026."""
     start, end = date.fromisoformat(first), date.fromisoformat(last)
-    year = "" if start.year == end.year else f" {start.year}"
     return _(
         "%(first)s to %(last)s",
-        first=f"{start.day} {start:%B}{year}",
-        last=f"{end.day} {end:%B} {end.year}",
+        first=format_day(start, "long", has_year=start.year != end.year),
+        last=format_day(end, "long"),
     )
 
 
@@ -99,8 +99,4 @@ def write_requests(requests: Mapping[str, int]) -> str:
 
 
 def name_quiet_day(time: datetime) -> str:
-    return f"{time.day} {time:%B}"
-
-
-def count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    return format_day(time, "long", has_year=False)

@@ -74,7 +74,7 @@ def _read_picture(name: str) -> tuple[Image | None, str]:
         return read_image(file.stream if file else io.BytesIO(), use), ""
     except (ImageRefused, ImageBusy) as error:
         answer_as(error)
-        return None, error.message
+        return None, error.shown
     except RequestEntityTooLarge:
         return None, _(
             "The picture is too large: the limit is %(megabytes)s MB.",

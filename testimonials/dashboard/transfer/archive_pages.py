@@ -20,7 +20,7 @@ from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.dashboard.describe import describe_plan
-from testimonials.dashboard.forms import Errors
+from testimonials.dashboard.forms import Errors, to_form_errors
 from testimonials.dashboard.guards import build_shell, require_session
 from testimonials.dashboard.notices import add_notice
 from testimonials.dashboard.transfer.import_form import MEGABYTE, NAME_LENGTH
@@ -75,7 +75,7 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
         with _opening(content):
             pass
     except ServiceError as error:
-        return _page(owner, {"file": [error.message]}), 422
+        return _page(owner, {"file": [error.shown]}), 422
     begin_write()
     keep_waiting(owner.account_id, name, content)
     db.session.commit()
@@ -137,7 +137,8 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
     """Import an archive and commit; return the address of the project's inbox."""
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         made = make_slug(slug) or _("letters and digits")
-        raise SlugTaken(_("Write the address as %(slug)s.", slug=made))
+        wanted = _("Write the address as %(slug)s.", slug=made)
+        raise SlugTaken(errors={"slug": [wanted]})
     with _opening(content) as archive, storing_recordings(archive) as recordings:
         begin_write()
         account = lock_account(owner.account_id)
@@ -153,10 +154,9 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
 
 
 def _to_errors(error: ServiceError) -> Errors:
-    if not isinstance(error, (SlugTaken, SlugReserved)):
-        return {"form": [error.message]}
-    is_ours = error.message.startswith("Write")
-    return {"slug": [error.message if is_ours else _("This address is taken. Choose another.")]}
+    if isinstance(error, (SlugTaken, SlugReserved)) and not error.errors:
+        return {"slug": [_("This address is taken. Choose another.")]}
+    return to_form_errors(error)
 
 
 def _describe(archive: Archive) -> dict[str, Any]:
@@ -166,10 +166,10 @@ def _describe(archive: Archive) -> dict[str, Any]:
         "name": project["business_name"],
         "slug": project["slug"],
         "counts": {
-            "Testimonials": len(lists["testimonials"]),
-            "Pictures": len(lists["images"]),
-            "Saved widgets": len(lists["savedWidgets"]),
-            "People asked by mail": len(lists["invitations"]),
+            _("Testimonials"): len(lists["testimonials"]),
+            _("Pictures"): len(lists["images"]),
+            _("Saved widgets"): len(lists["savedWidgets"]),
+            _("People asked by mail"): len(lists["invitations"]),
         },
         "waiting": sum(row["next_mail_at"] is not None for row in lists["invitations"]),
     }
@@ -184,7 +184,7 @@ def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
             with _opening(waiting.content) as archive:
                 inside = _describe(archive)
         except ServiceError as error:
-            errors = errors or {"file": [error.message]}
+            errors = errors or {"file": [error.shown]}
     return render_template(
         "dashboard/transfer/archive.html",
         shell=build_shell(owner, "projects"),

@@ -18,7 +18,7 @@ from testimonials.transfer.tables.dates import ORDERS, read_date
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping, find_missing
 from testimonials.transfer.tables.importing import NEW, REFUSED, THERE, Plan, plan_import
 from testimonials.transfer.tables.rows import REPAIRS, STATUSES
-from testimonials.transfer.tables.table_files import ENCODINGS, EncodingUnclear
+from testimonials.transfer.tables.table_files import ENCODINGS
 
 MEGABYTE = 1024 * 1024
 # The worker takes no larger body.
@@ -118,11 +118,8 @@ def show_draft(row: TableImport) -> Preview:
     preview = Preview(row)
     try:
         preview.reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
-    except EncodingUnclear as error:
-        preview.errors["encoding"] = [error.message]
-        return preview
     except ServiceError as error:
-        preview.errors["encoding"] = [error.message]
+        preview.errors["encoding"] = [error.shown]
         return preview
     for name in find_missing(preview.reading.mapping):
         preview.errors[f"map_{name}"] = [MISSING[name]]

@@ -180,7 +180,7 @@ def _read_upload() -> Upload:
     except EncodingUnclear as error:
         return found._replace(encoding=error.likely)
     except ServiceError as error:
-        return found._replace(problem=error.message)
+        return found._replace(problem=error.shown)
     return found
 
 

@@ -12,7 +12,7 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret
 from testimonials.core.urls import invitation_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
-from testimonials.core.web.languages import gettext_noop
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.core.web.rate_limits import Limit
 from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
@@ -27,9 +27,9 @@ MAX_TEAM = 20
 LIFETIME = timedelta(days=7)
 # How long an expired invitation stays in the list, so that it can be sent again.
 EXPIRED_KEPT = timedelta(days=30)
-TEAM_FULL = (
-    f"A project has room for {MAX_TEAM} colleagues, including invitations. "
-    "Remove one that you no longer need."
+TEAM_FULL = gettext_noop(
+    "A project has room for %(most)s colleagues, including invitations. Remove one that you no "
+    "longer need."
 )
 
 invitation_purpose = TokenPurpose("member-invitation")
@@ -69,7 +69,7 @@ def invite_member(access: Access, email: str, role: str) -> NewInvitation:
         problem = f"{email} is already invited. Send the mail again from the list."
         raise ValidationFailed.of({"email": [problem]})
     if count_places(members) + len(invitations) >= MAX_TEAM:
-        raise ValidationFailed.of({"email": [TEAM_FULL]})
+        raise ValidationFailed.of({"email": [gettext(TEAM_FULL, most=MAX_TEAM)]})
     invitation = MemberInvitation(project_id=project.id, email=email, role=role)
     db.session.add(invitation)
     return _renew(invitation, access.user)

@@ -3,6 +3,8 @@
 import re
 from itertools import pairwise
 
+from testimonials.core.web.languages import gettext, gettext_noop
+
 CAPTIONS_LENGTH = 40_000
 MOST_CUES = 1000
 # As much as is read at a glance.
@@ -23,14 +25,18 @@ def clean_captions(text: str) -> str:
     """Return WebVTT with its cues alone; raise `CaptionsRefused`."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not re.match(r"WEBVTT([ \t\n]|$)", text):
-        raise CaptionsRefused("Captions must be WebVTT, which begins with the line WEBVTT.")
+        raise CaptionsRefused(
+            gettext("Captions must be WebVTT, which begins with the line WEBVTT.")
+        )
     cues = [_read_cue(block) for block in re.split(r"\n{2,}", text)[1:] if not BESIDE.match(block)]
     if not cues:
-        raise CaptionsRefused("There is no cue in these captions: a time, and words below it.")
+        raise CaptionsRefused(
+            gettext("There is no cue in these captions: a time, and words below it.")
+        )
     if len(cues) > MOST_CUES:
-        raise CaptionsRefused(f"There are too many cues: at most {MOST_CUES}.")
+        raise CaptionsRefused(gettext("There are too many cues: at most %(most)s.", most=MOST_CUES))
     if any(earlier[0] > later[0] for earlier, later in pairwise(cues)):
-        raise CaptionsRefused("The cues must be in the order of their times.")
+        raise CaptionsRefused(gettext("The cues must be in the order of their times."))
     return _write(cues)
 
 
@@ -41,14 +47,16 @@ def _read_cue(block: str) -> Cue:
     words = "\n".join(line.strip() for line in lines[at + 1 :] if line.strip())
     shown = lines[min(at, len(lines) - 1)][:60]
     if timing is None:
-        problem = "must have a time such as 00:01.000 --> 00:04.000"
+        problem = gettext_noop(
+            "A cue must have a time such as 00:01.000 --> 00:04.000: “%(line)s”."
+        )
     elif (start := _seconds(timing, 1)) >= (end := _seconds(timing, 5)):
-        problem = "must end after it begins"
+        problem = gettext_noop("A cue must end after it begins: “%(line)s”.")
     elif not words or "-->" in words:
-        problem = "must have words below its time"
+        problem = gettext_noop("A cue must have words below its time: “%(line)s”.")
     else:
         return start, end, words
-    raise CaptionsRefused(f"A cue {problem}: “{shown}”.")
+    raise CaptionsRefused(gettext(problem, line=shown))
 
 
 def _seconds(timing: re.Match[str], first: int) -> float:

@@ -20,6 +20,7 @@ from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint
 from testimonials.core.pictures.stored_images import ImageDamaged, measure_stored_image
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.transfer.archives.contents import (
     CHANGE,
     FORMAT,
@@ -102,11 +103,16 @@ def _refusing() -> Iterator[None]:
         yield
     except ValidationError as error:
         reason = make_printable(str(error.messages[0]))
-        raise ArchiveRefused(f"The archive can’t be imported. {reason}") from None
+        raise ArchiveRefused(
+            gettext_noop("The archive can’t be imported. %(reason)s"), values={"reason": reason}
+        ) from None
     except _UNREADABLE as error:
         raise ArchiveRefused(
-            f"The file is not an archive, or it is damaged ({type(error).__name__}). "
-            "Export the project again."
+            gettext_noop(
+                "The file is not an archive, or it is damaged (%(error)s). Export the project "
+                "again."
+            ),
+            values={"error": type(error).__name__},
         ) from None
 
 

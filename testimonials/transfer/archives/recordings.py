@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.languages import gettext_noop
 from testimonials.media.containers.checking import check_recording
 from testimonials.media.containers.contents import Contents
 from testimonials.media.refusals import NoRoom, RecordingRefused
@@ -26,7 +27,10 @@ def storing_recordings(archive: Archive) -> Iterator[Stored]:
         yield {row["id"]: (ids[row["id"]], _store(archive, row, ids[row["id"]])) for row in rows}
     except (RecordingRefused, NoRoom) as error:
         remove_files(ids.values())
-        raise ArchiveRefused(f"The archive can’t be imported. {error.message}") from None
+        raise ArchiveRefused(
+            gettext_noop("The archive can’t be imported. %(reason)s"),
+            values={"reason": error.message},
+        ) from None
     except BaseException:
         remove_files(ids.values())
         raise

@@ -8,6 +8,7 @@ from sqlalchemy import exists, func, select
 
 from testimonials.core import clock
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialChange
@@ -29,7 +30,9 @@ class NothingToUndo(ServiceError):
     code = "NOTHING_TO_UNDO"
     meaning = "The import has added nothing that is still there to be removed."
     remedy = "Nothing to do."
-    default_message = "There is nothing to undo: nothing that this import added is here unchanged."
+    default_message = gettext_noop(
+        "There is nothing to undo: nothing that this import added is here unchanged."
+    )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from testimonials.activity.sentences import Names, token_key, write_sentence
 from testimonials.auth.display_names import called
 from testimonials.auth.models import Account
 from testimonials.core.clock import iso
+from testimonials.core.web.languages import speaking
 from testimonials.extensions import db
 from testimonials.projects.models import Project, ProjectMember, WorkspaceMember
 from testimonials.transfer.tables.table_export import write_csv
@@ -68,11 +69,13 @@ def _tell_apart(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
 
 
 def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:
-    """Return an event as JSON has it, by the names of COLUMNS."""
+    """Return an event as JSON has it, by the names of COLUMNS; files are in English."""
+    with speaking(None):
+        sentence = write_sentence(event, people, projects)
     values = (
         event.id, iso(event.created_at), event.type, event.account_id, event.project_id,
         event.actor_kind, event.actor_name, event.network, event.times,
-        write_sentence(event, people, projects), event.details,
+        sentence, event.details,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from testimonials.core import clock
+from testimonials.core.web.languages import gettext, gettext_noop, translate
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = 80
 ORDERS = ("dmy", "mdy")
-UNCLEAR = "The file doesn’t say whether the day or the month comes first."
+UNCLEAR = gettext_noop("The file doesn’t say whether the day or the month comes first.")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 # They match text with single spaces only: adjacent `\s*` would multiply the work.
@@ -71,7 +72,7 @@ def read_date(text: str, order: str | None) -> datetime:
             name = parts.get("name")
             month = MONTHS.index(name.lower()) + 1 if name else int(parts["month"])
             return _build(found, month, int(parts["day"]))
-    raise DateWrong("Write the date like 2026-03-12.")
+    raise DateWrong(gettext("Write the date like 2026-03-12."))
 
 
 def _tidy(text: str) -> str:
@@ -86,7 +87,7 @@ def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
         # Dates with points begin with the day.
         order = "dmy"
     if order is None and one != two and max(one, two) <= 12:
-        raise DateWrong(UNCLEAR)
+        raise DateWrong(translate(UNCLEAR))
     if order is None:
         order = "dmy" if one > 12 else "mdy"
     return (two, one) if order == "dmy" else (one, two)
@@ -106,12 +107,12 @@ def _build(found: re.Match[str], month: int, day: int) -> datetime:
         time = datetime.fromisoformat(f"{written}.{milliseconds:03}{zone}")
         return _check(time.astimezone(UTC))
     except (ValueError, OverflowError):
-        raise DateWrong("There is no such day or time.") from None
+        raise DateWrong(gettext("There is no such day or time.")) from None
 
 
 def _check(time: datetime) -> datetime:
     if time < EARLIEST:
-        raise DateWrong("The date is before 1990.")
+        raise DateWrong(gettext("The date is before 1990."))
     if time > clock.now() + timedelta(days=1):
-        raise DateWrong("The date is in the future.")
+        raise DateWrong(gettext("The date is in the future."))
     return min(time, clock.now())

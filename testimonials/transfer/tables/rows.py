@@ -14,6 +14,7 @@ from testimonials.auth.addresses import Email
 from testimonials.core import clock
 from testimonials.core.web.fields import RuleField, Text
 from testimonials.core.web.forms import FormSchema
+from testimonials.core.web.languages import gettext, gettext_noop, translate
 from testimonials.projects.slugs import make_slug
 from testimonials.testimonials.fields import (
     LINE_LENGTH,
@@ -55,7 +56,10 @@ _STATES = {
     },
     "rejected": {"rejected", "declined"},
 }
-_RECORDED = {"video": "a video", "voice": "a voice recording"}
+_RECORDED = {
+    "video": gettext_noop("This is a video; only text can be imported."),
+    "voice": gettext_noop("This is a voice recording; only text can be imported."),
+}
 _YES = {"yes", "true", "1"}
 _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 # Empty cells are skipped: a file may have millions of them.
@@ -101,7 +105,7 @@ class WrittenRating(Rating):
     """A rating as services write it."""
 
     form_messages: ClassVar[dict[str, str]] = {
-        "invalid": "Must be a number from 1 to 5, or empty for none."
+        "invalid": gettext_noop("Must be a number from 1 to 5, or empty for none.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -131,12 +135,17 @@ class WrittenStatus(RuleField):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if value.lower() in _NOT_IMPORTED:
-            raise ValidationError(f"Testimonials that are “{value}” are not imported.")
+            raise ValidationError(
+                gettext("Testimonials that are “%(status)s” are not imported.", status=value)
+            )
         for status, words in _STATES.items():
             if value.lower() in words:
                 return self.usual if status == "approved" else status
         raise ValidationError(
-            f"“{value[:40]}” is not a known status. Use approved, pending or rejected."
+            gettext(
+                "“%(status)s” is not a known status. Use approved, pending or rejected.",
+                status=value[:40],
+            )
         )
 
 
@@ -203,9 +212,9 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     texts = mapping.read(cells)
     kind = (cells.get("type", "") or cells.get("kind", "")).lower()
     if "text" not in texts and kind in _RECORDED:
-        raise RowRefused(f"This is {_RECORDED[kind]}; only text can be imported.")
+        raise RowRefused(translate(_RECORDED[kind]))
     if mapping.service == OWN and cells.get("deletedAt"):
-        raise RowRefused("This was in the trash.")
+        raise RowRefused(gettext("This was in the trash."))
     if mapping.service != OWN:
         # Our own file has texts as they are.
         texts = {field: _tidy(field, text, mapping.service) for field, text in texts.items()}
@@ -259,12 +268,15 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
     except ValidationError as error:
         wrong = error.messages_dict
         # What has to be asked is asked first.
-        asked = (field for field, messages in wrong.items() if UNCLEAR in messages[0])
+        unclear = translate(UNCLEAR)
+        asked = (field for field, messages in wrong.items() if unclear in messages[0])
         field = next(asked, next(iter(wrong)))
         repairs = _find_repairs(texts, wrong)
         if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
             return _load({name: text for name, text in texts.items() if name not in wrong}, options)
-        raise RowRefused(f"{FIELDS[field]}: {wrong[field][0]}", repairs) from None
+        raise RowRefused(
+            f"{translate(FIELDS[field])}: {translate(wrong[field][0])}", repairs
+        ) from None
     return loaded
 
 
@@ -273,7 +285,7 @@ def _find_repairs(texts: Mapping[str, str], wrong: Mapping[str, Any]) -> frozens
     long = {field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST)}
     others = wrong.keys() - long
     # What nobody has answered yet is not left out.
-    is_asked = any(UNCLEAR in messages[0] for messages in wrong.values())
+    is_asked = any(translate(UNCLEAR) in messages[0] for messages in wrong.values())
     if is_asked or not others.isdisjoint((*REQUIRED, "status")):
         return frozenset()
     return frozenset(({SHORTEN} if long else set()) | ({LEAVE_OUT} if others else set()))

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, read_rows
+from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.transfer.tables.table_export import COLUMNS, unshield
 
 MAX_LINES = 50_000
@@ -33,10 +34,13 @@ LISTS = ("testimonials", "reviews", "items", "data", "results")
 class EncodingUnclear(TableUnreadable):
     """The file is not in UTF-8 and doesn't name its encoding; `likely` is a guess."""
 
-    def __init__(self, likely: str, found: str) -> None:
+    def __init__(self, likely: str) -> None:
         super().__init__(
-            f"The file {found}. Save it as “CSV UTF-8” in your spreadsheet program, or name its "
-            f"encoding, such as {likely}."
+            gettext_noop(
+                "The file seems to be in %(encoding)s, not UTF-8. Save it as “CSV UTF-8” in your "
+                "spreadsheet program, or name its encoding."
+            ),
+            values={"encoding": likely},
         )
         self.likely = likely
 
@@ -60,18 +64,21 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
     """Return the contents of a CSV or JSON file; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
         raise TableUnreadable(
-            "This is a zip file. Save a spreadsheet as CSV. The archive of a project is imported "
-            "under All projects, or with the command `projects import`."
+            gettext_noop(
+                "This is a zip file. Save a spreadsheet as CSV. The archive of a project is "
+                "imported under All projects, or with the command `projects import`."
+            )
         )
     text = _decode(content, encoding)
     if not text.strip():
-        raise TableUnreadable("The file is empty.")
+        raise TableUnreadable(gettext_noop("The file is empty."))
     table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
     if not table.lines:
-        raise TableUnreadable("The file has headings but no lines below them.")
+        raise TableUnreadable(gettext_noop("The file has headings but no lines below them."))
     if len(table.lines) > most_lines:
         raise TableUnreadable(
-            f"The file has more than {most_lines:,} lines. Split it into smaller files."
+            gettext_noop("The file has more than %(most)s lines. Split it into smaller files."),
+            values={"most": f"{most_lines:,}"},
         )
     _require_few_columns(table.headings)
     return table
@@ -79,20 +86,24 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
 
 def _require_few_columns(headings: Sequence[str]) -> None:
     if len(headings) > MAX_COLUMNS:
-        raise TableUnreadable(f"The file has more than {MAX_COLUMNS} columns.")
+        raise TableUnreadable(
+            gettext_noop("The file has more than %(most)s columns."), values={"most": MAX_COLUMNS}
+        )
 
 
 def _decode(content: bytes, encoding: str) -> str:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     elif encoding != "utf-16" and content[:SAMPLE].count(0) > len(content[:SAMPLE]) // 4:
-        raise EncodingUnclear("utf-16", "seems to be in UTF-16")
+        raise EncodingUnclear("utf-16")
     try:
         return content.decode(ENCODINGS[encoding]).removeprefix("\ufeff")
     except UnicodeDecodeError:
         if encoding == "utf-8":
-            raise EncodingUnclear(_guess_encoding(content), "isn’t in UTF-8") from None
-        raise TableUnreadable(f"The file isn’t in {encoding}.") from None
+            raise EncodingUnclear(_guess_encoding(content)) from None
+        raise TableUnreadable(
+            gettext_noop("The file isn’t in %(encoding)s."), values={"encoding": encoding}
+        ) from None
 
 
 def _guess_encoding(content: bytes) -> str:
@@ -137,12 +148,16 @@ def _name_columns(head: Sequence[str]) -> list[str]:
 def _read_json(text: str) -> Table:
     items = _find_list(_parse_json(text))
     if items is None:
-        raise TableUnreadable("The JSON has no list of testimonials. Write it as [{…}, {…}].")
+        raise TableUnreadable(
+            gettext_noop("The JSON has no list of testimonials. Write it as [{…}, {…}].")
+        )
     lines = []
     for number, item in enumerate(items[: MAX_LINES + 1], 1):
         is_object = isinstance(item, dict)
         cells = dict(_flatten(item)) if is_object else {}
-        lines.append(Line(number, cells, None if is_object else "This is not a JSON object."))
+        lines.append(
+            Line(number, cells, None if is_object else gettext("This is not a JSON object."))
+        )
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
 
@@ -154,7 +169,7 @@ def _parse_json(text: str) -> Any:
             return parse(text)
         except (ValueError, RecursionError):
             continue
-    raise TableUnreadable("The file begins like JSON but is not valid JSON.")
+    raise TableUnreadable(gettext_noop("The file begins like JSON but is not valid JSON."))
 
 
 def _parse_lines(text: str) -> list[Any]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from testimonials.core.web.errors import ServiceError
+from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -27,9 +28,12 @@ Widget = Project | SavedWidget
 class OrderFull(ServiceError):
     status = 409
     code = "ORDER_FULL"
-    default_message = (
-        f"At most {MAX_CHOSEN} testimonials can be ordered by hand. Take one out first."
+    default_message = gettext_noop(
+        "At most %(most)s testimonials can be ordered by hand. Take one out first."
     )
+
+    def __init__(self) -> None:
+        super().__init__(values={"most": MAX_CHOSEN})
 
 
 def list_ordered(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:

@@ -178,7 +178,7 @@ def test_a_logo_is_chosen_shown_and_removed(
     if not has_script:
         page.locator("[data-picture=logo]").get_by_role("button", name="Upload").click()
     expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
-    page.get_by_role("button", name="Remove the logo").click()
+    page.get_by_role("button", name="Remove: Logo").click()
     expect(page.get_by_alt_text("Logo now")).to_have_count(0)
     assert project.call("GET", "")[CONFIG]["logo"] is None
 
