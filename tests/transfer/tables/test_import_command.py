@@ -214,7 +214,7 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
     app: Flask, project: str, file: Path
 ) -> None:
     file.write_bytes("Name,Review\nZoë,Fine".encode("cp1252"))
-    assert "The file isn’t in UTF-8." in refusal(app, file)
+    assert "The file seems to be in windows-1252, not UTF-8." in refusal(app, file)
     assert import_file(app, file, "--encoding", "windows-1252")["new"] == 1
     assert read_testimonials(app, project)[0].author_name == "Zoë"
 
@@ -227,7 +227,7 @@ def test_a_file_in_another_encoding_is_read_when_it_is_named(
         (b"Name,Review\n", "The file has headings but no lines below them."),
         (b'Name,Review\nA,"open', "Line 2 can’t be read as CSV: unexpected end"),
         (b'Name,Review\nA,"x"y', "Line 2 can’t be read as CSV"),
-        ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in UTF-16."),
+        ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in utf-16, not UTF-8."),
         (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
         (b"[1", "begins like JSON but is not valid JSON"),
         (b"[" * 50_000, "begins like JSON but is not valid JSON"),
