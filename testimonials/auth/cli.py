@@ -34,8 +34,8 @@ from testimonials.core.commands import (
 )
 from testimonials.extensions import begin_write, db, let_others_write
 from testimonials.projects.changes import give_up_projects
+from testimonials.projects.limits import count_projects, project_limit_of
 from testimonials.projects.models import Project
-from testimonials.projects.services import count_projects, project_limit_of
 from testimonials.testimonials.moderation.parts import of_projects, remove_some
 from testimonials.testimonials.services import summarize_projects
 

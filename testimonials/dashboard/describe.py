@@ -20,7 +20,7 @@ from testimonials.core.web.languages import (
 from testimonials.core.web.languages import gettext as _
 from testimonials.media.containers.browsers import tell_who_cannot_play
 from testimonials.projects.configuration.questions import SCALE_RANGE
-from testimonials.projects.services import count_projects, more_projects_url, project_limit_of
+from testimonials.projects.limits import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.answers import write_answer
 from testimonials.testimonials.events import BY_HAND, DISOWNED
 from testimonials.testimonials.models import Testimonial, TestimonialChange

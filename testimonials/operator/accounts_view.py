@@ -19,8 +19,8 @@ from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import db
+from testimonials.projects.limits import project_limit_of
 from testimonials.projects.models import Project
-from testimonials.projects.services import project_limit_of
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.counts.models import TestimonialCount
 from testimonials.testimonials.models import Recording

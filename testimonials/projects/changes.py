@@ -15,6 +15,7 @@ from testimonials.core.pictures.images import Image
 from testimonials.core.web.errors import NotFound
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
+from testimonials.projects.limits import require_room
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.services import (
     SlugTaken,
@@ -24,7 +25,6 @@ from testimonials.projects.services import (
     is_shown,
     lock_account,
     mark_edited,
-    require_room,
 )
 
 GRACE = timedelta(days=7)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, true
+from sqlalchemy import ColumnElement, and_, delete, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.attributes import set_committed_value
 
-from testimonials.auth.billing.services import find_plan
 from testimonials.auth.models import Account
 from testimonials.auth.services import delete_expired_accounts, is_live
 from testimonials.core import clock
@@ -21,9 +20,9 @@ from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
+from testimonials.projects.limits import require_room
 from testimonials.projects.models import OldSlug, Project, Suspension
 from testimonials.projects.slugs import is_reserved, make_slug, random_slug
-from testimonials.settings.current import current_settings
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
@@ -46,13 +45,6 @@ class SlugReserved(ServiceError):
     default_message = gettext_noop(
         "The slug %(slug)s is reserved for the service itself. Choose a different one."
     )
-
-
-class ProjectLimitReached(ServiceError):
-    status = 402
-    code = "PROJECT_LIMIT_REACHED"
-    meaning = "The account is at its limit of projects."
-    remedy = "Ask the owner to delete one or to get more; `message` says where."
 
 
 def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
@@ -164,14 +156,6 @@ def list_all_projects() -> Sequence[Project]:
     ).all()
 
 
-def count_projects(account_id: str) -> int:
-    """Return how many projects the account has, including paused ones."""
-    query = select(func.count(Project.id)).where(
-        Project.account_id == account_id, Project.deleted_at.is_(None)
-    )
-    return int(db.session.scalar(query) or 0)
-
-
 def delete_project(project: Project) -> None:
     note_erased(db.session(), PROJECT, [project.id])
     db.session.execute(delete(Project).where(Project.id == project.id))
@@ -187,43 +171,6 @@ def lock_account(account_id: str) -> Account:
     if account is None:
         raise NotFound(gettext_noop("The account has been removed."))
     return account
-
-
-def require_room(account: Account) -> None:
-    """Raise `ProjectLimitReached` if the locked account can have no more projects."""
-    limit = project_limit_of(account)
-    if count_projects(account.id) >= limit:
-        url = more_projects_url(account.id)
-        raise ProjectLimitReached(
-            gettext_noop(
-                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
-                "or get more here: %(url)s"
-            )
-            if url
-            else gettext_noop(
-                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
-                "or ask the operator of this service for more."
-            ),
-            values={"limit": limit, "url": url},
-        )
-
-
-def project_limit_of(account: Account) -> int:
-    """Return how many projects the account may have.
-
-    A limit that the operator set for the account comes first, then its plan, then the setting.
-    """
-    if account.project_limit is not None:
-        return account.project_limit
-    plan = find_plan(account.plan)
-    default = current_settings().project_limit
-    return default if plan is None else plan.projects
-
-
-def more_projects_url(account_id: str) -> str | None:
-    """Return the URL where the account can get more projects, if the operator set one."""
-    url = current_settings().more_projects_url
-    return url.replace("{account}", account_id) or None
 
 
 def mark_changed(project: Project) -> None:

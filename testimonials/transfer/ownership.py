@@ -15,13 +15,9 @@ from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.extensions import db
 from testimonials.media.quota import find_account_share
 from testimonials.projects.access import ROLES, Access, Role
+from testimonials.projects.limits import count_projects, project_limit_of
 from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
-from testimonials.projects.services import (
-    count_projects,
-    lock_account,
-    mark_edited,
-    project_limit_of,
-)
+from testimonials.projects.services import lock_account, mark_edited
 from testimonials.projects.team.services import find_member, list_members, settle_roles
 from testimonials.testimonials.models import Recording
 

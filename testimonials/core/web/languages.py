@@ -63,7 +63,7 @@ ENGLISH = Language("en", "English", is_checked=True)
 LANGUAGES = (
     Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
     ENGLISH,
-    Language("es", "Español", thousands=".", percent="{}\u00a0%", has_dashboard=False),
+    Language("es", "Español", thousands=".", percent="{}\u00a0%"),
     Language("fr", "Français", thousands="\u202f", percent="{}\u202f%", has_dashboard=False),
     Language("it", "Italiano", thousands=".", has_dashboard=False),
     Language("nl", "Nederlands", thousands="."),

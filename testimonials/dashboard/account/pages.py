@@ -42,9 +42,9 @@ from testimonials.extensions import begin_write, db, let_others_write, limiter
 from testimonials.media.quota import find_account_share
 from testimonials.projects.access import Role, list_joined_projects, search_shared
 from testimonials.projects.changes import give_up_projects
+from testimonials.projects.limits import count_projects
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import find_modes
-from testimonials.projects.services import count_projects
 from testimonials.projects.team.services import list_memberships
 from testimonials.projects.team.workspace import list_workspaces
 from testimonials.testimonials.moderation.parts import of_projects, remove_some

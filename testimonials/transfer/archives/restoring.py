@@ -21,14 +21,9 @@ from testimonials.extensions import db
 from testimonials.media.quota import require_share
 from testimonials.media.store import size_of
 from testimonials.media.uploads import note_contents
+from testimonials.projects.limits import require_room
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.services import (
-    SlugReserved,
-    SlugTaken,
-    is_held,
-    mark_changed,
-    require_room,
-)
+from testimonials.projects.services import SlugReserved, SlugTaken, is_held, mark_changed
 from testimonials.projects.slugs import is_reserved
 from testimonials.testimonials.counts.checking import count_once
 from testimonials.testimonials.models import (

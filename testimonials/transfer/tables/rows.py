@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from marshmallow import ValidationError, fields
 
 from testimonials.auth.addresses import Email
 from testimonials.core import clock
-from testimonials.core.web.fields import RuleField, Text
+from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import gettext, gettext_noop, translate
 from testimonials.projects.slugs import make_slug
@@ -24,7 +24,6 @@ from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
     AuthorName,
-    Rating,
     Reply,
     Tags,
     Words,
@@ -35,33 +34,23 @@ from testimonials.testimonials.moderation.highlights import (
     add_highlight,
 )
 from testimonials.transfer.answer_columns import read_answers
-from testimonials.transfer.tables.dates import UNCLEAR, DateWrong, read_date
+from testimonials.transfer.tables.dates import UNCLEAR
 from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping
 from testimonials.transfer.tables.meanings import GOOGLE, OWN
-from testimonials.transfer.tables.ratings import read_rating
 from testimonials.transfer.tables.wording import (
     LONGEST,
     drop_translation,
     read_markup,
     shorten,
 )
+from testimonials.transfer.tables.written_fields import WrittenDate, WrittenRating, WrittenStatus
 
 STATUSES = ("approved", "pending")
-# The words for each status in the files of other services.
-_STATES = {
-    "approved": {"approved", "true", "yes", "1", "published", "public", "live", "active", "ok"},
-    "pending": {
-        *("pending", "false", "no", "0", "unapproved", "unpublished", "draft", "hidden"),
-        *("inactive", "not-yet", "new"),
-    },
-    "rejected": {"rejected", "declined"},
-}
 _RECORDED = {
     "video": gettext_noop("This is a video; only text can be imported."),
     "voice": gettext_noop("This is a voice recording; only text can be imported."),
 }
 _YES = {"yes", "true", "1"}
-_NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 # Empty cells are skipped: a file may have millions of them.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
 _DEFAULTS: dict[str, Any] = {
@@ -99,54 +88,6 @@ class RowRefused(Exception):
         self.repairs = repairs
         # Of who said what, where the line has both.
         self.key = ""
-
-
-class WrittenRating(Rating):
-    """A rating as services write it."""
-
-    form_messages: ClassVar[dict[str, str]] = {
-        "invalid": gettext_noop("Must be a number from 1 to 5, or empty for none.")
-    }
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        return super()._deserialize(read_rating(value), attr, data, **kwargs)
-
-
-class WrittenDate(RuleField):
-    """A date in any common form; `order` is that of its day and month."""
-
-    def __init__(self, order: str | None, **options: Any) -> None:
-        super().__init__(rule="Must be a date.", **options)
-        self.order = order
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        try:
-            return read_date(value, self.order)
-        except DateWrong as error:
-            raise ValidationError(f"“{value[:40]}”. {error}") from None
-
-
-class WrittenStatus(RuleField):
-    """A status as any service writes it; approved testimonials get the `usual` one."""
-
-    def __init__(self, usual: str, **options: Any) -> None:
-        super().__init__(rule="Must be a status.", **options)
-        self.usual = usual
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if value.lower() in _NOT_IMPORTED:
-            raise ValidationError(
-                gettext("Testimonials that are “%(status)s” are not imported.", status=value)
-            )
-        for status, words in _STATES.items():
-            if value.lower() in words:
-                return self.usual if status == "approved" else status
-        raise ValidationError(
-            gettext(
-                "“%(status)s” is not a known status. Use approved, pending or rejected.",
-                status=value[:40],
-            )
-        )
 
 
 class RowSchema(FormSchema):
