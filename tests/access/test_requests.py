@@ -101,7 +101,7 @@ def test_a_request_that_is_over_gives_nothing(
     assert data_of(owner.get(f"{HERE}/{late}"))["status"] == "expired"
     with pytest.raises(Exception, match="expired"):
         decide(app, owner, late, Scope.READ)
-    with pytest.raises(Exception, match="declined already"):
+    with pytest.raises(Exception, match="decided already"):
         decide(app, owner, declined, Scope.READ)
     moved_clock.move(days=1)
     found = data_of(owner.get(f"{HERE}/{unfetched}"))

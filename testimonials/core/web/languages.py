@@ -68,7 +68,7 @@ LANGUAGES = (
     Language("it", "Italiano", thousands=".", has_dashboard=False),
     Language("nl", "Nederlands", thousands="."),
     Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
-    Language("pt", "Português", thousands=".", has_dashboard=False),
+    Language("pt", "Português", thousands="."),
     Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%", has_dashboard=False),
     Language("tr", "Türkçe", thousands=".", percent="%{}"),
     Language("ja", "日本語"),
