@@ -54,6 +54,7 @@ LIBRARIES = {
     "libcom_err": ("libcom_err", "MIT"),
     "libcrypt-": ("libcrypt", "LGPL-2.1-or-later"),
     "libcrypto": ("OpenSSL", "Apache-2.0"),
+    "libexpat": ("Expat", "MIT"),
     "libffi": ("libffi", "MIT"),
     "libfreetype": ("FreeType", "FTL"),
     "libfribidi": ("FriBiDi", "LGPL-2.1-or-later"),

@@ -9,6 +9,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url, project_url
 from testimonials.core.web.languages import gettext, speaking
 from testimonials.extensions import db
+from testimonials.projects.limits import names_service
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import Reader, make_unsubscribe_url
 from testimonials.settings.current import count_days, current_settings
@@ -42,6 +43,7 @@ def send_author_mail(
             "disown_link": make_author_url(project, token, language.code, "not-mine")
             if is_theirs
             else "",
+            "names_service": names_service(project),
             "app_url": app_url(),
         }
         db.session.add(
@@ -51,6 +53,7 @@ def send_author_mail(
                 subject=values["title"],
                 text=render_template("email/author.txt", **values),
                 html=render_template("email/author.html", **values),
+                sender_name=None if values["names_service"] else project.name,
             )
         )
 

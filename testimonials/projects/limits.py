@@ -1,4 +1,4 @@
-"""How many projects an account may have."""
+"""What an account's plan allows: how many projects, and whether they name the service."""
 
 from sqlalchemy import func, select
 
@@ -61,3 +61,13 @@ def more_projects_url(account_id: str) -> str | None:
     """Return the URL where the account can get more projects, if the operator set one."""
     url = current_settings().more_projects_url
     return url.replace("{account}", account_id) or None
+
+
+def names_service(project: Project) -> bool:
+    """Return whether mail to the project's visitors and customers says which service sends it."""
+    if not any(plan.is_unbranded for plan in current_settings().plans):
+        return True
+    plan = find_plan(
+        db.session.scalar(select(Account.plan).where(Account.id == project.account_id))
+    )
+    return plan is None or not plan.is_unbranded

@@ -26,15 +26,19 @@ HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
 class Plan(NamedTuple):
-    """What an account may have: a number of projects, and Stripe's prices for the plan."""
+    """What an account may have: a number of projects, and Stripe's prices for the plan.
+
+    With `is_unbranded`, nothing that its projects' visitors and customers see names the service.
+    """
 
     name: str
     projects: int
     prices: tuple[str, ...]
+    is_unbranded: bool = False
 
     def __str__(self) -> str:
         prices = f":{'|'.join(self.prices)}" if self.prices else ""
-        return f"{self.name}={self.projects}{prices}"
+        return f"{self.name}={self.projects}{' unbranded' if self.is_unbranded else ''}{prices}"
 
 
 def parse_text(value: object) -> str:
@@ -276,15 +280,18 @@ def parse_plans(value: object) -> tuple[Plan, ...]:
 def _parse_plan(text: str) -> Plan:
     name = r"[A-Za-z][A-Za-z0-9 _-]{0,39}?"
     found = re.fullmatch(
-        rf"({name})\s*=\s*([0-9]{{1,7}})\s*(:\s*[\w.-]+(?:\s*\|\s*[\w.-]+)*)?", text, re.ASCII
+        rf"({name})\s*=\s*([0-9]{{1,7}})(\s+unbranded)?\s*(:\s*[\w.-]+(?:\s*\|\s*[\w.-]+)*)?",
+        text,
+        re.ASCII,
     )
     if found is None:
         raise ValueError(
-            "must list plans such as starter=5:price_a, pro=50:price_b|price_c (name, projects, "
-            f"Stripe's prices), not {text!r}"
+            "must list plans such as starter=5:price_a, pro=50 unbranded:price_b|price_c (name, "
+            f"projects, Stripe's prices), not {text!r}"
         )
     if found[1].lower() == "none":
         raise ValueError("can't have a plan named none, which means no plan")
     if int(found[2]) > MOST_PROJECTS:
         raise ValueError(f"gives the plan {found[1]} more than {MOST_PROJECTS} projects")
-    return Plan(found[1], int(found[2]), tuple(re.findall(r"[\w.-]+", found[3] or "")))
+    prices = tuple(re.findall(r"[\w.-]+", found[4] or ""))
+    return Plan(found[1], int(found[2]), prices, is_unbranded=found[3] is not None)

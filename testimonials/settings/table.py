@@ -188,7 +188,8 @@ class Settings:
         (),
         take.parse_plans,
         "The plans of accounts, each with its number of projects and, after a colon, the ids of "
-        "its Stripe prices: `starter=5:price_a, pro=50:price_b|price_c`.",
+        "its Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. What customers "
+        "and visitors of an `unbranded` plan's projects get doesn't name the service.",
     )
     more_projects_url: str = setting(
         "",

@@ -205,9 +205,9 @@ def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
             "plans",
             "starter=5:price_a, Pro plan = 50 : price_b | price_c,free=1,",
             (
-                ("starter", 5, ("price_a",)),
-                ("Pro plan", 50, ("price_b", "price_c")),
-                ("free", 1, ()),
+                ("starter", 5, ("price_a",), False),
+                ("Pro plan", 50, ("price_b", "price_c"), False),
+                ("free", 1, (), False),
             ),
         ),
         (
@@ -275,10 +275,11 @@ def test_what_needs_a_package_says_which_and_is_hidden(
 def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
     write(
         instance,
-        'plans = ["starter=5:price_a", "pro=50"]\nsignup_domains = ["B.example"]\nport = 80',
+        'plans = ["starter=5:price_a", "pro=50 unbranded"]\n'
+        'signup_domains = ["B.example"]\nport = 80',
     )
     settings = load(instance)
-    assert [str(plan) for plan in settings.plans] == ["starter=5:price_a", "pro=50"]
+    assert [str(plan) for plan in settings.plans] == ["starter=5:price_a", "pro=50 unbranded"]
     assert (settings.signup_domains, settings.port) == (("b.example",), 80)
 
 

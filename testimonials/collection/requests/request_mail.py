@@ -21,6 +21,7 @@ from testimonials.core.pictures.colours import find_text
 from testimonials.core.urls import app_url, image_url
 from testimonials.core.web.languages import gettext, gettext_noop, speaking
 from testimonials.extensions import db
+from testimonials.projects.limits import names_service
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 
@@ -102,6 +103,7 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
         "unsubscribe_url": make_answer_url(project, request, "unsubscribe"),
         "language": batch.language,
         "has_reminder": batch.remind_after_days is not None,
+        "names_service": names_service(project),
         "app_url": app_url(),
     }
 

@@ -14,6 +14,7 @@ from testimonials.core.hosts.own_hosts import own_hosts
 from testimonials.core.urls import app_url, base_path, own_origins, wall_url, widget_page_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.web.languages import gettext
+from testimonials.projects.limits import names_service
 from testimonials.projects.models import Project
 from testimonials.projects.services import find_public_project
 from testimonials.widget.content.saved_widgets import find_settings
@@ -76,7 +77,7 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
         "title": title,
         "author_name": page.project.name,
         "author_url": wall_url(page.project.slug, page.project.own_host),
-        "provider_name": "Testimonials",
+        "provider_name": "Testimonials" if names_service(page.project) else page.project.name,
         "provider_url": app_url(),
         "width": width,
         "height": height,

@@ -3,9 +3,14 @@
 import pytest
 from flask import Flask
 
+from testimonials.operations.jobs.registry import send_due_requests
 from tests.auth.browsers import open_browser
+from tests.auth.links import ORIGIN, mails
+from tests.collection.authors.authors import Visitor
+from tests.collection.requests.asking import ask
 from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_member
+from tests.support.servers import MailSink
 
 URL = "https://buy.example.com/x?client_reference_id={account}"
 
@@ -55,3 +60,24 @@ def test_at_the_limit_the_api_says_where_to_get_more(make_app: MakeApp, owner: C
     answer = owner.post("/v1/projects")
     assert (answer.status_code, answer.json["code"]) == (402, "PROJECT_LIMIT_REACHED")
     assert URL.format(account=owner.account_id) in answer.json["message"]
+
+
+@pytest.mark.parametrize(("plan", "is_named"), [("Starter", True), ("Pro", False)])
+def test_an_unbranded_plan_hides_the_service_from_customers(
+    make_app: MakeApp, owner: Caller, smtp: MailSink, plan: str, is_named: bool
+) -> None:
+    app = make_app(plans="Starter=5, Pro=50 unbranded", smtp_url=smtp.url)
+    owner.client = app.test_client()
+    project = owner.create_project(slug="kiln", businessName="Kiln & Clay")["_id"]
+    app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, plan])
+    ask(open_browser(app, owner), project, "lee@example.com")
+    with app.app_context():
+        send_due_requests()
+    Visitor(app.test_client(), project, "kiln").write()
+    sent = [mail for mail in mails(app) if mail.recipient.split("@")[0] in ("lee", "noor")]
+    assert [each.purpose for each in sent] == ["invitation", "author-link"]
+    for mail in sent:
+        assert ("Testimonials" in mail.text, "Testimonials" in mail.html) == (is_named, is_named)
+        assert is_named or mail.sender_name == "Kiln & Clay"
+    answer = app.test_client().get(f"/oembed?url={ORIGIN}/kiln/wall").json
+    assert answer["provider_name"] == ("Testimonials" if is_named else "Kiln & Clay")
