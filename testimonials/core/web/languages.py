@@ -69,7 +69,7 @@ LANGUAGES = (
     Language("nl", "Nederlands", thousands="."),
     Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
     Language("pt", "Português", thousands="."),
-    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%", has_dashboard=False),
+    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
     Language("tr", "Türkçe", thousands=".", percent="%{}"),
     Language("ja", "日本語"),
     Language("ar", "العربية", direction="rtl"),
