@@ -65,7 +65,7 @@ LANGUAGES = (
     ENGLISH,
     Language("es", "Español", thousands=".", percent="{}\u00a0%"),
     Language("fr", "Français", thousands="\u202f", percent="{}\u202f%", has_dashboard=False),
-    Language("it", "Italiano", thousands=".", has_dashboard=False),
+    Language("it", "Italiano", thousands="."),
     Language("nl", "Nederlands", thousands="."),
     Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
     Language("pt", "Português", thousands="."),
