@@ -64,7 +64,7 @@ LANGUAGES = (
     Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
     ENGLISH,
     Language("es", "Español", thousands=".", percent="{}\u00a0%"),
-    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%", has_dashboard=False),
+    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
     Language("it", "Italiano", thousands="."),
     Language("nl", "Nederlands", thousands="."),
     Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
