@@ -126,6 +126,11 @@ class ReadingOptions:
     repairs: frozenset[str] = frozenset()
 
     @cached_property
+    def unclear(self) -> str:
+        """What is said of a date whose day and month can't be told apart."""
+        return translate(UNCLEAR)
+
+    @cached_property
     def schema(self) -> FormSchema:
         schema: Any = RowSchema.from_dict(
             {
@@ -209,10 +214,9 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
     except ValidationError as error:
         wrong = error.messages_dict
         # What has to be asked is asked first.
-        unclear = translate(UNCLEAR)
-        asked = (field for field, messages in wrong.items() if unclear in messages[0])
+        asked = (field for field, messages in wrong.items() if options.unclear in messages[0])
         field = next(asked, next(iter(wrong)))
-        repairs = _find_repairs(texts, wrong)
+        repairs = _find_repairs(texts, wrong, options)
         if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
             return _load({name: text for name, text in texts.items() if name not in wrong}, options)
         raise RowRefused(
@@ -221,12 +225,14 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
     return loaded
 
 
-def _find_repairs(texts: Mapping[str, str], wrong: Mapping[str, Any]) -> frozenset[str]:
+def _find_repairs(
+    texts: Mapping[str, str], wrong: Mapping[str, Any], options: ReadingOptions
+) -> frozenset[str]:
     """Return what would let a line in; nothing if nothing would."""
     long = {field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST)}
     others = wrong.keys() - long
     # What nobody has answered yet is not left out.
-    is_asked = any(translate(UNCLEAR) in messages[0] for messages in wrong.values())
+    is_asked = any(options.unclear in messages[0] for messages in wrong.values())
     if is_asked or not others.isdisjoint((*REQUIRED, "status")):
         return frozenset()
     return frozenset(({SHORTEN} if long else set()) | ({LEAVE_OUT} if others else set()))
