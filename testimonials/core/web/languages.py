@@ -49,8 +49,6 @@ class Language:
     percent: str = "{}%"
     # Whether somebody who speaks it has read the translation.
     is_checked: bool = False
-    # Whether the pages behind the sign-in are translated too; where they aren't, they are English.
-    has_dashboard: bool = True
 
     @property
     def decimal(self) -> str:
@@ -67,7 +65,7 @@ LANGUAGES = (
     Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
     Language("it", "Italiano", thousands="."),
     Language("nl", "Nederlands", thousands="."),
-    Language("pl", "Polski", thousands="\u00a0", has_dashboard=False),
+    Language("pl", "Polski", thousands="\u00a0"),
     Language("pt", "Português", thousands="."),
     Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
     Language("tr", "Türkçe", thousands=".", percent="%{}"),
@@ -107,8 +105,7 @@ def use_language(code: str | None = None) -> None:
     Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
     """
     accepted = request.headers.get("Accept-Language", "")
-    language = find_language(code or "") or match_language(accepted) or ENGLISH
-    g.language = language if language.has_dashboard else ENGLISH
+    g.language = find_language(code or "") or match_language(accepted) or ENGLISH
     g.is_translated = True
 
 

@@ -87,7 +87,7 @@ def update(code: str, template: Catalog) -> Catalog:
     # A guess at a changed message would be shown to people; an empty one is asked for.
     catalog.update(template, no_fuzzy_matching=True)
     catalog.obsolete.clear()
-    catalog.header_comment = "# The public side's texts. Update with scripts/translate."
+    catalog.header_comment = "# The texts of the pages. Update with scripts/translate."
     catalog.project, catalog.version = "testimonials", "1"
     catalog.fuzzy = False
     return catalog

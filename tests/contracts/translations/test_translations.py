@@ -7,7 +7,7 @@ from gettext import GNUTranslations
 import pytest
 from babel.messages import Message
 
-from testimonials.core.web.languages import ENGLISH, LANGUAGES, find_language
+from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from tests.contracts.translations import (
     CODES,
     collect,
@@ -25,8 +25,6 @@ PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 TAG = re.compile(r"</?\w+[^>]*>")
 WORD = re.compile(r"[^\W\d_]+")
 SHORT = 2
-# Where visitors read.
-PUBLIC = tuple(f"testimonials/templates/{name}/" for name in ("collection", "widget", "email"))
 # Letters that only one of the languages has.
 LETTERS = {
     "ar": r"[\u0620-\u064a]",
@@ -41,15 +39,7 @@ each_language = pytest.mark.parametrize("code", CODES)
 
 
 def _messages(code: str) -> list[Message]:
-    return [message for message in read(code) if message.id and not _may_wait(code, message)]
-
-
-def _may_wait(code: str, message: Message) -> bool:
-    """Tell whether only a dashboard shows a message that isn't translated into its language yet."""
-    language = find_language(code)
-    if language is None or language.has_dashboard or any(message.string):
-        return False
-    return not any(place.startswith(PUBLIC) for place, _ in message.locations)
+    return [message for message in read(code) if message.id]
 
 
 def test_the_languages_are_those_that_have_a_catalog() -> None:
@@ -64,13 +54,7 @@ def test_the_catalog_holds_what_the_source_says(code: str) -> None:
 
 @each_language
 def test_everything_is_translated_and_nothing_guessed(code: str) -> None:
-    missing = [each for each in untranslated(read(code)) if not _may_wait(code, each)]
-    assert [message.id for message in missing] == []
-
-
-def test_a_language_waits_for_its_dashboard_only_while_something_is_missing() -> None:
-    waiting = {each.code for each in LANGUAGES if not each.has_dashboard}
-    assert waiting == {code for code in CODES if list(untranslated(read(code)))}
+    assert [message.id for message in untranslated(read(code))] == []
 
 
 @each_language
