@@ -1,0 +1,34 @@
+"""The dashboard in languages with long words, other letters and another direction."""
+
+import pytest
+
+from tests.browser.conftest import OpenPage, Site
+from tests.support.servers import wait_for
+
+PAGES = (
+    "inbox", "share", "widget", "widgets", "page", "page/questions", "forms", "insights",
+    "integrations", "settings", "invitations", "import", "domain", "team",
+)  # fmt: skip
+WIDTH = "document.documentElement.scrollWidth"
+ACCOUNT = ("projects", "account", "account/security", "account/team", "account/activity")
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "pl", "ja", "ar"])
+def test_each_page_fits_a_phone(site: Site, open_page: OpenPage, language: str) -> None:
+    project = site.create_project()
+    project.call(
+        "POST", "/testimonials", {"text": "Words " * 60, "authorName": "Noor Haddad", "rating": 5}
+    )
+    page = open_page(site.url, viewport={"width": 360, "height": 740})
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard/account")
+    page.locator("#language").select_option(language)
+    page.locator("form:has(#language) button").click()
+    paths = [*ACCOUNT, *(f"projects/{project.id}/{name}" for name in PAGES)]
+    for path in paths:
+        answer = page.goto(f"{site.url}/dashboard/{path}")
+        assert answer is not None
+        assert answer.status == 200, path
+        assert page.locator("html").get_attribute("lang") == language, path
+        # The preview of an editor gets its room from a script.
+        wait_for(lambda: page.evaluate(WIDTH) <= 360, what=f"{path} to fit")
