@@ -115,9 +115,9 @@ def list_jobs() -> list[BackgroundJob]:
     settings = current_settings()
     wanted = {
         PUBLISH_JOB: settings.publish_to,
-        COPY_JOB: settings.is_sqlite and settings.backup_to,
-        LIST_JOB: settings.is_sqlite and settings.backup_to.startswith(BUCKET),
-        REHEARSAL_JOB: settings.is_sqlite and settings.backup_rehearsal_days,
+        COPY_JOB: settings.backup_to,
+        LIST_JOB: settings.backup_to.startswith(BUCKET),
+        REHEARSAL_JOB: settings.backup_rehearsal_days,
     }
     return [job for job in jobs if wanted.get(job.name, True)]
 

@@ -105,9 +105,6 @@ def learn_files() -> None:
 
     They know more after a restore from before there was a table, and on a new machine.
     """
-    if not current_settings().is_sqlite:
-        # Backups of PostgreSQL are its operator's.
-        return
     learn_erased(join_lists(_read_or_nothing(folder / NAME) for folder in _list_folders()))
 
 
@@ -130,9 +127,6 @@ def find_folder(settings: Settings) -> Path | None:
 
 def write_lists() -> None:
     """Write what the database knows beside it, and beside its backups."""
-    settings = current_settings()
-    if not settings.is_sqlite:
-        return
     erased = read_known()
     for folder in _list_folders():
         try:

@@ -135,7 +135,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         send_webhooks=Dispatcher().run,
         run_imports=run_imports,
         publish=_open_publisher(app, settings.publish_to) if settings.publish_to else None,
-        back_up=run_backups if settings.is_sqlite else None,
+        back_up=run_backups,
     )
     run_until_ended(server, background, seat.parent)
     with app.app_context():

@@ -335,7 +335,7 @@ class Settings:
         "Who gets a mail when a scheduled backup fails. Empty: nobody; the log has it.",
     )
     backup_hours: int = setting(
-        24, take.whole(0, 8760), "Hours between backups by `serve`, with SQLite only. 0: none."
+        24, take.whole(0, 8760), "Hours between backups by `serve`. 0: none."
     )
     backup_keep: int = setting(
         7,

@@ -201,7 +201,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
     logs = ["".join(service.output) for service in services]
     assert sum("database upgraded from 0003 to 0021" in log for log in logs) == 1
     if backend == "postgresql":
-        assert sum("without a backup: back up PostgreSQL with pg_dump" in log for log in logs)
+        assert sum("without a backup: `testimonials backup now`" in log for log in logs)
         return
     (kept,) = backups(database)
     assert kept.name.startswith("before-0021-")

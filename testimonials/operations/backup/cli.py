@@ -26,7 +26,6 @@ from testimonials.operations.backup.elsewhere.rehearsal import (
 from testimonials.operations.backup.kept import list_kept
 from testimonials.operations.backup.making import (
     BackupFailed,
-    find_database,
     make_backup,
     name_backup,
 )
@@ -56,12 +55,12 @@ def backup() -> None:
 @click.argument("file", type=click.Path())
 @json_option
 def make(file: str, as_json: bool) -> None:
-    """Write all data to FILE, even while the service runs; SQLite only.
+    """Write all data to FILE, even while the service runs.
 
-    FILE becomes a .tar.gz with the database (photos included), recordings, the secret key,
-    testimonials.toml and a manifest with checksums. If FILE is a folder, the backup in it is named
-    after the time. An existing file is never replaced. The backup contains every secret: keep it as
-    safe as the instance itself.
+    FILE becomes a .tar.gz with the database (photos included, and that of PostgreSQL as an SQLite
+    file), recordings, the secret key, testimonials.toml and a manifest with checksums. If FILE is a
+    folder, the backup in it is named after the time. An existing file is never replaced. The backup
+    contains every secret: keep it as safe as the instance itself.
     """
     settings = load_settings(makes_instance=False)
     if settings.has_instance:
@@ -95,7 +94,6 @@ def back_up_now_command(as_json: bool) -> None:
     """
     copied = None
     try:
-        find_database(current_settings())
         made = cast(Path, run_backup_job(BACKUP_JOB))
         if current_settings().backup_to:
             begin_write()
@@ -169,7 +167,6 @@ def rehearse_command(name: str, as_json: bool) -> None:
     """
     try:
         if name == NEWEST:
-            find_database(current_settings())
             done = cast(Rehearsed, run_backup_job(REHEARSAL_JOB))
         else:
             done = rehearse(current_settings(), name)

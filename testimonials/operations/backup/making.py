@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from click import ClickException
+
 from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.clock import iso
@@ -29,6 +31,7 @@ from testimonials.operations.backup.archive import (
     write_archive,
 )
 from testimonials.operations.backup.working_folder import require_room, working_folder
+from testimonials.operations.database.move import copy_to_file, measure_postgres
 from testimonials.settings.instance_folder import give_to_owner, sync
 from testimonials.settings.table import Settings
 
@@ -42,20 +45,6 @@ class BackupFailed(Exception):
     what = "no backup"
 
 
-def find_database(settings: Settings) -> Path:
-    """Return the SQLite file; raise `BackupFailed` if the data is in PostgreSQL.
-
-    Links are followed, because SQLite keeps its log beside the file itself.
-    """
-    if settings.database_file is None:
-        raise BackupFailed(
-            "the data is in PostgreSQL, which has its own tools: run pg_dump --format=custom, and "
-            f"keep secret_key and testimonials.toml of {settings.instance_path} with the dump. See "
-            "docs/operating.md"
-        )
-    return settings.database_file.resolve()
-
-
 def name_backup(kind: str) -> str:
     """Return the file name of a backup made now, such as scheduled-20260131T235959Z.tar.gz."""
     return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}.tar.gz"
@@ -66,22 +55,23 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
 
     The file appears once it is complete and on the disk. Raises `BackupFailed`.
     """
-    database = find_database(settings)
-    if not database.exists():
-        raise BackupFailed(f"there is no database at {database}")
+    if not settings.has_instance:
+        raise BackupFailed(f"there is no database at {settings.database_file}")
     try:
         with working_folder(target.parent, WORK) as folder, _flowing(folder):
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
             # The copy and, at worst, an archive of the same size.
             recorded = sum(path.stat().st_size for path in _find_media(settings.instance_path))
-            require_room(folder, 2 * database.stat().st_size + recorded)
-            manifest = _write(settings.instance_path, database, folder)
+            require_room(folder, 2 * _measure_database(settings) + recorded)
+            manifest = _write(settings, folder)
             give_to_owner(folder / "archive", target.parent)
             (folder / "archive").rename(target)
         sync(target.parent)
     except sqlite3.Error as error:
         raise BackupFailed(f"the database can't be copied: {error}") from None
+    except ClickException as error:
+        raise BackupFailed(_begin_small(error.message)) from None
     except OSError as error:
         raise BackupFailed(
             f"{target.parent} can't be written to: {error.strerror or error}"
@@ -89,12 +79,23 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
     return manifest
 
 
-def _write(instance: Path, database: Path, folder: Path) -> Manifest:
-    copy = folder / DATABASE
-    copy_database(database, copy)
+def _measure_database(settings: Settings) -> int:
+    """Return how many bytes a copy of the database may take."""
+    if settings.database_file is None:
+        return measure_postgres(settings.database_url)
+    return settings.database_file.stat().st_size
+
+
+def _write(settings: Settings, folder: Path) -> Manifest:
+    copy, instance = folder / DATABASE, settings.instance_path
+    if settings.database_file is None:
+        copy_to_file(settings.database_url, copy)
+    else:
+        # Links are followed, because SQLite keeps its log beside the file itself.
+        copy_database(settings.database_file.resolve(), copy)
     revision = read_revision(copy)
     if revision is None:
-        raise BackupFailed(f"{database} is not a database of this program")
+        raise BackupFailed(f"{settings.database_file} is not a database of this program")
     # Backups of a damaged database must not push out the last sound ones.
     if damage := find_damage(copy):
         raise BackupFailed(f"the database is damaged: {damage[0]}")
@@ -141,6 +142,10 @@ def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path
                 link = source
             taken[f"{FOLDER}/{recording_id}"] = link
     return taken
+
+
+def _begin_small(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
 def _read(path: Path) -> bytes:

@@ -23,7 +23,7 @@ from testimonials.settings.table import load_settings
 )
 @json_option
 def restore(file: str, replace: bool, dry_run: bool, identity: Path | None, as_json: bool) -> None:
-    """Restore a backup into the instance folder; SQLite only. Stop the service first.
+    """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
 
     FILE is a file, or the name of a backup in BACKUP_TO, or "newest" there. It is checked before
     anything changes: its checksums, its database and its counts. With --dry-run this works while
@@ -45,7 +45,7 @@ def restore(file: str, replace: bool, dry_run: bool, identity: Path | None, as_j
         return
     values = {
         "restored": not dry_run,
-        "database": str(done.database),
+        "database": done.database,
         "keptIn": [str(path) for path in done.kept],
         "erasedAgain": done.erased_again,
         "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),

@@ -6,6 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import make_url
+
 from testimonials.core import clock
 from testimonials.core.data.sqlite_file import count_rows, find_damage, is_in_use, read_revision
 from testimonials.media.store import FOLDER
@@ -22,9 +24,10 @@ from testimonials.operations.backup.archive import (
 from testimonials.operations.backup.elsewhere.buckets import PlaceFailed
 from testimonials.operations.backup.elsewhere.erased import list_erased
 from testimonials.operations.backup.elsewhere.fetching import opened_backup
-from testimonials.operations.backup.making import BackupFailed, find_database
 from testimonials.operations.backup.working_folder import working_folder
-from testimonials.privacy.erased_list import ListDamaged, write_list
+from testimonials.operations.database.engines import MoveRefused
+from testimonials.operations.database.move import restore_to_postgres
+from testimonials.privacy.erased_list import ErasedList, ListDamaged, write_list
 from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.instance_folder import (
     JOURNAL,
@@ -46,7 +49,8 @@ class Restored:
     """What a restore did, or would do."""
 
     manifest: Manifest
-    database: Path
+    # A path, or the address of a PostgreSQL database.
+    database: str
     # The folders with the old files.
     kept: list[Path]
     # How much of it was erased after it was made, and is again.
@@ -72,24 +76,24 @@ def restore_backup(
             check_backup(manifest, work)
             # The backup's settings say where its database goes; without any, the folder's do.
             file = work / SETTINGS if SETTINGS in manifest["members"] else None
-            database = find_database(load_settings(makes_instance=False, file=file))
+            target = load_settings(makes_instance=False, file=file)
+            database = target.database_file and target.database_file.resolve()
             own = [name for name in manifest["members"] if not RECORDING.fullmatch(name)]
-            places = {name: folder / name for name in own} | {DATABASE: database}
+            places = {DATABASE: database} if database else {}
+            places |= {name: folder / name for name in own if name != DATABASE}
             if any((work / FOLDER).iterdir()) or (folder / FOLDER).exists():
                 # As a whole, so that no recordings are left that this database doesn't know.
                 places[FOLDER] = folder / FOLDER
-            kept: list[Path] = []
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
             erased = list_erased(source, settings, database, work / DATABASE)
             erased_again = erase_again(work, work / DATABASE, erased)
-            if not is_trial:
-                if erased:
-                    write_list(folder, erased)
-                kept = _replace(work, places, folder)
-            return Restored(manifest, database, kept, erased_again)
-    except (BackupFailed, ListDamaged) as error:
+            kept = [] if is_trial else _put(work, places, target, erased)
+            return Restored(manifest, _name_database(target), kept, erased_again)
+    except ListDamaged as error:
         raise RestoreRefused(str(error)) from None
+    except MoveRefused as error:
+        raise RestoreRefused(error.message.rstrip(".")) from None
     except PlaceFailed as error:
         raise RestoreRefused(
             f"the list of what was erased can't be read from {settings.backup_to}: {error}. To "
@@ -141,8 +145,31 @@ def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) ->
                 f"{place} already exists. Add --replace to put this backup in its place; the old "
                 "files are kept"
             )
-    if is_in_use(places[DATABASE]):
+    if DATABASE in places and is_in_use(places[DATABASE]):
         raise FolderInUse(f"A program is using {places[DATABASE]}. Stop it, then try again.")
+
+
+def _name_database(settings: Settings) -> str:
+    """Return where the database is, without a password."""
+    if settings.database_file is not None:
+        return str(settings.database_file.resolve())
+    return make_url(settings.database_url).render_as_string(hide_password=True)
+
+
+def _put(work: Path, places: dict[str, Path], target: Settings, erased: ErasedList) -> list[Path]:
+    """Put everything in its place at once; return the folders with the old files."""
+    folder, kept = target.instance_path, []
+
+    def put_files() -> None:
+        if erased:
+            write_list(folder, erased)
+        kept.extend(_replace(work, places, folder))
+
+    if DATABASE in places:
+        put_files()
+    else:
+        restore_to_postgres(work / DATABASE, target.database_url, put_files)
+    return kept
 
 
 def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:

@@ -26,8 +26,7 @@ _SCHEDULED = re.compile(rf"{SCHEDULED}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
 
 def is_backup_wanted() -> bool:
     """Return whether this instance has scheduled backups, and anything to back up."""
-    settings = current_settings()
-    if not settings.backup_hours or not settings.is_sqlite:
+    if not current_settings().backup_hours:
         return False
     has_accounts = db.session.scalar(select(Account.id).limit(1)) is not None
     db.session.rollback()

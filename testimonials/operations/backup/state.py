@@ -18,8 +18,6 @@ from testimonials.settings.current import current_settings
 class BackupState:
     """What is kept where, and how the last backup, copy and rehearsal went."""
 
-    # False with PostgreSQL, which this program doesn't back up.
-    is_possible: bool
     # BACKUP_TO, or BACKUP_PATH without it; the last one is the newest there.
     place: str
     last_at: datetime | None
@@ -45,13 +43,12 @@ def describe_backups() -> BackupState:
     """Return how backups are; asks no other machine."""
     settings = current_settings()
     made, copied, rehearsed = map(_find_job, (BACKUP_JOB, COPY_JOB, REHEARSAL_JOB))
-    kept = list_kept(Path(settings.backup_path)) if settings.is_sqlite else []
-    elsewhere = read_stored(settings.backup_to) if settings.is_sqlite else []
+    kept = list_kept(Path(settings.backup_path))
+    elsewhere = read_stored(settings.backup_to)
     scheduled = [each for each in (elsewhere if settings.backup_to else kept) if each.is_scheduled]
     newest = scheduled[0] if scheduled else None
     steps = [made, copied] if settings.backup_to else [made]
     return BackupState(
-        is_possible=settings.is_sqlite,
         place=settings.backup_to or settings.backup_path,
         last_at=newest.made_at if newest else None,
         last_size=newest.size if newest else None,

@@ -1,122 +1,76 @@
-"""Moving an instance from its SQLite file to PostgreSQL: all of it, checked, or nothing."""
+"""Moving an instance from an SQLite file to PostgreSQL, and from there to a file."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
 
-import click
-from sqlalchemy import Connection, Engine, Row, Table, create_engine, insert, inspect, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Engine, func, inspect
 
-from testimonials.core.clock import to_milliseconds
-from testimonials.core.data.database import Base, count_for_planner
-from testimonials.extensions import prepare_engine
-from testimonials.migrations.runner import build_schema, current, head
-from testimonials.testimonials.counts.checking import stop_counting
-
-# Rows read and sent at a time; a photo is a row of a few hundred kilobytes.
-BATCH = 200
-
-Batch = Sequence[Row[tuple[object, ...]]]
+from testimonials.migrations.runner import build_schema, current, head, upgrade
+from testimonials.operations.database.copying import MovedTable, copy_tables
+from testimonials.operations.database.engines import MoveRefused, opened_file, opened_postgres
 
 
-class MoveRefused(click.ClickException):
-    """The database can't be moved and nothing was changed; the message says why."""
-
-
-@dataclass(frozen=True)
-class MovedTable:
-    """A table that was copied: how many rows it has on both sides, and the sum of their hashes."""
-
-    name: str
-    rows: int
-    checksum: str
-
-
-def move_database(source: Engine, url: str) -> list[MovedTable]:
+def move_database(
+    source: Engine, url: str, before_commit: Callable[[], object] = lambda: None
+) -> list[MovedTable]:
     """Copy everything in the SQLite database `source` to the empty PostgreSQL database at `url`.
 
-    Both are then read and compared, generated columns included. Nobody can write to the source
-    meanwhile. Raises `MoveRefused`.
+    All of it is there afterwards, compared, or nothing. Nobody can write to the source meanwhile.
+    `before_commit` is called when only the commit is left; what it raises ends the move. Raises
+    `MoveRefused`.
     """
     if source.dialect.name != "sqlite":
         raise MoveRefused("Only an SQLite database can be moved, and this instance has none.")
-    revision = current(source)
-    if revision != head():
-        raise MoveRefused(
-            f"The database is at revision {revision or 'empty'}, this program needs {head()}. "
-            "Run: testimonials db upgrade"
-        )
-    try:
-        encoding = {"client_encoding": "utf8"}
-        target = create_engine(url, hide_parameters=True, connect_args=encoding)
-    except ImportError:
-        raise MoveRefused(
-            "PostgreSQL needs an extra package: pip install 'testimonials[postgres]'"
-        ) from None
-    prepare_engine(target)
-    try:
-        return _move(source, target)
-    except SQLAlchemyError as error:
-        reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        raise MoveRefused(f"The move failed and was rolled back: {reason}") from None
-    finally:
-        target.dispose()
-
-
-def _move(source: Engine, target: Engine) -> list[MovedTable]:
+    _require_head(source)
     writer = source.connect().execution_options(sqlite_begin="IMMEDIATE")
     # One transaction keeps writers out of the source; the target's is rolled back by an error.
-    with target.begin() as to, writer as origin, origin.begin():
+    with opened_postgres(url) as target, target.begin() as to, writer as origin, origin.begin():
         if found := inspect(to).get_table_names():
             raise MoveRefused(
                 f"The target is not empty: it has {len(found)} table(s), such as {found[0]}. "
                 "Create a new database for it."
             )
         build_schema(to)
-        stop_counting(to)
-        moved = [_copy(table, origin, to) for table in Base.metadata.sorted_tables]
-        count_for_planner(to, Base.metadata.sorted_tables)
+        moved = copy_tables(origin, to)
+        before_commit()
         return moved
 
 
-def _copy(table: Table, origin: Connection, to: Connection) -> MovedTable:
-    stored = [column for column in table.columns if column.computed is None]
+def restore_to_postgres(file: Path, url: str, before_commit: Callable[[], object]) -> None:
+    """Bring an SQLite file to this program's schema, and move it; see `move_database`."""
+    with opened_file(file) as engine:
+        upgrade(engine)
+        move_database(engine, url, before_commit)
 
-    def copied() -> Iterator[Batch]:
-        for batch in _read(table, origin):
-            rows = [{column.name: row._mapping[column] for column in stored} for row in batch]
-            to.execute(insert(table), rows)
-            yield batch
 
-    read, written = _add_up(copied()), _add_up(_read(table, to))
-    if written != read:
+def copy_to_file(url: str, file: Path) -> None:
+    """Write the PostgreSQL database at `url`, as it is at one moment, to the new SQLite file.
+
+    It holds nobody up. Raises `MoveRefused`, or `SchemaError` if it can't be opened.
+    """
+    with opened_postgres(url) as source, opened_file(file) as target:
+        _require_head(source)
+        upgrade(target)
+        snapshot = source.connect().execution_options(isolation_level="REPEATABLE READ")
+        with snapshot as origin, target.begin() as to:
+            copy_tables(origin, to)
+    # A single file, without a write-ahead log.
+    with contextlib.closing(sqlite3.connect(file)) as whole:
+        whole.execute("PRAGMA journal_mode=DELETE")
+
+
+def measure_postgres(url: str) -> int:
+    """Return how many bytes the PostgreSQL database at `url` has; raise `MoveRefused`."""
+    with opened_postgres(url) as engine, engine.connect() as connection:
+        return int(connection.scalar(func.pg_database_size(func.current_database())) or 0)
+
+
+def _require_head(source: Engine) -> None:
+    revision = current(source)
+    if revision != head():
         raise MoveRefused(
-            f"The table {table.name} differs after the copy ({read[0]} row(s) went in, "
-            f"{written[0]} came out, or their contents differ). The move was rolled back."
+            f"The database is at revision {revision or 'empty'}, this program needs {head()}. "
+            "Run: testimonials db upgrade"
         )
-    return MovedTable(table.name, *read)
-
-
-def _read(table: Table, connection: Connection) -> Iterator[Batch]:
-    yield from connection.execute(select(table).execution_options(yield_per=BATCH)).partitions()
-
-
-def _add_up(batches: Iterable[Batch]) -> tuple[int, str]:
-    """Return the number of rows, and the sum of their hashes, which their order doesn't change."""
-    count = total = 0
-    for batch in batches:
-        for row in batch:
-            text = json.dumps([_plain(value) for value in row], sort_keys=True)
-            total += int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
-        count += len(batch)
-    return count, f"{total % 2**128:032x}"
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON writes the same way from both databases."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return to_milliseconds(value) if isinstance(value, datetime) else value

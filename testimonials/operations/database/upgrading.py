@@ -33,8 +33,9 @@ def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
 def _back_up(revision: str) -> None:
     if db.engine.dialect.name != "sqlite":
         logger.warning(
-            "the database is upgraded to %s without a backup: back up PostgreSQL with pg_dump. The "
-            "upgrade is done completely or not at all",
+            "the database is upgraded to %s without a backup: `testimonials backup now` makes one "
+            "of PostgreSQL before a new version is installed. The upgrade is done completely or "
+            "not at all",
             revision,
         )
         return

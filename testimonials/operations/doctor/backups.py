@@ -27,21 +27,15 @@ START = "Is `testimonials serve` running? `testimonials backup now` makes one."
 def check_backups() -> Iterator[Finding]:
     """Check that backups are made, copied off this machine, and can be restored."""
     settings = current_settings()
-    if not settings.is_sqlite:
-        yield Finding(
-            "This program doesn't back up PostgreSQL.",
-            "Use pg_dump, and keep the secret key too: see Backup in docs/operating.md.",
-            is_note=True,
-        )
-    elif not settings.backup_hours:
+    if not settings.backup_hours:
         yield Finding(
             "Scheduled backups are switched off (BACKUP_HOURS=0).",
             "Run `testimonials backup FILE` from a timer of your own.",
             is_note=True,
         )
-    if settings.is_sqlite and settings.backup_to:
+    if settings.backup_to:
         yield from _check_copies(settings)
-    if settings.is_sqlite and settings.backup_rehearsal_days:
+    if settings.backup_rehearsal_days:
         yield from _check_rehearsal(settings)
     if is_backup_wanted():
         yield from _check_own(settings)

@@ -109,8 +109,6 @@ def _judge_jobs() -> Iterator[Trouble]:
 
 
 def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
-    if not backups.is_possible:
-        return
     hours, days = current_settings().backup_hours, current_settings().backup_rehearsal_days
     late, now = timedelta(hours=2 * hours), clock.now()
     if backups.last_error:

@@ -97,11 +97,14 @@ def test_a_secret_of_the_environment_is_said_to_be_missing(instance: Path, tmp_p
     assert said not in run_here("backup", instance, tmp_path / "two.tar.gz").stdout
 
 
-def test_postgresql_is_refused_with_what_to_do(instance: Path, tmp_path: Path) -> None:
+def test_a_postgresql_that_is_away_is_said_without_its_password(
+    instance: Path, tmp_path: Path
+) -> None:
     url = "postgresql://user:hidden@127.0.0.1:1/x"
     sentence = refused_here("backup", instance, tmp_path / "b", database_url=url)
-    assert "run pg_dump" in sentence
+    assert "connection failed" in sentence
     assert "hidden" not in sentence
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["instance"]
 
 
 def test_only_a_sound_database_of_this_program_is_backed_up(instance: Path, tmp_path: Path) -> None:

@@ -153,8 +153,6 @@ def test_the_database_goes_where_the_settings_name_it(
     assert printed["keptIn"][0].startswith(f"{tmp_path / 'data'}/before-restore-")
     assert names(target) == FILES - {"testimonials.db"}
     assert emails(elsewhere.parent, "other.db") == NEW
-    postgres = "postgresql://u:p@127.0.0.1:1/x"
-    assert "PostgreSQL" in refused(tmp_path / "pg", archive, database_url=postgres)
 
 
 def test_settings_that_stay_say_where_the_database_goes(
@@ -177,7 +175,7 @@ def test_settings_that_stay_say_where_the_database_goes(
     away = tmp_path / "away"
     away.mkdir()
     (away / "testimonials.toml").write_text('database_url = "postgresql://u:p@127.0.0.1:1/x"\n')
-    assert "the data is in PostgreSQL" in refused(away, archive)
+    assert "connection failed" in refused(away, archive)
     assert names(away) == {"testimonials.toml"}
 
 

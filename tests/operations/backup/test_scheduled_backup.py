@@ -8,8 +8,9 @@ from flask import Flask
 from testimonials.core.data.leases import BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
-from testimonials.operations.backup.models import BACKUP_JOB
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
 from testimonials.operations.backup.scheduled import is_backup_due
+from testimonials.operations.jobs.registry import run_backup_job
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.backup.conftest import Make, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
@@ -57,20 +58,48 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(
     assert set(names(folder)) == others | kept
 
 
-def test_0_hours_and_postgresql_make_none(
-    make: Make,
-    folder: Path,
-    owner: Caller,
-    make_app: MakeApp,
-    make_caller: MakeCaller,
-    backend: str,
-) -> None:
+def test_0_hours_make_none(make: Make, folder: Path, owner: Caller) -> None:
     work(make(backup_hours=0))
     assert names(folder) == []
-    other = make_app(backup_path=str(folder))
-    make_caller("other@example.com", on=other)
-    work(other)
-    assert len(names(folder)) == (backend == "sqlite")
+
+
+def test_either_database_is_backed_up_copied_and_rehearsed(
+    make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path
+) -> None:
+    folder, place = tmp_path / "backups", tmp_path / "elsewhere"
+    place.mkdir()
+    app = make_app(backup_path=str(folder), backup_to=str(place))
+    make_caller("owner@example.com", is_claimed=True, on=app)
+    work(app)
+    [name] = names(folder)
+    assert names(place) == [name]
+    with app.app_context():
+        jobs = {job.name: job for job in db.session.query(BackgroundJob)}
+        assert {jobs[name].error for name in (BACKUP_JOB, COPY_JOB, REHEARSAL_JOB)} == {None}
+        assert jobs[REHEARSAL_JOB].finished_at is not None
+        db.session.rollback()
+    restore_here(tmp_path / "new", place / name)
+    assert "owner@example.com" in emails(tmp_path / "new")
+
+
+def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(
+    make: Make, owner: Caller, tmp_path: Path, moved_clock: MovableClock
+) -> None:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    one, two = (
+        make(backup_path=str(tmp_path / name), backup_to=str(place), backup_keep_weeks=0)
+        for name in ("one", "two")
+    )
+    work(one)
+    moved_clock.move(hours=24)
+    with two.app_context():
+        assert run_backup_job(BACKUP_JOB)
+    for app in (one, two, one):
+        work(app)
+        moved_clock.move(minutes=2)
+    assert names(place) == [*names(tmp_path / "one"), *names(tmp_path / "two")]
+    assert len(names(place)) == 2
 
 
 def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(

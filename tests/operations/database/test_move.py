@@ -2,107 +2,22 @@
 
 import fcntl
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
-from click.testing import Result
 from flask import Flask
-from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table, func, select
+from sqlalchemy import func, select
 
 from testimonials import create_app
-from testimonials.core import clock
-from testimonials.core.data.database import Base, Timestamp
+from testimonials.core.data.database import Base
 from testimonials.extensions import db
 from testimonials.migrations.runner import head, upgrade
-from testimonials.operations.database.move import BATCH
+from testimonials.operations.database.copying import BATCH
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
-from tests.support.schemas import KEPT
-
-ROWS = 3
-WORDS = "Grüße, 谢谢, شكرا 🎉 — “it’s” 100 % \\ {a} \n two lines"
-
-
-@pytest.fixture
-def target(empty_postgres: str) -> str:
-    """The database to move to."""
-    return empty_postgres
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Iterator[Flask]:
-    """An application on an SQLite database at head, with rows in every table."""
-    app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
-    with app.app_context():
-        upgrade(db.engine)
-        with db.engine.begin() as connection:
-            for table in Base.metadata.sorted_tables:
-                if table.name in KEPT:
-                    continue
-                connection.execute(table.insert(), [make_row(table, n) for n in range(ROWS)])
-        yield app
-        db.engine.dispose()
-
-
-def make_row(table: Table, number: int) -> dict[str, Any]:
-    """Make a row whose references lead to the rows of the same number."""
-    columns = [column for column in table.columns if column.computed is None]
-    return {column.name: make_value(column, number) for column in columns}
-
-
-def make_value(column: Column[Any], number: int) -> Any:
-    """Return a value that is hard to copy, another one for each number; the last row has no more
-    than it must have."""
-    if column.nullable and number == ROWS - 1:
-        return None
-    if column.name == "answers":
-        return [{"id": f"q{each}", "answer": WORDS} for each in range(number, ROWS, 2)]
-    kinds: tuple[tuple[type[Any], Any], ...] = (
-        (Timestamp, datetime(2026, 2, 3, 4, 5, 6, 789_000 + number * 1000, tzinfo=clock.UTC)),
-        (Boolean, number == 0),
-        (JSON, {"b": [1, 2.5, None, True], "a": {"text": WORDS}, "n": number}),
-        (LargeBinary, bytes(range(256)) + bytes([number])),
-        (Float, 1 / 3 + number),
-        (Integer, number + 1),
-    )
-    for kind, value in kinds:
-        if isinstance(column.type, kind):
-            return value
-    # A key is the same in every table, so that references find it.
-    if column.primary_key or column.foreign_keys:
-        return f"key {number}"
-    if column.name == "status":
-        return ("approved", "pending", "demo")[number]
-    if column.name == "source":
-        return "public_page"
-    return f"{number} {WORDS}"[: getattr(column.type, "length", None)]
-
-
-def move(app: Flask, target: str, *options: str, text: str | None = None) -> Result:
-    return app.test_cli_runner().invoke(args=["db", "move", target, *options], input=text)
-
-
-def read_all(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
-    """Return every row of every table, by key."""
-    found = {}
-    with app.app_context():
-        with db.engine.connect() as connection:
-            for table in Base.metadata.sorted_tables:
-                rows = [tuple(row) for row in connection.execute(select(table))]
-                found[table.name] = sorted(rows, key=lambda row: str(row[:2]))
-        db.engine.dispose()
-    return found
-
-
-def tables_of(target: str) -> list[str]:
-    query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-    with psycopg.connect(target) as connection:
-        return [row[0] for row in connection.execute(query)]
+from tests.operations.database.conftest import ROWS, move, read_all, tables_of
 
 
 def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Path) -> None:
@@ -174,7 +89,7 @@ def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source: Flask, t
         connection.execute(table.update().values(name="null\0byte").where(table.c.name == "key 1"))
     result = move(source, target)
     assert result.exit_code == 1
-    assert "Error: The move failed and was rolled back: " in result.stderr
+    assert "Error: The copy failed and was rolled back: " in result.stderr
     assert "Traceback" not in result.output
     assert tables_of(target) == []
 
@@ -197,7 +112,7 @@ def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> No
         ("mysql://x", "TARGET must start with"),
         ("sqlite:////tmp/x.db", "TARGET must be a postgresql:// address."),
         ("postgresql://u:hidden@host:nope/x", "TARGET must start with"),
-        ("postgresql://u:hidden@127.0.0.1:1/x", "The move failed and was rolled back"),
+        ("postgresql://u:hidden@127.0.0.1:1/x", "The copy failed and was rolled back"),
     ],
 )
 def test_a_wrong_address_is_one_sentence_without_the_password(

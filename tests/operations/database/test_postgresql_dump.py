@@ -65,7 +65,7 @@ def test_all_of_it_comes_back(app: Flask, tmp_path: Path) -> None:
     before, secret = read_rows(app, project), current_settings(app).secret_key
     backups = tmp_path / "backups"
     backups.mkdir()
-    dumping = read_commands("### PostgreSQL", "pg_dump")
+    dumping = read_commands("### Backups of PostgreSQL", "pg_dump")
     assert len(dumping) == 2
     for command in dumping:
         run_in_shell(app, command, backups)

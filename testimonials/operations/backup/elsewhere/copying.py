@@ -33,17 +33,22 @@ class CopyFailed(BackupFailed):
 
 def is_copy_wanted() -> bool:
     """Return whether backups of this instance are copied."""
-    return bool(current_settings().backup_to) and current_settings().is_sqlite
+    return bool(current_settings().backup_to)
 
 
 def is_copy_due(row: BackgroundJob) -> bool:
-    """Return whether the newest backup isn't in BACKUP_TO, an hour after a failure."""
+    """Return whether the newest backup isn't in BACKUP_TO, an hour after a failure.
+
+    Of several hosts, each with a BACKUP_PATH of its own, the one that made it copies it.
+    """
     if (newest := find_newest()) is None:
+        return False
+    stored = read_stored(current_settings().backup_to)
+    if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
         return False
     if row.error is not None or row.leased_until is not None:
         return is_over(row.started_at, RETRIED_AFTER)
-    stored = {each.name for each in read_stored(current_settings().backup_to)}
-    return stored.isdisjoint(_names_of(newest))
+    return _names_of(newest).isdisjoint(each.name for each in stored)
 
 
 def read_stored(address: str) -> list[KeptBackup]:

@@ -42,7 +42,7 @@ EXTENSION = "testimonials_erased_list"
 def is_list_wanted() -> bool:
     """Return whether backups are in a bucket, and the list there may lack something."""
     settings = current_settings()
-    if not (settings.is_sqlite and settings.backup_to.startswith(BUCKET)):
+    if not settings.backup_to.startswith(BUCKET):
         return False
     known = read_known()
     db.session.rollback()
@@ -92,16 +92,18 @@ def read_bucket_list(settings: Settings) -> ErasedList:
     return parse_list(content, f"{settings.backup_to}/{NAME}")
 
 
-def list_erased(source: str, settings: Settings, database: Path, unpacked: Path) -> ErasedList:
+def list_erased(
+    source: str, settings: Settings, database: Path | None, unpacked: Path
+) -> ErasedList:
     """Return what was erased, as far as anything here knows.
 
-    That is the database that is replaced, the one in the backup, and the lists beside both. Raises
-    `ListDamaged`, and `PlaceFailed` if a bucket can't be asked.
+    That is the SQLite file that is replaced, the one in the backup, and the lists beside both.
+    Raises `ListDamaged`, and `PlaceFailed` if a bucket can't be asked.
     """
-    tables = (read_table(database), read_table(unpacked))
+    tables = (read_table(database) if database else {}, read_table(unpacked))
     folders = {settings.instance_path, Path(source).absolute().parent, find_folder(settings)}
     files = [read_list(folder / NAME) for folder in folders if folder is not None]
     # A project that was deleted, and then imported again, is there.
-    back = {(PROJECT, id) for id in find_projects(database)}
+    back = {(PROJECT, id) for id in (find_projects(database) if database else ())}
     joined = join_lists((*tables, *files, read_bucket_list(settings)))
     return {key: at for key, at in joined.items() if key not in back}

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import URL, create_engine
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.data.leases import BackgroundJob, is_over
-from testimonials.extensions import begin_write, db, prepare_engine
+from testimonials.extensions import begin_write, db
 from testimonials.migrations import checks, runner
 from testimonials.migrations.words_check import find_wrong_words
 from testimonials.operations.backup.archive import DATABASE, Manifest, RestoreRefused, read_archive
@@ -31,6 +30,7 @@ from testimonials.operations.backup.notices import (
 from testimonials.operations.backup.restoring import check_backup
 from testimonials.operations.backup.scheduled import find_newest
 from testimonials.operations.backup.working_folder import working_folder
+from testimonials.operations.database.engines import opened_file
 from testimonials.privacy.erased_list import ListDamaged
 from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.current import current_settings
@@ -63,7 +63,7 @@ class Rehearsed:
 def is_rehearsal_wanted() -> bool:
     """Return whether there is a backup to rehearse, and a rehearsal is wanted."""
     settings = current_settings()
-    if not (settings.is_sqlite and settings.backup_rehearsal_days):
+    if not settings.backup_rehearsal_days:
         return False
     if not can_fetch(settings):
         return find_newest() is not None
@@ -118,8 +118,7 @@ def rehearse(settings: Settings, source: str) -> Rehearsed:
             with opened_backup(settings, source) as stream:
                 manifest = read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)
-            own = settings.database_file or settings.instance_path
-            erased = list_erased(source, settings, own, work / DATABASE)
+            erased = list_erased(source, settings, settings.database_file, work / DATABASE)
             erased_again = erase_again(work, work / DATABASE, erased)
             findings = _check_whole(work / DATABASE)
     except (RestoreRefused, PlaceFailed, ListDamaged, runner.SchemaError) as error:
@@ -144,13 +143,9 @@ def _choose_newest() -> str:
 
 def _check_whole(database: Path) -> list[str]:
     """Do what the next start and `db check` would do; return what is wrong."""
-    engine = create_engine(URL.create("sqlite", database=str(database)))
-    prepare_engine(engine)
-    try:
+    with opened_file(database) as engine:
         runner.upgrade(engine)
         if findings := checks.check_database(engine):
             return findings
         with engine.connect() as connection:
             return find_wrong_counts(connection) + find_wrong_words(connection)
-    finally:
-        engine.dispose()
