@@ -334,8 +334,8 @@ def find_problem(
 
     if grows_too_fast(work, most, NOTABLE * unit):
         return "the work grows faster than what is sent"
-    # Asked again only where it was much, and by bad luck alone it is not so twice.
-    if len(answers) > 1 and cost(lambda: work(most)) > MOST_WORK * unit:
+    # Asked again only where it was much. Whatever else the machine does makes work look slower.
+    if len(answers) > 1 and min(cost(lambda: work(most)) for _ in range(3)) > MOST_WORK * unit:
         return "it costs too much"
     status, body = answers[0]
     sent = max(len(value) for value in make(most).values())

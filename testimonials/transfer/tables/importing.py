@@ -16,13 +16,20 @@ from testimonials.core import clock
 from testimonials.core.data.database import Base, count_for_planner
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.terminal_text import make_printable
+from testimonials.core.web.languages import (
+    current_language,
+    gettext,
+    gettext_noop,
+    speaking,
+    translate,
+)
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.services import mark_changed
 from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
 from testimonials.testimonials.moderation.tags import find_spellings, spell
 from testimonials.transfer.models import TableImport
-from testimonials.transfer.tables.dates import UNCLEAR, find_order
+from testimonials.transfer.tables.dates import find_order
 from testimonials.transfer.tables.headings import ColumnMapping
 from testimonials.transfer.tables.rows import (
     REPAIRS,
@@ -42,8 +49,8 @@ MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
 NEW, THERE, REFUSED = "new", "there", "refused"
-IS_HERE = "The project already has it."
-IN_TRASH = "It is in the project’s trash. Restore it there."
+IS_HERE = gettext_noop("The project already has it.")
+IN_TRASH = gettext_noop("It is in the project’s trash. Restore it there.")
 
 _TESTIMONIALS: Any = Testimonial.__table__
 
@@ -116,12 +123,15 @@ def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
     options = replace(options, order=options.order or find_order(dates))
     present = find_present(project_id)
     outcomes = []
-    for line in table.lines:
-        outcome = _plan_line(line, options, present)
-        outcomes.append(outcome)
-        if outcome.testimonial is not None:
-            present[outcome.testimonial.key] = f"Line {line.number} has it too."
-    unclear = next((each for each in outcomes if each.problem.endswith(UNCLEAR)), None)
+    # Each line may be refused in words: the language is looked for once.
+    with speaking(current_language().code):
+        for line in table.lines:
+            outcome = _plan_line(line, options, present)
+            outcomes.append(outcome)
+            if outcome.testimonial is not None:
+                reason = gettext("Line %(number)s has it too.", number=line.number)
+                present[outcome.testimonial.key] = reason
+        unclear = next((each for each in outcomes if each.problem.endswith(options.unclear)), None)
     # The reason quotes it.
     date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
     return Plan(outcomes, options.order, date)
@@ -141,8 +151,9 @@ def find_present(project_id: str) -> dict[str, str]:
         ~_is_undone(project_id),
     )
     present = {}
+    is_here, in_trash = translate(IS_HERE), translate(IN_TRASH)
     for row in db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
-        reason = IS_HERE if row.deleted_at is None else IN_TRASH
+        reason = is_here if row.deleted_at is None else in_trash
         keys = {make_key(row.author_name, row.text), row.import_key}
         if row.original_text:
             keys.add(make_key(row.author_name, row.original_text))

@@ -3,6 +3,7 @@
 import gzip
 from functools import cache
 
+from testimonials.core.data.database import insert_if_missing
 from testimonials.core.data.versioned_cache import Body, make_body
 from testimonials.core.web.errors import NotFound
 from testimonials.extensions import begin_write, db
@@ -52,7 +53,8 @@ def keep_script() -> None:
     for digest, content in _current_files():
         if db.session.get(WidgetScript, digest) is None:
             packed = gzip.compress(content, 9, mtime=0)
-            db.session.add(WidgetScript(digest=digest, content=packed))
+            # Another host may start at the same moment.
+            insert_if_missing(db.session(), WidgetScript, digest=digest, content=packed)
     db.session.commit()
 
 

@@ -52,6 +52,14 @@ def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox:
     assert len(read_testimonials(app, inbox.project)) == 1
 
 
+def test_the_question_and_the_reasons_are_in_the_owners_language(inbox: Inbox) -> None:
+    inbox.client.post("/dashboard/account/language", data={"language": "de"})
+    asked = upload(inbox, "name,text,date\nMia,Gut,03/04/2024\nMia,Gut,\n")
+    assert "Welcher Tag ist 03/04/2024? 3. April 2024" in text_of(asked)
+    answered = text_of(change(inbox, asked, dates="dmy"))
+    assert "Zeile 2 hat es auch." in answered
+
+
 def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app: Flask, inbox: Inbox) -> None:
     page = upload(inbox, "Wer,Was,Wann\nMia,Gut,03/04/2024\nBo,Fein,05/06/2024\n")
     assert "Which column has the text?" in page.text
