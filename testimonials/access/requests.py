@@ -8,7 +8,7 @@ from testimonials.access.callers import Caller
 from testimonials.access.emails import send_access_request_mail
 from testimonials.access.models import OPEN, AccessRequest, AccessToken
 from testimonials.access.scopes import Scope
-from testimonials.access.tokens import KEPT, add_token, mint
+from testimonials.access.tokens import add_token, mint
 from testimonials.activity.actors import current_actor, current_network
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import add_event
@@ -18,6 +18,7 @@ from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 
 MOST_WAITING = 5
 
@@ -148,8 +149,9 @@ def fetch_token(request: AccessRequest) -> str | None:
 
 
 def delete_old_requests() -> int:
-    """Delete the requests that ended more than 90 days ago; return how many."""
-    old = delete(AccessRequest).where(AccessRequest.expires_at <= clock.now() - KEPT)
+    """Delete the requests that ended more than `TOKEN_DAYS` ago; return how many."""
+    until = clock.expired_until(current_settings().token_days)
+    old = delete(AccessRequest).where(AccessRequest.expires_at <= until)
     return len(db.session.scalars(old.returning(AccessRequest.id)).all())
 
 

@@ -27,10 +27,9 @@ from testimonials.core.data.identifiers import (
 )
 from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.extensions import db
+from testimonials.settings.current import current_settings
 
 DEFAULT_DAYS = 90
-# How long a token is listed after it expired or was revoked.
-KEPT = timedelta(days=90)
 # The states of tokens that work.
 WORKING = ("active", "unused")
 
@@ -244,8 +243,8 @@ def find_token_names(account_id: str | None, project_id: str | None = None) -> d
 
 
 def delete_ended_tokens() -> int:
-    """Delete the tokens that ended more than 90 days ago; return how many."""
-    before = clock.now() - KEPT
+    """Delete the tokens that ended more than `TOKEN_DAYS` ago; return how many."""
+    before = clock.expired_until(current_settings().token_days)
     is_unfetched = and_(AccessToken.token_hash.is_(None), AccessToken.created_at <= before)
     ended = delete(AccessToken).where(
         or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before, is_unfetched)

@@ -1,21 +1,17 @@
 """How long insights are kept."""
 
-from datetime import timedelta
-
 from sqlalchemy import delete, select, tuple_
 
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.insights.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
 from testimonials.insights.services import write_day
-
-# 25 months, so that a month can be compared with the same one of the two years before.
-KEPT = timedelta(days=761)
+from testimonials.settings.current import current_settings
 
 
 def delete_old_insights(limit: int) -> int:
-    """Delete rows of days more than 25 months ago, at most `limit`; return how many."""
-    day = write_day(clock.now() - KEPT)
+    """Delete rows of days more than `INSIGHT_DAYS` ago, at most `limit`; return how many."""
+    day = write_day(clock.expired_until(current_settings().insight_days))
     count = 0
     for model in (InsightDay, InsightTestimonialDay, InsightFunnelDay):
         keys = model.__mapper__.primary_key

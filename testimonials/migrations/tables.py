@@ -5,6 +5,7 @@ import testimonials.activity.models
 import testimonials.agents.models
 import testimonials.auth.company.models
 import testimonials.auth.proofs.models
+import testimonials.collection.abuse_reports
 import testimonials.collection.models
 import testimonials.core.data.erased
 import testimonials.core.data.idempotency
@@ -15,7 +16,6 @@ import testimonials.core.pictures.images
 import testimonials.insights.models
 import testimonials.operations.backup.models
 import testimonials.operations.database.shared_secret
-import testimonials.operator.models
 import testimonials.proposals.models
 import testimonials.testimonials.counts.models
 import testimonials.testimonials.models

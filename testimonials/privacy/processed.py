@@ -93,7 +93,11 @@ TABLES: dict[str, Processed | Impersonal] = {
         "Write no more to who doesn’t want it", CUSTOMER, ACCOUNT, (PERSON,), "email_hash"
     ),
     "abuse_report": Processed(
-        "Tell the operator about a public page", VISITOR, PROJECT, ("the operator",), "words",
+        "Tell the operator about a public page",
+        VISITOR,
+        f"{PROJECT}; {{report_days}} once it was settled",
+        ("the operator",),
+        "words",
         "page reason",
     ),
     "proposal": Processed(
@@ -177,11 +181,11 @@ TABLES: dict[str, Processed | Impersonal] = {
         "plan",
     ),
     "access_token": Processed(
-        "Let programs use the API", OWNER, "90 days after it ended", (ZIP,), "name token_hash",
+        "Let programs use the API", OWNER, "{token_days} after it ended", (ZIP,), "name token_hash",
         "scopes last_four client last_used_for last_used_by",
     ),
     "access_request": Processed(
-        "Let an agent ask for access", OWNER, "90 days after it ended", (ZIP,),
+        "Let an agent ask for access", OWNER, "{token_days} after it ended", (ZIP,),
         "name reason asked_by", "scopes status",
     ),
     "oauth_code": Processed(

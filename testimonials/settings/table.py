@@ -160,6 +160,23 @@ class Settings:
         "Days for which what was sent to a webhook endpoint is kept, of each the last 100. 0: as "
         "long as the endpoint.",
     )
+    report_days: float = setting(
+        400.0,
+        take.parse_kept_days,
+        "Days for which a report of abuse is kept once it was settled. 0: as long as the project.",
+    )
+    token_days: float = setting(
+        90.0,
+        take.parse_kept_days,
+        "Days for which an access token that ended is listed, and a request for one. 0: as long as "
+        "the account.",
+    )
+    insight_days: float = setting(
+        761.0,
+        take.parse_kept_days,
+        "Days for which the numbers of Insights are kept; 25 months compare a month with those of "
+        "two years before. 0: as long as the project.",
+    )
     erased_days: float = setting(
         400.0,
         take.parse_kept_days,

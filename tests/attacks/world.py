@@ -21,10 +21,10 @@ from werkzeug.routing.converters import AnyConverter
 
 from testimonials.access.callers import Caller as ApiCaller
 from testimonials.access.requests import ask_for_access
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.collection.forms.services import create_form
 from testimonials.collection.models import MailedRequest
 from testimonials.extensions import begin_write, db
-from testimonials.operator.models import AbuseReport
 from testimonials.projects.services import lock_project
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token

@@ -5,9 +5,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.core.web.languages import LANGUAGES
 from testimonials.extensions import db
-from testimonials.operator.models import AbuseReport
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.rows import count_rows

@@ -15,6 +15,7 @@ from testimonials.auth.services import (
     select_expired_accounts,
 )
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
+from testimonials.collection.abuse_reports import delete_old_reports
 from testimonials.collection.requests.asked_people import delete_old_requests, is_told_from
 from testimonials.core import clock
 from testimonials.core.data.idempotency import delete_old_keys
@@ -124,8 +125,8 @@ KINDS = {
     ),
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
     "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
-    "accessTokens": Kind("access tokens that ended more than 90 days ago", delete_ended_tokens),
-    "accessRequests": Kind("requests for access older than 90 days", delete_old_access_requests),
+    "accessTokens": Kind("access tokens that ended long ago", delete_ended_tokens),
+    "accessRequests": Kind("old requests for access", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "proposals": Kind(
         "proposals decided long ago or about testimonials that are gone", delete_old_proposals
@@ -137,9 +138,8 @@ KINDS = {
     ),
     "importFiles": Kind("files that nobody imported within a day", delete_old_files),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
-    "insights": Kind(
-        "days of insights older than 25 months", lambda: delete_old_insights(MAX_AT_ONCE)
-    ),
+    "reports": Kind("settled reports of abuse", lambda: delete_old_reports(MAX_AT_ONCE)),
+    "insights": Kind("old days of insights", lambda: delete_old_insights(MAX_AT_ONCE)),
     "events": Kind("old events", _delete_old_events),
     "networks": Kind("networks of old events", _forget_networks),
     "erasures": Kind("ids of what was erased long ago", delete_old_erasures),

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from testimonials import __version__
 from testimonials.activity.event_types import GUESSES
 from testimonials.activity.models import Event
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier
 from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
@@ -20,7 +21,6 @@ from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSA
 from testimonials.operations.backup.state import BackupState
 from testimonials.operations.doctor.data import check_schema
 from testimonials.operations.health import LEAST_FREE, LONGEST_WAIT, check_host, list_jobs
-from testimonials.operator.models import AbuseReport
 from testimonials.settings.current import current_settings
 
 NEARLY_FULL = 0.9

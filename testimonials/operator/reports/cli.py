@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.core.clock import iso
 from testimonials.core.commands import database_command, json_option, print_record, print_rows
 from testimonials.extensions import begin_write, db
-from testimonials.operator.models import AbuseReport
 from testimonials.operator.reports.services import list_reports, read_reported, settle_report
 
 

@@ -6,12 +6,12 @@ from sqlalchemy import select
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
-from testimonials.operator.models import AbuseReport
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 

@@ -9,6 +9,7 @@ from flask import Flask
 from testimonials.access.models import AccessRequest, AccessToken
 from testimonials.auth.company.models import CompanyAttempt
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
+from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.data.erased import Erased
@@ -118,6 +119,10 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 Proposal(
                     project_id=project, kind="page", values={}, actor_kind="agent", decided_at=now
                 ),
+                # The second waits for an operator, so it stays.
+                AbuseReport(project_id=project, page="wall", reason="other", words="W",
+                            settled_at=now),
+                AbuseReport(project_id=project, page="wall", reason="other", words="W"),
                 IdempotencyKey(owner="o", key="k", fingerprint="f", status=200, body=b"x"),
                 Recording(project_id=project, kind="video", size=9),
                 TableImport(
@@ -149,7 +154,7 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
         states = sorted(mail.state for mail in db.session.query(OutboxMail))
         assert states == [MailState.FAILED, MailState.QUEUED]
         assert [found.id for found in db.session.query(BillingSubscription)] == ["sub_2"]
-    assert count_rows(app, MailedRequest) == 1
+    assert count_rows(app, MailedRequest) == count_rows(app, AbuseReport) == 1
 
 
 def test_mail_stays_for_its_days(
@@ -195,6 +200,8 @@ def test_zero_keeps_each_kind(
     kept = {
         "mails": "mail", "events": "activity", "networks": "network", "askedPeople": "request",
         "proposals": "proposal", "erasures": "erased", "testimonials": "trash",
+        "reports": "report", "accessTokens": "token", "accessRequests": "token",
+        "insights": "insight",
     }  # fmt: skip
     settings = {f"{name}_days": 0 for name in kept.values()}
     app = make_app(**settings, spam_days=0)
@@ -206,6 +213,19 @@ def test_zero_keeps_each_kind(
     moved_clock.move(days=5000)
     removed = prune(app)
     assert {name: removed[name] for name in kept} == dict.fromkeys(kept, 0)
+
+
+def test_a_setting_shortens_what_is_kept(
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    app = make_app(report_days=5, token_days=5, insight_days=405)
+    owner = make_caller("o@example.com", is_claimed=True, on=app)
+    fill(app, owner, make_caller("a@example.com", on=app))
+    kinds = ("reports", "accessTokens", "accessRequests", "insights")
+    for days, gone in ((4, 0), (2, 1)):
+        moved_clock.move(days=days)
+        removed = prune(app)
+        assert {name: removed[name] for name in kinds} == dict.fromkeys(kinds, gone)
 
 
 def test_deliveries_go_by_age_when_a_setting_says_so(
