@@ -204,12 +204,14 @@ def browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def serve_site(base_path: str = "") -> Iterator[Site]:
-    """Run a service; with a path, below that on a host whose nginx has other things too."""
+def serve_site(base_path: str = "", **more: str) -> Iterator[Site]:
+    """Run a service, with `more` settings; with a path, below that on a host whose nginx has other
+    things too.
+    """
     sink = MailSink()
     sink.start()
     port = free_port()
-    settings = {
+    settings = more | {
         "smtp_url": sink.url,
         "trusted_proxies": "2" if base_path else "1",
         "min_form_seconds": "0",
@@ -220,6 +222,7 @@ def serve_site(base_path: str = "") -> Iterator[Site]:
         settings["base_url"] = f"http://127.0.0.1:{port}{base_path}"
     with memory_folder() as folder, contextlib.ExitStack() as stack:
         service = start_service(Path(folder), (), settings)
+        service.url = more.get("base_url", service.url)
         if base_path:
             stack.enter_context(run_below(base_path, port, service.url))
             service.url = settings["base_url"]

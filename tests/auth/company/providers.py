@@ -36,10 +36,10 @@ MIRA = {"email": "mira@oatandember.example", "email_verified": True, "name": "Mi
 class CertifiedProvider:
     """npm's `oidc-provider`, as a process."""
 
-    def __init__(self, algorithm: str = "RS256") -> None:
+    def __init__(self, algorithm: str = "RS256", returns: str = RETURN) -> None:
         self.port = free_port()
         self.issuer = f"http://127.0.0.1:{self.port}"
-        client = {"client_id": CLIENT, "client_secret": SECRET, "redirect_uris": [RETURN]}
+        client = {"client_id": CLIENT, "client_secret": SECRET, "redirect_uris": [returns]}
         options = {"clients": [client], "algorithm": algorithm}
         command = ["node", "provider.mjs", str(self.port), json.dumps(options)]
         self._process = subprocess.Popen(

@@ -3,22 +3,17 @@
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 from sqlalchemy import update
 
-from testimonials import create_app
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
-from testimonials.settings.table import load_settings
 from tests.auth.proofs.authenticator import code_of
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import OpenPage, Project, Site, serve_site
 from tests.browser.screens import check_screens
-from tests.support.mail_servers import MailSink
-from tests.support.process import start_service
-from tests.support.servers import free_port, memory_folder
+from tests.support.servers import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -29,22 +24,9 @@ SECURITY = "/dashboard/account/security"
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     """A service with a host name, which passkeys need."""
-    sink, port = MailSink(), free_port()
-    sink.start()
-    settings = {
-        "smtp_url": sink.url,
-        "base_url": f"http://localhost:{port}",
-        "trusted_proxies": "1",
-    }
-    with memory_folder() as folder:
-        service = start_service(Path(folder), ("--port", str(port)), settings)
-        service.url = settings["base_url"]
-        app = create_app(load_settings(service.environment, {"base_url": service.url}))
-        yield Site(service, sink, app)
-        with app.app_context():
-            db.engine.dispose()
-        service.kill()
-    sink.stop()
+    port = free_port()
+    with serve_site(base_url=f"http://localhost:{port}", port=str(port)) as site:
+        yield site
 
 
 @pytest.fixture

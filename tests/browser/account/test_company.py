@@ -1,0 +1,96 @@
+"""Signing in with the company's account in Chromium, at a certified provider on another site."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.auth.company.providers import MIRA, CertifiedProvider, settings_for
+from tests.browser.conftest import OpenPage, Site, serve_site
+from tests.browser.pages import follow, next_page
+from tests.browser.screens import check_screens
+from tests.support.servers import free_port
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+COMPANY = "Maplevale ID"
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def provider(port: int) -> Iterator[CertifiedProvider]:
+    """A provider at another host than the service, so that cookies are as on the web."""
+    made = CertifiedProvider(returns=f"http://localhost:{port}/login/company/done")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def site(port: int, provider: CertifiedProvider) -> Iterator[Site]:
+    settings = {key: str(value) for key, value in settings_for(provider.issuer).items()}
+    with serve_site(base_url=f"http://localhost:{port}", port=str(port), **settings) as site:
+        yield site
+
+
+def sign_in(page: Page, site: Site, login: str) -> None:
+    """Go from the sign-in page to the company's, sign in and allow it there, and come back."""
+    # The provider's page asks for a font of somebody else's.
+    page.route("https://fonts.googleapis.com/**", lambda route: route.fulfill(body=""))
+    page.goto(f"{site.url}/login")
+    page.get_by_role("button", name=COMPANY).click()
+    page.get_by_placeholder("Enter any login").fill(login)
+    page.get_by_placeholder("and password").fill("any")
+    page.get_by_role("button", name="Sign-in").click()
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(f"{site.url}/**")
+
+
+def test_somebody_new_links_and_comes_back(
+    site: Site, provider: CertifiedProvider, open_page: OpenPage
+) -> None:
+    page = open_page(f"{site.url}/login")
+    check_screens(page)
+    sign_in(page, site, "mira")
+    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+    page.goto(f"{site.url}/dashboard/account/security")
+    expect(page.get_by_text(COMPANY).first).to_be_visible()
+    check_screens(page)
+    page.get_by_text("Theme and sign out").locator("..").click()
+    follow(page.get_by_role("button", name="Sign out", exact=True))
+    # She is still signed in at the company, so one press is enough.
+    page.get_by_role("button", name=COMPANY).click()
+    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+
+
+def test_an_account_that_an_agent_began(
+    site: Site, provider: CertifiedProvider, open_page: OpenPage
+) -> None:
+    site.agent_init(MIRA["email"])
+    page = open_page(f"{site.url}/login")
+    sign_in(page, site, "mira")
+    expect(page.get_by_role("heading", name="Make it yours")).to_be_visible()
+    check_screens(page)
+    page.get_by_role("radio", name="Take it away").check()
+    follow(page.get_by_role("button", name="Claim my account"))
+    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+
+
+def test_what_goes_wrong_is_said(
+    site: Site, provider: CertifiedProvider, open_page: OpenPage
+) -> None:
+    provider.tell(people={"eve": {"email": "eve@example.com", "email_verified": False}})
+    page = open_page(f"{site.url}/login")
+    sign_in(page, site, "eve")
+    expect(page.get_by_role("heading", name="That didn’t work")).to_be_focused()
+    check_screens(page)
+    # A provider without an answer leaves the browser on the page that leads there.
+    page.route(f"{provider.issuer}/**", lambda route: route.fulfill(status=204))
+    follow(page.get_by_role("link", name="Try again"))
+    with next_page(page):
+        page.get_by_role("button", name=COMPANY).click()
+    expect(page.get_by_role("heading", name=f"On to {COMPANY}")).to_be_visible()
+    check_screens(page)
