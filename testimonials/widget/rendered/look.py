@@ -118,15 +118,14 @@ def _read_scoped_styles(kind: str, has_extras: bool) -> str:
 
 
 def _scope(styles: str) -> str:
-    """Prefix each selector with the page's class; drop rules about a shadow host."""
+    """Prefix each selector with the page's class; drop what is about a shadow host."""
 
     def put(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]
         # The steps of an animation are no selectors.
         if selectors[0] in ("from", "to"):
             return rule[0]
-        if selectors[0].startswith(":host"):
-            return ""
-        return ",".join(f"{PAGE} {each}" for each in selectors) + f"{{{rule[2]}}}"
+        kept = [f"{PAGE} {each}" for each in selectors if not each.startswith(":host")]
+        return ",".join(kept) + f"{{{rule[2]}}}" if kept else ""
 
     return _RULE.sub(put, styles)

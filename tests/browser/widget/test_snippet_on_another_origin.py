@@ -14,6 +14,9 @@ from tests.browser.conftest import OpenPage, Project, Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
+IS_DRAWN = (
+    "() => document.querySelector('[data-testimonials-project]').shadowRoot?.querySelector('a')"
+)
 LAYOUTS = ("masonry", "carousel", "list")
 TEXTS = (
     "By Friday we had five new bookings.",
@@ -183,12 +186,18 @@ def test_the_code_for_frames_shows_the_shape(
     project.sign_in(owner)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/share?shape=badge&platform=frame")
     host.body = owner.locator("#more-frame").text_content() or ""
-    visitor = open_page(host.url)
-    badge = visitor.frame_locator("iframe").locator("a.badge").last
-    expect(badge).to_be_visible()
-    # It fits, so nothing scrolls.
-    root = visitor.frame_locator("iframe").locator("html")
-    assert root.evaluate("node => node.scrollHeight <= node.clientHeight")
+    for script in ("", None):
+        visitor = open_page("about:blank")
+        if script is not None:
+            visitor.route("**/widget/v1.js", lambda route: route.fulfill(body=""))
+        visitor.goto(host.url)
+        frame = visitor.locator("iframe").element_handle().content_frame()
+        assert frame is not None
+        if script is None:
+            frame.wait_for_function(IS_DRAWN)
+        expect(frame.locator("a.badge").last).to_be_visible()
+        # It fits, so nothing scrolls, with the script and before it came.
+        assert frame.evaluate("() => document.documentElement.scrollHeight") == 64
 
 
 def test_the_owner_is_told_where_the_widget_was_seen(
