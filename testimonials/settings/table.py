@@ -286,6 +286,12 @@ class Settings:
         "The e-mail domains whose people may sign in through the provider. Empty: all that it lets "
         "in.",
     )
+    oidc_trust_email: str = setting(
+        "off",
+        take.one_of("on", "off"),
+        "`on`: an address at `OIDC_DOMAINS` counts as verified where the provider doesn't say "
+        "whether it is. Only for a provider at which people can't change their address themselves.",
+    )
     oidc_accounts: str = setting(
         "any",
         take.one_of("any", "invited"),
@@ -640,6 +646,8 @@ def _check_company(settings: Settings) -> None:
     """Check what depends on the company's sign-in."""
     if settings.oidc_issuer and not settings.oidc_client_id:
         _refuse(PREFIX + "OIDC_CLIENT_ID", "must be set with OIDC_ISSUER")
+    if settings.oidc_trust_email == "on" and not settings.oidc_domains:
+        _refuse(PREFIX + "OIDC_DOMAINS", "must be set with OIDC_TRUST_EMAIL")
     if settings.oidc_groups and not settings.oidc_workspace:
         _refuse(PREFIX + "OIDC_WORKSPACE", "must be set with OIDC_GROUPS")
     if settings.passwords == "off" and not settings.oidc_issuer:

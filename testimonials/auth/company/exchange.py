@@ -143,17 +143,24 @@ def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str)
 
 def _describe(claims: Json, is_fresh: bool) -> CompanyPerson:
     settings = current_settings()
-    name = claims.get("name")
+    name, email = claims.get("name"), _read_address(claims.get("email"))
     return CompanyPerson(
         settings.oidc_issuer,
         claims["sub"],
-        _read_address(claims.get("email")),
-        # Some providers write it as a text.
-        claims.get("email_verified") in (True, "true"),
+        email,
+        _is_verified(email, claims.get("email_verified")),
         name if isinstance(name, str) else "",
         _read_groups(claims.get(settings.oidc_groups_claim)),
         is_fresh,
     )
+
+
+def _is_verified(email: str | None, said: Any) -> bool:
+    settings = current_settings()
+    if said is None and settings.oidc_trust_email == "on":
+        return (email or "").rpartition("@")[2] in settings.oidc_domains
+    # Some providers write it as a text.
+    return said in (True, "true")
 
 
 def _read_address(given: Any) -> str | None:

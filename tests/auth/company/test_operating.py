@@ -52,6 +52,7 @@ def test_the_operator_unlinks(make_app: MakeApp, provider: InventiveProvider) ->
             {"oidc_issuer": "https://id.example.com?a=b", "oidc_client_id": "c"},
             "must be the issuer",
         ),
+        ({"oidc_trust_email": "on"}, "OIDC_DOMAINS must be set"),
         ({"passwords": "off"}, "only with OIDC_ISSUER"),
         ({"oidc_groups": "Marketing=owner"}, "roles are admin, moderator, reader"),
         ({"oidc_groups": "Marketing"}, "must list groups"),

@@ -179,6 +179,30 @@ def test_only_people_at_the_companys_domains(
         assert sign_in_by(provider, app).status_code == 403
 
 
+def test_a_provider_that_never_says_whether_an_address_is_verified(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    domains = {"oidc_domains": "oatandember.example"}
+    provider.claims = {"email_verified": None}
+    assert (
+        sign_in_by(provider, make_app(**settings_for(provider.issuer, **domains))).status_code
+        == 403
+    )
+    app = make_app(**settings_for(provider.issuer, oidc_trust_email="on", **domains))
+    make_caller(MIRA["email"], is_claimed=True, on=app)
+    assert sign_in_by(provider, app).status_code == 303
+    assert identities(app) == [("mira", MIRA["email"])]
+    for claims in (
+        {"email_verified": False},
+        {"email_verified": "false"},
+        {"email": "eve@elsewhere.example", "email_verified": None},
+        {"email": None, "email_verified": None},
+    ):
+        provider.claims, provider.subject = claims, "eve"
+        assert sign_in_by(provider, app).status_code == 403
+    assert len(accounts(app)) == 1
+
+
 def test_only_who_was_invited(
     make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
 ) -> None:
