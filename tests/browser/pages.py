@@ -5,9 +5,10 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Project
+from tests.support.servers import wait_for
 
 numbers = itertools.count(1)
 
@@ -27,6 +28,19 @@ def follow(control: Locator) -> None:
     """Click a link or button that leads to another page, and wait for that page."""
     with next_page(control.page):
         control.click()
+
+
+@contextlib.contextmanager
+def held_back(page: Page, path: str) -> Iterator[None]:
+    """Let what ends in this path come only after what is done inside, as on a slow line."""
+    held: list[Route] = []
+    pattern = re.compile(f"{re.escape(path)}$")
+    page.route(pattern, lambda route: held.append(route))
+    yield
+    # Playwright calls handlers while it is asked for something, and not while this process sleeps.
+    wait_for(lambda: page.title() is not None and held, what=path)
+    held[0].continue_()
+    page.unroute(pattern)
 
 
 def open_form(page: Page) -> None:

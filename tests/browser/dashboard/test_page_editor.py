@@ -13,7 +13,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.projects.configuration.page_design import PageDesignSchema
 from testimonials.projects.services import lock_project
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow, next_page
+from tests.browser.pages import follow, held_back, next_page
 from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 
@@ -113,6 +113,19 @@ def test_a_change_shows_at_once_and_saves_itself(site: Site, open_page: OpenPage
     page.get_by_role("link", name="Look").click()
     expect(page.get_by_label("Headline")).to_have_value("How was the cut?")
     assert project.call("GET", "")[CONFIG]["collectFields"]["rating"] is False
+
+
+def test_what_is_changed_before_the_script_comes_is_kept(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    project.sign_in(page)
+    with held_back(page, "/page-editor.js"):
+        page.goto(f"{project.dashboard}/page", wait_until="commit")
+        page.get_by_label("Headline").fill("Typed at once")
+        page.get_by_label("Dark").check(force=True)
+    wait_until_stored(project, headline="Typed at once", theme="dark")
+    expect(page.get_by_label("Headline")).to_have_value("Typed at once")
+    expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")
 
 
 def test_leaving_in_the_middle_of_a_word_loses_nothing(site: Site, open_page: OpenPage) -> None:

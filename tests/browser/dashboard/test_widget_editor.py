@@ -14,6 +14,7 @@ from testimonials.projects import models
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import held_back
 from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 
@@ -383,6 +384,19 @@ def test_what_was_changed_last_is_saved_though_the_page_is_left(
     )
     page.wait_for_url("**/account")
     wait_until_drafted(site, project, palette="sky", layout="list", cardStyle="quote")
+
+
+def test_what_is_changed_before_the_script_comes_is_kept(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project(skipDemoTestimonials=False)
+    page = open_page(project.page_url, viewport={"width": 1280, "height": 860})
+    project.sign_in(page)
+    with held_back(page, "/widget-editor.js"):
+        page.goto(editor_url(site, project), wait_until="commit")
+        page.get_by_role("radio", name="Rose").check()
+        page.get_by_role("radio", name="List").check()
+    wait_until_drafted(site, project, palette="rose", layout="list")
+    expect(page.get_by_role("radio", name="List")).to_be_checked()
+    expect(widget(page).locator(".tm.list")).to_be_visible()
 
 
 def test_one_request_at_a_time_with_what_changed_alone(site: Site, open_page: OpenPage) -> None:

@@ -124,6 +124,16 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
   };
 }
 
+// Hand over what somebody changed in a form before its script had come, as if they did so now.
+export function catchUp(form) {
+  const isChanged = (field) => (field.type === 'radio' ? field.checked && !field.defaultChecked
+    : field.localName === 'select' ? [...field.options].some((each) => each.selected !== each.defaultSelected)
+      : field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+  for (const field of [...form.elements].filter((each) => each.matches('input, textarea, select') && isChanged(each))) {
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+}
+
 // The frame is as wide as the chosen device, and drawn smaller where there is less room; two stand
 // beside each other. Return what fits them anew.
 export function startWidths(stage) {

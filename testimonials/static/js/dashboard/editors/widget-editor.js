@@ -2,7 +2,7 @@
 // preview and is saved as a draft; visitors see it once it is published.
 import { fill, post } from '../../post.js';
 import { showToast } from '../toast.js';
-import { readColour, startPanes, startSaving, startWidths } from './editor.js';
+import { catchUp, readColour, startPanes, startSaving, startWidths } from './editor.js';
 import { ask, find, showColour } from './widget/colours.js';
 import { complain, complainLate, complete, controls, read, showForm, startStepper, write } from './widget/fields.js';
 import { startHistory } from './widget/history.js';
@@ -183,7 +183,6 @@ const fit = startWidths(document.querySelector('[data-stage]'));
 const preview = startPreview(() => values, values, colour, host.ground, fit);
 startPanes(document.querySelector('[data-split]'));
 
-// Browsers may bring back what a form held before it was left; the page shows what is stored.
-for (const [name, value] of Object.entries(values)) write(name, value);
 // The frame may have been quicker than this file, and then its greeting was missed.
 show();
+catchUp(form);

@@ -1,6 +1,6 @@
 // The page editor works without this file: its forms have a Save button. With it each change shows
 // at once in the preview and saves itself.
-import { checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
+import { catchUp, checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
 import { framePart, patch, refresh, startPreview } from './preview.js';
@@ -210,8 +210,5 @@ startPictures({
 startPreview(config);
 startWidths(document.querySelector('[data-stage]'));
 startPanes(document.querySelector('[data-split]'));
-// Browsers may bring back what a form held before it was left; the page shows what is stored.
-if (!document.querySelector('[data-error-summary]')) {
-  for (const [name, value] of Object.entries(config)) if (controls(name).length) write(name, value);
-}
 patch(config);
+catchUp(form);
