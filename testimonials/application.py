@@ -53,8 +53,8 @@ def build_app(settings: Settings | None = None) -> Flask:
         app.config["SQLALCHEMY_ENGINE_OPTIONS"]["connect_args"] = encoding
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:
-        count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
+        # Each proxy appends the address that it saw; how the browser asked, most of them replace.
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=settings.trusted_proxies, x_host=1)  # type: ignore[method-assign]
     init_extensions(app)
     register_web(app)
     register_access_log(app)

@@ -186,8 +186,8 @@ class Settings:
     trusted_proxies: int = setting(
         0,
         take.whole(0, 10),
-        "How many reverse proxies in front set X-Forwarded-For, -Proto and -Host. 0: the headers "
-        "are ignored.",
+        "How many reverse proxies in front append to X-Forwarded-For; the nearest also says by "
+        "X-Forwarded-Proto and -Host how the browser asked. 0: the headers are ignored.",
     )
     hsts: str = setting(
         "max-age=31536000",

@@ -348,6 +348,15 @@ def test_with_a_trusted_proxy_the_address_it_saw_counts(make_app: MakeApp) -> No
     assert "Strict-Transport-Security" in secure.headers
 
 
+def test_behind_two_proxies_the_nearest_says_how_the_browser_asked(make_app: MakeApp) -> None:
+    # A content delivery network, and a proxy that appends the address alone.
+    app = make_app(trusted_proxies=2, base_url="https://testimonials.example.com")
+    statuses = [_init(app, number, f"192.0.2.1, 203.0.113.{number}") for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+    secure = app.test_client().get("/healthz", headers={"X-Forwarded-Proto": "https"})
+    assert "Strict-Transport-Security" in secure.headers
+
+
 def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     port = str(free_port())
     with socket.create_server(("127.0.0.1", int(port))):

@@ -119,12 +119,12 @@ class _Hosting:
     """Wraps the application; gives requests for own hosts the path of what they are for."""
 
     def __init__(
-        self, application: "WSGIApplication", hosts: OwnHosts, ours: set[str], proxies: int
+        self, application: "WSGIApplication", hosts: OwnHosts, ours: set[str], is_behind_proxy: bool
     ) -> None:
         self.application = application
         self._hosts = hosts
         self._ours = ours
-        self._proxies = proxies
+        self._is_behind_proxy = is_behind_proxy
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -137,11 +137,8 @@ class _Hosting:
 
     def _read_host(self, environ: "WSGIEnvironment") -> str:
         """Return the name that the browser asked for, as `ProxyFix` will read it."""
-        if self._proxies and (sent := environ.get("HTTP_X_FORWARDED_HOST")):
-            values: list[str] = [each.strip() for each in sent.split(",")]
-            if len(values) >= self._proxies:
-                return values[-self._proxies]
-        host: str = environ.get("HTTP_HOST", "")
+        sent: str = environ.get("HTTP_X_FORWARDED_HOST", "") if self._is_behind_proxy else ""
+        host: str = sent.rpartition(",")[2].strip() or environ.get("HTTP_HOST", "")
         return host
 
 
@@ -151,7 +148,7 @@ def init_own_hosts(app: Flask, load: Load) -> None:
     app.extensions[EXTENSION] = hosts = OwnHosts(load)
     ours = {urlsplit(each).netloc for each in (settings.base_url, settings.app_url)}
     app.wsgi_app = _Hosting(  # type: ignore[method-assign]
-        app.wsgi_app, hosts, ours, settings.trusted_proxies
+        app.wsgi_app, hosts, ours, settings.trusted_proxies > 0
     )
 
 
