@@ -13,6 +13,7 @@ from flask import Flask, Response, g, render_template, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.data.outages import log_fault
+from testimonials.core.hosts.own_hosts import find_own_host
 from testimonials.core.web.api.elsewhere import find_elsewhere
 from testimonials.core.web.forms import read_unsent_form
 from testimonials.core.web.languages import (
@@ -230,6 +231,7 @@ def _answer(
         explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
         unsent=unsent,
+        is_own_host=find_own_host() is not None,
         can_resend=status in (413, 429, 500, 503),
     )
     response.content_type = "text/html; charset=utf-8"
