@@ -10,7 +10,9 @@ from werkzeug.security import check_password_hash, generate_password_hash
 from testimonials.core.web.languages import gettext
 
 MIN_LENGTH = 10
-MAX_LENGTH = 1024
+# Of UTF-8, counted before anything else is done with a password: what normalizes text takes time
+# that grows with the square of its length, and whoever sends a password is still a stranger.
+MAX_BYTES = 1024
 METHOD = "scrypt:32768:8:3"
 # zxcvbn's time grows so steeply with length that 72 odd characters keep a core busy for seconds;
 # 24 take a fraction of one, and no common password is longer.
@@ -32,14 +34,16 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
 
     `names` are what somebody who knows the owner would try: of businesses, pages, the service.
     """
+    if _is_too_long(password):
+        return gettext(
+            "Use at most %(most)s characters, fewer with accents or emoji.", most=MAX_BYTES
+        )
     if len(password) < MIN_LENGTH:
         return gettext(
             "Use at least %(least)s characters; this has %(count)s.",
             least=MIN_LENGTH,
             count=len(password),
         )
-    if len(password) > MAX_LENGTH:
-        return gettext("Use at most %(most)s characters.", most=MAX_LENGTH)
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return gettext("Use something that is not your e-mail address.")
@@ -79,8 +83,15 @@ def hash_password(password: str) -> str:
 
 
 def is_password(stored: str, password: str) -> bool:
+    """Tell whether this is the password; one over `MAX_BYTES` is nobody's."""
+    if _is_too_long(password):
+        return False
     with _slots:
         return check_password_hash(stored, _normalize(password))
+
+
+def _is_too_long(password: str) -> bool:
+    return len(password) > MAX_BYTES or len(password.encode(errors="replace")) > MAX_BYTES
 
 
 def _normalize(password: str) -> str:

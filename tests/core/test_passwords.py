@@ -5,6 +5,7 @@ import zxcvbn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from testimonials.core import passwords
 from testimonials.core.passwords import find_password_problem, hash_password, is_password
 
 PASSWORD = "three blue wardrobes"
@@ -92,3 +93,21 @@ def test_a_password_typed_on_another_keyboard_is_the_same() -> None:
 def test_whatever_is_typed_is_judged_without_failing(password: str, email: str) -> None:
     problem = find_password_problem(password, email)
     assert problem is None or problem.endswith(".")
+
+
+@pytest.mark.parametrize("password", ["x" * 1025, "é" * 513, "a" + "\u0315\u0300" * 110_000])
+def test_what_is_too_long_is_refused_before_anything_walks_it(
+    password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = hash_password(PASSWORD)
+    monkeypatch.setattr(passwords, "_normalize", pytest.fail)
+    monkeypatch.setattr(passwords, "_is_guessable", pytest.fail)
+    assert is_password(stored, password) is False
+    assert "at most 1024" in (find_password_problem(password, EMAIL) or "")
+
+
+def test_the_longest_password_is_taken() -> None:
+    password = ("wardrobe é " * 100)[:900]
+    password += "x" * (1024 - len(password.encode()))
+    assert find_password_problem(password, EMAIL) is None
+    assert is_password(hash_password(password), password)
