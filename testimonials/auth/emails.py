@@ -172,12 +172,10 @@ def send_plain_mail(
     link: str = "",
     button: str = "",
     list_unsubscribe: str | None = None,
-    stop_url: str = "",
 ) -> None:
     """Put a mail of a few sentences and an optional button into the outbox, in English.
 
-    `list_unsubscribe` is the URL that ends mails which the reader did not ask for; `stop_url`
-    shows it below the mail.
+    `list_unsubscribe` is the URL that ends mails which the reader did not ask for.
     """
     _put_into_outbox(
         recipient,
@@ -190,7 +188,6 @@ def send_plain_mail(
         link=link,
         button=button,
         footnote=footnote,
-        stop_url=stop_url,
     )
 
 

@@ -210,7 +210,7 @@ TABLES: dict[str, Processed | Impersonal] = {
     ),
     "notification_choice": Processed(
         "Who gets which mail", OWNER, PROJECT, (ZIP,), "mode",
-        "told_until decides_by_mail told_of_month",
+        "told_until decides_by_mail",
     ),
     "event": Processed(
         "Show what happened, and who did it", OWNER,

@@ -281,10 +281,6 @@ class NotificationChoice(Base):
     told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Whether the mails have links that decide without signing in.
     decides_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # Whether a mail tells each month what the one before brought, and the last such month, as
-    # YYYY-MM.
-    is_monthly: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    told_of_month: Mapped[str | None] = mapped_column(String(7))
 
 
 class WidgetSighting(Base):

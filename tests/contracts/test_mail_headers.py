@@ -27,7 +27,6 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import db
-from testimonials.insights.monthly_mail import tell_of_month
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup import notices
 from testimonials.operations.mail_cli import make_test_mail
@@ -151,15 +150,14 @@ def write_every_kind(account: Account, text: str) -> None:
 
 
 def write_proposal(project: Project, text: str) -> None:
-    """Tell the owner of a proposal that has waited for a while, and of the month before."""
+    """Tell the owner of a proposal that has waited for a while."""
     before = clock.now() - timedelta(hours=1)
-    told = {"told_of_proposals_at": before - timedelta(hours=1), "is_monthly": True}
+    told = {"told_of_proposals_at": before - timedelta(hours=1)}
     db.session.add(NotificationChoice(project_id=project.id, account_id=project.account_id, **told))
     proposed = {"kind": "page", "values": {"headline": text}, "reason": text, "created_at": before}
     db.session.add(Proposal(project_id=project.id, actor_kind="agent", **proposed))
     db.session.flush()
     assert tell_of_proposals(project, project.account_id)
-    assert tell_of_month(project, project.account_id)
 
 
 def write_requests(project: Project, text: str) -> None:

@@ -32,7 +32,7 @@ ANSWERS = {
     "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.
-ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder", "month"}
+ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder"}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from testimonials.projects.notifications.services import (
     find_choice,
     set_decides_by_mail,
     set_mode,
-    set_monthly,
 )
 
 notifications = Blueprint("notifications", __name__)
@@ -34,8 +33,6 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
         set_mode(access.project, access.user.account_id, request.form.get("mode", ""))
         is_on = request.form.get("decides_by_mail") == "1"
         set_decides_by_mail(access.project, access.user.account_id, is_on=is_on)
-        is_on = access.is_admin and request.form.get("monthly") == "1"
-        set_monthly(access.project, access.user.account_id, is_on=is_on)
     except ValidationFailed as error:
         db.session.rollback()
         return _page(access, to_form_errors(error)), 422
@@ -52,6 +49,5 @@ def _page(access: Access, errors: Errors) -> str:
         notice=read_notice(),
         choice=find_choice(access.user.account_id, access.project.id),
         modes=describe_modes(),
-        is_admin=access.is_admin,
         errors=errors,
     )

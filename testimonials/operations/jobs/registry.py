@@ -23,8 +23,6 @@ from testimonials.core.web.errors import NotFound
 from testimonials.domains.checking import check_due_domains
 from testimonials.extensions import begin_write, db
 from testimonials.insights.counting import current_counts, write_counts
-from testimonials.insights.monthly_mail import find_due as find_monthly
-from testimonials.insights.monthly_mail import tell_of_month
 from testimonials.operations.backup.elsewhere.copying import (
     LONGEST_COPY,
     copy_newest,
@@ -61,15 +59,11 @@ LONGEST = timedelta(minutes=10)
 
 
 def send_gathered_mail() -> int:
-    """Write the mail about new testimonials, proposals and months that is due; return how many.
+    """Write the mail about new testimonials and proposals that is due; return how many.
 
     Commits each.
     """
-    kinds = (
-        (find_waiting, tell_waiting),
-        (find_due, tell_of_proposals),
-        (find_monthly, tell_of_month),
-    )
+    kinds = ((find_waiting, tell_waiting), (find_due, tell_of_proposals))
     return sum(_tell(find, tell) for find, tell in kinds)
 
 

@@ -11,11 +11,7 @@ from testimonials.core.urls import project_url
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
-from testimonials.projects.notifications.services import (
-    read_unsubscribe_token,
-    set_mode,
-    set_monthly,
-)
+from testimonials.projects.notifications.services import read_unsubscribe_token, set_mode
 
 unsubscribe = Blueprint("unsubscribe", __name__)
 unsubscribe.before_request(use_persons_language)
@@ -23,27 +19,23 @@ unsubscribe.before_request(use_persons_language)
 
 @unsubscribe.get("/unsubscribe/<token>")
 def show_unsubscribe(token: str) -> ResponseReturnValue:
-    project, _, is_monthly = read_unsubscribe_token(token)
-    return answer_privately(_page(project, is_monthly=is_monthly, is_done=False))
+    project, _ = read_unsubscribe_token(token)
+    return answer_privately(_page(project, is_done=False))
 
 
 @unsubscribe.post("/unsubscribe/<token>")
 def end_mails(token: str) -> ResponseReturnValue:
     begin_write()
-    project, account_id, is_monthly = read_unsubscribe_token(token, for_update=True)
-    if is_monthly:
-        set_monthly(project, account_id, is_on=False)
-    else:
-        set_mode(project, account_id, "never")
+    project, account_id = read_unsubscribe_token(token, for_update=True)
+    set_mode(project, account_id, "never")
     db.session.commit()
-    return answer_privately(_page(project, is_monthly=is_monthly, is_done=True))
+    return answer_privately(_page(project, is_done=True))
 
 
-def _page(project: Project, *, is_monthly: bool, is_done: bool) -> str:
+def _page(project: Project, *, is_done: bool) -> str:
     return render_template(
         "projects/notifications/unsubscribe.html",
         project_name=project.name,
-        is_monthly=is_monthly,
         is_done=is_done,
         choose_url=project_url(project.id, "notifications"),
     )

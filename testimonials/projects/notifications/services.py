@@ -5,7 +5,7 @@ Changing a choice and notifying somebody both lock the project.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
 
@@ -26,9 +26,6 @@ from testimonials.projects.services import lock_project
 
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
-# In UTC, on the first of each month.
-MONTH_HOUR = 8
-MONTHLY = "monthly"
 LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
 
 unsubscribe_purpose = TokenPurpose("unsubscribe")
@@ -140,21 +137,6 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     db.session.flush()
 
 
-def set_monthly(project: Project, account_id: str, *, is_on: bool) -> None:
-    """Choose for the locked project whether the account gets a mail a month, from this one on."""
-    choice = _find_choice(project, account_id, DEFAULT_MODE)
-    if is_on and not choice.is_monthly:
-        choice.told_of_month = latest_month(clock.now())
-    choice.is_monthly = is_on
-    db.session.flush()
-
-
-def latest_month(now: datetime) -> str:
-    """Return the last month of which a mail is due, as YYYY-MM; it is due on the first after it."""
-    month = (now - timedelta(hours=MONTH_HOUR)).replace(day=1)
-    return f"{month - timedelta(days=1):%Y-%m}"
-
-
 def note_told(project: Project, account_id: str, time: datetime) -> None:
     """Note that the account has just been notified of everything in the locked project."""
     choice = _find_choice(project, account_id, DEFAULT_MODE)
@@ -167,22 +149,15 @@ def note_told_of_proposals(project: Project, account_id: str, time: datetime) ->
     _find_choice(project, account_id, DEFAULT_MODE).told_of_proposals_at = time
 
 
-def make_unsubscribe_url(project_id: str, account_id: str, *, is_monthly: bool = False) -> str:
-    """Return the URL that ends a project's notifications without signing in; it never expires.
-
-    Or that ends the mail of each month alone.
-    """
-    what = [MONTHLY] if is_monthly else []
-    return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id, *what]))
+def make_unsubscribe_url(project_id: str, account_id: str) -> str:
+    """Return the URL that ends a project's notifications without signing in; it never expires."""
+    return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
 
 
-def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str, bool]:
-    """Return the project, locked if asked for, the account id, and whether it is about months.
-
-    Raises `NotFound`.
-    """
+def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
+    """Return the project, locked if asked for, and the account id; raise `NotFound`."""
     try:
-        (project_id, account_id, *what), _ = unsubscribe_purpose.read(token)
+        (project_id, account_id), _ = unsubscribe_purpose.read(token)
     except (TokenInvalid, TypeError, ValueError):
         raise NotFound(LINK_BROKEN) from None
     try:
@@ -191,7 +166,7 @@ def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Pro
         project = None
     if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
         raise NotFound(LINK_BROKEN)
-    return project, account_id, what == [MONTHLY]
+    return project, account_id
 
 
 def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:
