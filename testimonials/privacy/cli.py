@@ -1,10 +1,9 @@
-"""`testimonials privacy`: what is stored about a person, and what this instance processes."""
+"""`testimonials privacy`: what is stored about a person."""
 
 import json
 from pathlib import Path
 
 import click
-from flask.cli import with_appcontext
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
@@ -12,8 +11,6 @@ from testimonials.auth.addresses import parse_email
 from testimonials.core.commands import database_command, json_option, print_json
 from testimonials.extensions import begin_write, db
 from testimonials.privacy.person import count_found, describe_person
-from testimonials.privacy.record import list_processed, list_recipients, render_record
-from testimonials.settings.current import current_settings
 from testimonials.transfer.archives.files import force_option, writing_file
 from testimonials.transfer.archives.writing import reading_one_moment
 
@@ -50,22 +47,3 @@ def export_command(email: str, file: Path, force: bool, as_json: bool) -> None:
     click.echo(f"Wrote what is stored about {address} to {file}:")
     for name, count in counts.items():
         click.echo(f"  {name}: {count}")
-
-
-@privacy.command("record")
-@json_option
-@with_appcontext
-def record_command(as_json: bool) -> None:
-    """Print the record of processing of this instance, as Markdown.
-
-    Each table with personal data: what is personal in it, why and how long it is kept, and who else
-    gets it. Add who is responsible and your legal bases.
-    """
-    settings = current_settings()
-    recipients = list_recipients(settings)
-    if as_json:
-        print_json({"tables": list_processed(settings), "recipients": recipients})
-        return
-    click.echo(f"# Record of processing\n\n{render_record(settings)}\n\nOutside of this machine:\n")
-    for words, is_set in recipients.items():
-        click.echo(f"- {words}: {'set' if is_set else 'not set'}")

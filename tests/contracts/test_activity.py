@@ -80,7 +80,6 @@ READS = "It only reads."
 INSTANCE = "It is about the instance, of which its log and its files tell."
 SILENT_COMMANDS = {
     "accounts list": READS,
-    "privacy record": READS,
     "accounts show": READS,
     "activity list": READS,
     "tokens list": READS,

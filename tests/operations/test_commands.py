@@ -133,7 +133,6 @@ def test_every_command_answers_json(
         "privacy export": _read(
             app, "privacy", "export", owner.email, str(tmp_path / "person.json")
         ),
-        "privacy record": _read(app, "privacy", "record"),
         "domains set": _read(app, "domains", "set", "kiln", "reviews.example.com"),
         "domains list": _read(app, "domains", "list"),
         "domains remove": _read(app, "domains", "remove", "kiln"),

@@ -17,7 +17,6 @@ from testimonials.commands import COMMANDS, GROUPS
 from testimonials.core.web.api.openapi import build_openapi
 from testimonials.operations.pages import render_agent_guide, render_full_guide
 from testimonials.operations.reference_text import write_reference, write_table
-from testimonials.privacy.record import render_record
 from testimonials.serving.server import serve
 from testimonials.settings.table import PREFIX, Settings, load_settings
 
@@ -78,14 +77,6 @@ GENERATED: dict[str, tuple[str, str, Callable[[], str]]] = {
         "`--json`.",
         "commands",
         render_commands,
-    ),
-    "processing-record.md": (
-        "# Processing record\n\nWhat the service holds about people, table by table, for the "
-        "record that Article 30 of the GDPR asks of whoever runs it. It is made from the program, "
-        "with the default settings; `testimonials privacy record` prints it with yours, and who "
-        "gets data outside of the machine. Add who is responsible, and your legal bases.",
-        "record",
-        lambda: render_record(Settings()),
     ),
     "api.md": (
         "# API\n\nThis is the reference of every call; a running service shows it at `/docs`.",
