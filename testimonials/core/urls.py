@@ -117,12 +117,6 @@ def script_url(digest: str = "") -> str:
     return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
 
 
-def published_url(name: str = "") -> str:
-    """Return where the static host serves a published file; "" if nothing is published."""
-    folder = current_settings().publish_url
-    return f"{folder}/{name}" if folder else ""
-
-
 def image_url(image_id: str | None) -> str | None:
     return f"{base_url()}/media/{image_id}.webp" if image_id else None
 

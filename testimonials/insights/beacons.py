@@ -10,7 +10,7 @@ from flask import Request
 from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.hosts.own_hosts import own_hosts
-from testimonials.core.urls import origin_of, own_origins, published_url
+from testimonials.core.urls import own_origins
 from testimonials.insights.counting import Beacon
 
 MAX_BYTES = 16 * 1024
@@ -37,14 +37,11 @@ def read_beacon(request: Request) -> Beacon | None:
         return None
     if not request.user_agent.string or _PROGRAM.search(request.user_agent.string):
         return None
-    origin = headers.get("Origin", "")
-    website = read_website(origin)
+    website = read_website(headers.get("Origin", ""))
     sent = _read_body(request)
     surface = sent.get("surface")
     # The widget on our own pages is the editor's preview.
     surfaces = ("widget",) if website else ("wall", "form")
-    if surface == "wall" and origin == _published_origin():
-        website, surfaces = "", ("wall",)
     if website is None or not isinstance(surface, str) or surface not in surfaces:
         return None
     form = sent.get("form", "")
@@ -74,10 +71,6 @@ def read_website(origin: str) -> str | None:
     if parts.scheme not in ("http", "https") or is_here or host == "localhost":
         return None
     return host if _HOST.fullmatch(host) else None
-
-
-def _published_origin() -> str:
-    return origin_of(published_url())
 
 
 def _read_body(request: Request) -> dict[str, Any]:

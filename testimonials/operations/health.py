@@ -19,7 +19,6 @@ from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
 from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, REHEARSAL_JOB
-from testimonials.publishing.progress import PUBLISH_JOB
 from testimonials.settings.current import current_settings
 from testimonials.settings.parsers import BUCKET
 
@@ -114,7 +113,6 @@ def list_jobs() -> list[BackgroundJob]:
     jobs = db.session.scalars(select(BackgroundJob).order_by(BackgroundJob.name))
     settings = current_settings()
     wanted = {
-        PUBLISH_JOB: settings.publish_to,
         COPY_JOB: settings.backup_to,
         LIST_JOB: settings.backup_to.startswith(BUCKET),
         REHEARSAL_JOB: settings.backup_rehearsal_days,

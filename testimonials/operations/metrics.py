@@ -17,14 +17,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.counting import Ticker
-from testimonials.core.logs.lines import IS_OWN
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.media.quota import find_whole_share
 from testimonials.operations.health import list_jobs, measure_free
 from testimonials.operations.shared_metrics import SharedPages, merge
-from testimonials.publishing.progress import EXTENSION as PUBLISHING
-from testimonials.publishing.progress import Progress
 from testimonials.settings.current import current_settings
 from testimonials.testimonials.counts.services import count_states
 from testimonials.webhooks.deliveries import count_by_state, list_failing
@@ -75,8 +72,6 @@ def end_metrics(app: Flask) -> None:
 
 
 def _observe(response: Response) -> Response:
-    if IS_OWN in request.environ:
-        return response
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
     # The template: the paths themselves have ids, of which there is no end.
@@ -144,23 +139,12 @@ class Metrics:
         )
         families = (self._requests, self._refused, self._process)
         collected = (each for found in families for each in found.collect())
-        for family in (widget, *self._collect_publishing(), *collected):
+        for family in (widget, *collected):
             family.samples = [
                 sample._replace(labels=dict(sample.labels) | {"process": self.pages.name})
                 for sample in family.samples
             ]
             yield family
-
-    def _collect_publishing(self) -> Iterator["Metric"]:
-        progress: Progress | None = self._app.extensions.get(PUBLISHING)
-        if progress is None or (found := progress.measure()) is None:
-            # Another process has the turn.
-            return
-        waiting, seconds = found
-        words = "Projects whose published files are not those of their latest change."
-        yield _gauge("testimonials_publishing_waiting", words, {(): waiting})
-        words = "For how long the oldest of them has waited."
-        yield _gauge("testimonials_publishing_lag_seconds", words, {(): seconds})
 
     def _collect_host(self) -> Iterator["Metric"]:
         build: Values = {(__version__, platform.python_version(), db.engine.dialect.name): 1}

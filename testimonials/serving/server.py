@@ -2,11 +2,9 @@
 
 import logging
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import click
-from flask import Flask
 
 from testimonials.application import build_app
 from testimonials.core.data.sqlite_file import fold_log
@@ -21,8 +19,6 @@ from testimonials.operations.jobs.link_mail import answer_link_requests
 from testimonials.operations.jobs.registry import end_jobs, run_backups, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
-from testimonials.publishing.progress import EXTENSION as PUBLISHING
-from testimonials.publishing.publisher import Publisher
 from testimonials.serving.listening import describe_address, listen, take_passed_socket
 from testimonials.serving.processes import Seat, note_signals, restarts
 from testimonials.serving.supervisor import Supervisor, describe_count
@@ -134,19 +130,12 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         write_mail=answer_link_requests,
         send_webhooks=Dispatcher().run,
         run_imports=run_imports,
-        publish=_open_publisher(app, settings.publish_to) if settings.publish_to else None,
         back_up=run_backups,
     )
     run_until_ended(server, background, seat.parent)
     with app.app_context():
         end_jobs()
     end_metrics(app)
-
-
-def _open_publisher(app: Flask, place: str) -> Callable[[Callable[[], bool]], None]:
-    publisher = Publisher(place)
-    app.extensions[PUBLISHING] = publisher.progress
-    return publisher.run
 
 
 def _prepare_sample() -> Sample:

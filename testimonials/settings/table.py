@@ -36,7 +36,6 @@ EXTRAS = (
     ("ratelimit_storage_url", "", "redis", "redis"),
     ("metrics_token", "", "prometheus_client", "metrics"),
     ("sentry_dsn", "", "sentry_sdk", "sentry"),
-    ("publish_to", take.BUCKET, "obstore", "s3"),
     ("backup_to", take.BUCKET, "obstore", "s3"),
 )
 
@@ -405,19 +404,6 @@ class Settings:
         "Days between rehearsals, in which `serve` restores the newest backup into a temporary "
         "folder and checks it. 0: none.",
     )
-    publish_to: str = setting(
-        "",
-        take.parse_place,
-        "Where widgets, walls and fragments are written as files for a static host: a folder (a "
-        "relative one is in the instance folder), or `s3://bucket/prefix`. It is emptied of what "
-        "this service wrote when a project goes. Needs `PUBLISH_URL`. Empty: nowhere.",
-    )
-    publish_url: str = setting(
-        "",
-        take.parse_folder_url,
-        "The public URL of what is in `PUBLISH_TO`, such as `https://cdn.example.com/reviews`. "
-        "Snippets then load the widget from there.",
-    )
     stale_while_away: int = setting(
         3600,
         take.whole(0, 30 * 86400),
@@ -608,8 +594,6 @@ def _complete(settings: Settings) -> Settings:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
         _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
-    if bool(settings.publish_to) != bool(settings.publish_url):
-        _refuse(PREFIX + "PUBLISH_URL", "and PUBLISH_TO need each other: set both, or neither")
     if (to := _find_place(settings, settings.backup_to)) and to == _find_backups(settings):
         _refuse(PREFIX + "BACKUP_TO", "must be another folder than BACKUP_PATH")
     for name, start, module, extra in EXTRAS:
@@ -635,7 +619,6 @@ def _complete(settings: Settings) -> Settings:
         base_url=base,
         app_url=app,
         mail_from=sender,
-        publish_to=_find_place(settings, settings.publish_to),
         backup_path=_find_backups(settings),
         backup_to=_find_place(settings, settings.backup_to),
         backup_age_identity=_find_place(settings, settings.backup_age_identity),

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup, escape
 
-from testimonials.core.urls import widget_page_url
+from testimonials.core.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.recordings.describing import load_recordings
 from testimonials.widget.content.content import read_content
@@ -11,7 +11,7 @@ from testimonials.widget.content.listing import count_shown, list_shown
 from testimonials.widget.content.saved_widgets import find_settings
 from testimonials.widget.rendered.cards import weigh
 from testimonials.widget.reserve import Look, Words, reserve_height
-from testimonials.widget.script.embedded import embedded_integrity, embedded_url
+from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.selection import BADGES, CARDS, WHOLE, Selection
 
 # Frames don't grow with their content.
@@ -42,7 +42,7 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
     The container shows a link until the testimonials have loaded, and a frame with the widget's
     page where scripts are disabled.
     """
-    widget_url = embedded_url()
+    widget_url = script_url()
     return {
         "projectId": project.id,
         "widgetUrl": widget_url,
@@ -54,7 +54,7 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
 def build_checked_script() -> str:
     """Return a script element whose URL and integrity pin the current version of the script."""
     return (
-        f'<script src="{escape(embedded_url(is_pinned=True))}" integrity="{embedded_integrity()}" '
+        f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
         'crossorigin="anonymous" async></script>'
     )
 

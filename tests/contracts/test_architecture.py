@@ -32,7 +32,6 @@ FEATURES = (
     "transfer",
     "privacy",
     "agents",
-    "publishing",
     "dashboard",
     "operations",
     "operator",
@@ -287,7 +286,6 @@ LAZY = {
     },
     "operations.shared_metrics": {"prometheus_client.parser"},
     "projects.slugs": {"text_unidecode"},
-    "publishing.buckets": {"obstore.store"},
     # Imports the driver of PostgreSQL.
     "extensions": {"testimonials.core.data.postgres_watch"},
     "serving.server": {"testimonials.core.data.postgres_watch"},

@@ -83,7 +83,6 @@ PARTS = {
     "base_path",
     "own_origins",
     "origin_of",
-    "published_url",
 }
 POSTED = {"mcp_url", "oauth_url"}
 SAMPLES = {

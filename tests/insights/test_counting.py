@@ -1,6 +1,5 @@
 """Beacons: which are counted, what they may hold, and how they are written down."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -25,8 +24,6 @@ from testimonials.insights.models import OTHER_WEBSITES, InsightFunnelDay
 from testimonials.insights.services import describe_insights
 from testimonials.operations.jobs.registry import write_insights
 from testimonials.projects.models import Project
-from testimonials.settings.current import EXTENSION as SETTINGS
-from testimonials.settings.current import current_settings
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial
@@ -100,26 +97,6 @@ def test_the_wall_and_the_form_are_ours(app: Flask, client: FlaskClient, project
     found = told(app, project)
     assert found["views"] == {"widget": 0, "wall": 1, "total": 1, "previous": 0}
     assert found["funnel"] == {"opened": 1, "started": 1, "sent": 0, "approved": 0}
-
-
-def test_the_wall_on_a_static_host_is_ours_too(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
-    static = BROWSER | {"Origin": "https://static.example"}
-    send(client, project, {"surface": "wall", "view": True}, static)
-    with app.app_context():
-        folder = {"publish_to": "/srv/reviews", "publish_url": "https://static.example/reviews"}
-        settings = dataclasses.replace(current_settings(), **folder)
-    before, app.extensions[SETTINGS] = app.extensions[SETTINGS], settings
-    send(client, project, {"surface": "wall", "view": True}, static)
-    # A website may be on the same host.
-    send(client, project, {"surface": "widget", "view": True}, static)
-    send(client, project, {"surface": "form", "opened": True}, static)
-    app.extensions[SETTINGS] = before
-    found = told(app, project)
-    assert found["views"] == {"widget": 1, "wall": 1, "total": 2, "previous": 0}
-    assert {each["website"] for each in found["websites"]} == {"", "static.example"}
-    assert found["funnel"]["opened"] == 0
 
 
 @pytest.mark.parametrize(

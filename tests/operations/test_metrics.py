@@ -13,9 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import begin_write, db
+from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
-from testimonials.publishing.progress import EXTENSION as PUBLISHING
-from testimonials.publishing.progress import Progress
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.servers import free_port, wait_for
@@ -190,22 +189,17 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
     assert list(failed) == [(("job", "backup"),)]
 
 
-def test_what_waits_to_be_published_is_told(make_app: MakeApp, tmp_path: Path) -> None:
-    place = {"publish_to": str(tmp_path / "out"), "publish_url": "https://cdn.example.com"}
-    published = make_app(metrics_token=TOKEN, **place)
-    client = published.test_client()
-    assert read(client, "testimonials_publishing_waiting") == {}
-    progress = published.extensions[PUBLISHING] = Progress()
-    progress.note_behind({"one", "two"})
-    assert list(read(client, "testimonials_publishing_waiting").values()) == [2.0]
-    (seconds,) = read(client, "testimonials_publishing_lag_seconds").values()
-    assert seconds > 0
-    with published.app_context():
-        progress.note_failure(OSError("no room"))
-        progress.write()
-    (failed,) = read(client, "testimonials_job_last_failure_timestamp_seconds")
-    assert failed == (("job", "publish"),)
-    # Whoever no longer publishes isn't told of it for ever.
+def test_a_job_that_is_switched_off_is_not_told_of_for_ever(
+    make_app: MakeApp, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "elsewhere")
+    copied = make_app(metrics_token=TOKEN, backup_to=place)
+    with copied.app_context():
+        begin_write()
+        db.session.add(BackgroundJob(name=COPY_JOB, failed_at=clock.now(), error="no folder"))
+        db.session.commit()
+    (failed,) = read(copied.test_client(), "testimonials_job_last_failure_timestamp_seconds")
+    assert failed == (("job", COPY_JOB),)
     other = make_app(metrics_token=TOKEN).test_client()
     assert read(other, "testimonials_job_last_failure_timestamp_seconds") == {}
 

@@ -9,8 +9,6 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.publishing.progress import EXTENSION as PUBLISHING
-from testimonials.publishing.progress import Progress
 from tests.conftest import MakeApp
 from tests.operations.test_metrics import TOKEN, put_jobs
 from tests.support.servers import find_program, free_port
@@ -33,9 +31,6 @@ SERIES = {
         'testimonials_job_last_failure_timestamp_seconds{job="sweep"}', "_x40", "60x40",
     ),
     "TestimonialsNoWork": (f'{JOB}{{job="sweep"}}', "0+60x40", "60x40"),
-    "TestimonialsPublishingBehind": (
-        "testimonials_publishing_lag_seconds", "0x40", "0+60x40",
-    ),
     "TestimonialsBackupOld": (f'{JOB}{{job="backup"}}', "0x40", "-180000x40"),
     "TestimonialsCopyOld": (f'{JOB}{{job="backup-copy"}}', "0x40", "-180000x40"),
     "TestimonialsRehearsalOld": (f'{JOB}{{job="backup-rehearsal"}}', "0x40", "-1300000x40"),
@@ -93,8 +88,6 @@ def test_each_metric_of_the_rules_is_served(make_app: MakeApp) -> None:
         metrics_token=TOKEN, ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}"
     )
     put_jobs(app)
-    app.extensions[PUBLISHING] = Progress()
-    app.extensions[PUBLISHING].note_behind(set())
     client: FlaskClient = app.test_client()
     client.get("/healthz")
     page = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text

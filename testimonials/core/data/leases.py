@@ -117,22 +117,11 @@ def settle_job(name: str, error: str | None) -> None:
     row = _lock_job(name)
     if row.leased_by == _worker_name():
         row.leased_until = None
-        _note(row, error)
+        if error is None:
+            row.finished_at, row.failed_at, row.error = clock.now(), None, None
+        else:
+            row.failed_at, row.error = clock.now(), error[:MOST_ERROR]
     db.session.commit()
-
-
-def note_job(name: str, error: str | None) -> None:
-    """Record how something goes that no process has to lease; commit."""
-    begin_write()
-    _note(_lock_job(name), error)
-    db.session.commit()
-
-
-def _note(row: BackgroundJob, error: str | None) -> None:
-    if error is None:
-        row.finished_at, row.failed_at, row.error = clock.now(), None, None
-    else:
-        row.failed_at, row.error = clock.now(), error[:MOST_ERROR]
 
 
 def is_over(time: datetime | None, length: timedelta) -> bool:

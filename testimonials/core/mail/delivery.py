@@ -71,8 +71,7 @@ class BackgroundWorker:
 
     One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
     `sweep_seconds`, and two call `send_webhooks` and `run_imports` each second, which end soon once
-    what they are given says so. `publish`, if given, is called four times a second, likewise, and
-    `back_up` every `sweep_seconds`.
+    what they are given says so. `back_up`, if given, is called every `sweep_seconds`.
     """
 
     def __init__(
@@ -85,7 +84,6 @@ class BackgroundWorker:
         write_mail: Callable[[], object] = lambda: None,
         send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         run_imports: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
-        publish: Callable[[Callable[[], bool]], object] | None = None,
         back_up: Callable[[], object] | None = None,
     ) -> None:
         self._app = app
@@ -93,8 +91,6 @@ class BackgroundWorker:
         settings = current_settings(app)
         self._transport = make_transport(settings.smtp_url, settings.mail_from)
         more: list[tuple[Any, ...]] = []
-        if publish is not None:
-            more.append(("publishing", 0.25, lambda: publish(self._stop.is_set)))
         if back_up is not None:
             more.append(("backups", sweep_seconds, back_up))
         self._threads = [

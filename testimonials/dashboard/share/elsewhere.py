@@ -6,6 +6,7 @@ from testimonials.core.urls import (
     json_feed_url,
     markdown_url,
     newsletter_url,
+    script_url,
     widget_page_url,
 )
 from testimonials.dashboard.share.embed_choice import Choice
@@ -13,7 +14,6 @@ from testimonials.projects.models import Project
 from testimonials.widget.formats.choosing import PARAMETERS, add_query, choose_items
 from testimonials.widget.formats.markdown import write_markdown
 from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
-from testimonials.widget.script.embedded import embedded_url
 from testimonials.widget.snippet import reserve_space
 
 
@@ -46,7 +46,7 @@ def _write_element(project: Project, choice: Choice) -> str:
     """Return the element of the package in packages/testimonials-widget."""
     # `id` is every element's own.
     names = {"id": "testimonial"}
-    attributes = {"project": project.id, "src": embedded_url()}
+    attributes = {"project": project.id, "src": script_url()}
     attributes |= {names.get(name, name): value for name, value in choice.selection.query.items()}
     if height := reserve_space(project, choice.selection):
         attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"

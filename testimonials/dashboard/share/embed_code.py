@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 from flask import render_template
 from markupsafe import Markup, escape
 
-from testimonials.core.urls import base_url, fragment_url, origin_of, published_url, widget_page_url
+from testimonials.core.urls import base_url, fragment_url, origin_of, script_url, widget_page_url
 from testimonials.core.web.languages import gettext_noop
 from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.projects.models import Project
-from testimonials.widget.script.embedded import embedded_integrity, embedded_url
+from testimonials.widget.script.assembly import script_digest, script_integrity
 from testimonials.widget.snippet import (
     build_checked_script,
     build_snippet,
@@ -68,8 +68,8 @@ def describe_code(project: Project, choice: Choice) -> dict[str, Any]:
     return {
         "container": snippet["container"],
         "script": build_checked_script() if is_pinned else snippet["script"],
-        "script_url": embedded_url(is_pinned=is_pinned),
-        "integrity": embedded_integrity() if is_pinned else None,
+        "script_url": script_url(script_digest() if is_pinned else ""),
+        "integrity": script_integrity() if is_pinned else None,
         "attributes": container_attributes(project, selection),
         "height": reserve_space(project, selection),
         "frame_height": frame_height(selection),
@@ -98,10 +98,8 @@ def describe_policy(project: Project, choice: Choice) -> dict[str, str]:
     """
     names = ("script-src", "connect-src", "img-src")
     height = reserve_space(project, choice.selection)
-    # What has no file on the static host is asked of the service.
-    sources = " ".join(origin_of(url) for url in (published_url(), base_url()) if url)
     return {
-        "lines": "\n".join(f"{name} {sources};" for name in names),
+        "lines": "\n".join(f"{name} {origin_of(base_url())};" for name in names),
         "rule": f'[data-testimonials-project="{project.id}"] '
         f"{{ min-height: {height}; --tm-reserve: {height} }}",
     }

@@ -7,7 +7,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.extensions import db
-from testimonials.operations.doctor import backups, company, data, network, publishing, settings
+from testimonials.operations.doctor import backups, company, data, network, settings
 from testimonials.operations.doctor.findings import NO_SCHEMA, Finding
 
 Check = Callable[[], Iterator[Finding]]
@@ -29,7 +29,6 @@ CHECKS: dict[str, Check] = {
     "webhooks": data.check_webhooks,
     "backups": backups.check_backups,
     "recordings": data.check_recordings,
-    "publishing": publishing.check_publishing,
 }
 # These query tables, and connecting would create a database if there is none.
 NEED_SCHEMA = (
@@ -41,7 +40,6 @@ NEED_SCHEMA = (
     "webhooks",
     "backups",
     "recordings",
-    "publishing",
 )
 # Reads the whole file, and waits for whoever writes.
 LONG = "database"

@@ -45,22 +45,7 @@ def read_source(part: str, names: tuple[str, ...]) -> str:
 @cache
 def build_script() -> bytes:
     """Return the core as it is served: one file without comments or spare white space."""
-    return _assemble(read_source("core", CORE_PARTS))
-
-
-@cache
-def build_published_script(service: str, languages: str) -> bytes:
-    """Return the core that reads published files, and asks the `service` for what has none.
-
-    `service` is the URL of the service's widgets, `languages` are the codes that files have.
-    """
-    own, other = (read_source(part, ("load",)) for part in ("core", "published"))
-    other = other.replace("'service'", f"'{service}'").replace("'languages'", f"'{languages}'")
-    return _assemble(read_source("core", CORE_PARTS).replace(own, other))
-
-
-def _assemble(source: str) -> bytes:
-    script = squeeze_script(source).replace("widget.css", read_styles())
+    script = squeeze_script(read_source("core", CORE_PARTS)).replace("widget.css", read_styles())
     # Pinning the script pins its modules too.
     for name in MODULES:
         script = script.replace(f"{name}.js", f"v1-{module_digest(name)}.js")
@@ -78,26 +63,22 @@ def build_module(name: str) -> bytes:
 @cache
 def script_digest() -> str:
     """Return the start of the script's SHA-256, which is part of its pinned URL."""
-    return digest_of(build_script())
+    return _digest_of(build_script())
 
 
 @cache
 def module_digest(name: str) -> str:
     """Return the same of a module, whose only URL is the pinned one."""
-    return digest_of(build_module(name))
+    return _digest_of(build_module(name))
 
 
 @cache
 def script_integrity() -> str:
     """Return the value of the ``integrity`` attribute (Subresource Integrity)."""
-    return integrity_of(build_script())
+    return "sha384-" + b64encode(hashlib.sha384(build_script()).digest()).decode()
 
 
-def integrity_of(content: bytes) -> str:
-    return "sha384-" + b64encode(hashlib.sha384(content).digest()).decode()
-
-
-def digest_of(content: bytes) -> str:
+def _digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 

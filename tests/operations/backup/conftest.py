@@ -16,7 +16,7 @@ from testimonials.extensions import db
 from testimonials.operations.jobs.registry import run_backups
 from testimonials.settings.table import load_settings
 from tests.conftest import MovableClock
-from tests.publishing.s3_server import S3Server
+from tests.operations.backup.s3_server import S3Server
 
 Make = Callable[..., Flask]
 

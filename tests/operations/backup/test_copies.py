@@ -24,9 +24,9 @@ from testimonials.settings.secret import SettingError
 from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MovableClock, StartService
 from tests.operations.backup.conftest import Key, Make, mails, names, work
+from tests.operations.backup.s3_server import BUCKET, S3Server
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import emails, make_instance, query, refusal, restore_here
-from tests.publishing.s3_server import BUCKET, S3Server
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment, run_command
 from tests.support.rows import add_testimonial

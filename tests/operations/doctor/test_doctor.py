@@ -488,7 +488,6 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
         "backups",
         "company sign-in",
         "recordings",
-        "publishing",
     }
     assert not file.exists()
 

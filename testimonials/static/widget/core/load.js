@@ -1,4 +1,4 @@
-// How the widget gets its data; ../published/load.js is another way.
+// How the widget gets its data.
 const load = async (url, signal) => {
   const response = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(8000) });
   if (!response.ok) throw Error('HTTP ' + response.status);

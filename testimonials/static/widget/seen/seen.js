@@ -2,7 +2,7 @@
 // the button. No cookie, nothing about the visitor; nothing at all for who asks not to be tracked.
 // The core (../core/widget.js) imports this last, and hands over the widget; the wall its cards
 // (wall.js).
-export default ({ feed, cards, root, signal, surface = 'widget', url = new URL(feed.project.id + '/seen', feed.service || import.meta.url) }) => {
+export default ({ feed, cards, root, signal, surface = 'widget', url = new URL(feed.project.id + '/seen', import.meta.url) }) => {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === '1' || navigator.webdriver) return;
   const ids = new Map();
   const timers = new Map();

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.support.servers import free_port, wait_for
 
 KEY, SECRET, BUCKET = "tests", "tests-secret", "published"
-# Anybody may read, as from the bucket of a static host.
+# Anybody may read.
 IDENTITIES = {
     "identities": [
         {

@@ -1,1 +1,0 @@
-"""Widgets, walls and fragments as files, which a static host serves."""
