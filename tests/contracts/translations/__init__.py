@@ -66,9 +66,8 @@ def collect() -> Catalog:
         comment_tags=("Translators:",),
         strip_comment_tags=True,
     )
-    for file, _, message, comments, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        # Without line numbers, which would change with every other edit.
-        template.add(message, locations=[(f"testimonials/{file}", None)], auto_comments=comments)
+    for _, _, message, comments, _ in sorted(found, key=lambda each: (each[0], each[1])):
+        template.add(message, auto_comments=comments)
     return template
 
 
@@ -96,7 +95,8 @@ def update(code: str, template: Catalog) -> Catalog:
 def render_po(catalog: Catalog) -> str:
     """Return a language's file."""
     out = io.BytesIO()
-    write_po(out, catalog, width=96, sort_output=True, include_lineno=False, ignore_obsolete=True)
+    # Without the places, which would change with every file that is moved; `git grep` finds them.
+    write_po(out, catalog, width=96, sort_output=True, no_location=True, ignore_obsolete=True)
     lines = out.getvalue().decode().splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(VOLATILE))
 
