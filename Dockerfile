@@ -3,7 +3,7 @@
 
 FROM python:3.11-slim AS build
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 COPY testimonials testimonials
 RUN python -m venv /opt/testimonials \
  && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry,s3]'

@@ -23,6 +23,7 @@ from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from werkzeug.test import TestResponse
 from xdist.scheduler import LoadScopeScheduling
 
+from setup import compile_catalogs
 from testimonials import create_app
 from testimonials.auth.services import claim_account, start_account
 from testimonials.core import clock, passwords
@@ -71,6 +72,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
+    if not is_worker:
+        compile_catalogs()
     if is_worker or config.getoption("--sqlite-only") or config.option.collectonly:
         return
     for name, variable, server in (

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 
 PROJECT = Path(testimonials.__file__).parent.parent
 PACKAGE = "testimonials"
-SOURCES = ("pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in SOURCES:
         shutil.copy(PROJECT / name, source)
-    shutil.copytree(
-        PROJECT / PACKAGE, source / PACKAGE, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    # As a fresh clone has it.
+    left_out = shutil.ignore_patterns("__pycache__", "*.mo")
+    shutil.copytree(PROJECT / PACKAGE, source / PACKAGE, ignore=left_out)
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-deps", "--wheel-dir", folder, source], check=True, timeout=300)

@@ -7,14 +7,13 @@ Run it after changing a text; then fill in the empty ``msgstr`` and run it again
 
 import io
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages import Catalog, Message
 from babel.messages.extract import extract_from_dir
-from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from setup import compile_catalogs
 from testimonials.core.web.languages import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
 
 PACKAGE = TRANSLATIONS.parent
@@ -30,7 +29,6 @@ KEYWORDS = {
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
-DAY = datetime(2026, 1, 1, tzinfo=UTC)
 VOLATILE = tuple(
     f'"{name}'
     for name in (
@@ -48,11 +46,6 @@ CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 def po_path(code: str) -> Path:
     """Return where a language is written."""
     return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
-
-
-def mo_path(code: str) -> Path:
-    """Return where what the program reads of a language is."""
-    return po_path(code).with_suffix(".mo")
 
 
 def collect() -> Catalog:
@@ -101,14 +94,6 @@ def render_po(catalog: Catalog) -> str:
     return "".join(line for line in lines if not line.startswith(VOLATILE))
 
 
-def render_mo(catalog: Catalog) -> bytes:
-    """Return what the program reads of a language."""
-    out = io.BytesIO()
-    catalog.creation_date = catalog.revision_date = DAY
-    write_mo(out, catalog)
-    return out.getvalue()
-
-
 def untranslated(catalog: Catalog) -> Iterator[Message]:
     """Return the messages of which a form is still empty."""
     for message in catalog:
@@ -125,12 +110,12 @@ def main() -> int:
         catalog = update(code, template)
         po_path(code).parent.mkdir(parents=True, exist_ok=True)
         po_path(code).write_text(render_po(catalog), encoding="utf-8")
-        mo_path(code).write_bytes(render_mo(catalog))
         empty = list(untranslated(catalog))
         print(f"{code}: {len(catalog) - len(empty)} of {len(catalog)} translated")
         for message in empty:
             text = message.id if isinstance(message.id, str) else message.id[0]
             missing.setdefault(text, []).append(code)
+    compile_catalogs()
     for text, codes in missing.items():
         print(f"untranslated in {', '.join(codes)}: {text}")
     return 1 if missing else 0

@@ -1,6 +1,5 @@
 """Every text of the public side is there in every language, and compiled (docs/languages.md)."""
 
-import io
 import re
 from gettext import GNUTranslations
 
@@ -11,10 +10,8 @@ from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from tests.contracts.translations import (
     CODES,
     collect,
-    mo_path,
     po_path,
     read,
-    render_mo,
     render_po,
     untranslated,
     update,
@@ -59,10 +56,16 @@ def test_everything_is_translated_and_nothing_guessed(code: str) -> None:
 
 @each_language
 def test_the_compiled_catalog_is_that_of_the_written_one(code: str) -> None:
-    with mo_path(code).open("rb") as file:
-        compiled = GNUTranslations(file)
-    written = GNUTranslations(io.BytesIO(render_mo(read(code))))
-    assert vars(compiled)["_catalog"] == vars(written)["_catalog"], RENEW
+    with po_path(code).with_suffix(".mo").open("rb") as file:
+        compiled = vars(GNUTranslations(file))["_catalog"]
+    written = {}
+    for message in _messages(code):
+        if isinstance(message.id, str):
+            written[message.id] = message.string
+        else:
+            written |= {(message.id[0], form): text for form, text in enumerate(message.string)}
+    # What is said of the file itself has the empty text for its key.
+    assert {key: text for key, text in compiled.items() if key} == written
 
 
 @each_language
