@@ -1,11 +1,13 @@
-"""The cast, the factories and the ways into the application.
+"""Which tests a run has, the cast, the factories and the ways into the application.
 
-Every test that takes `app` (or anything built on it) runs on SQLite and on PostgreSQL. The servers
-are started once for a whole run, by the process that starts the workers.
+A test that takes `app` (or anything built on it) runs on SQLite; with the mark `postgres` also on
+PostgreSQL, in a run that has it. The servers are started once for a whole run, by the process that
+starts the workers.
 """
 
 import gc
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +34,7 @@ from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
 from testimonials.settings.table import load_settings
 from testimonials.testimonials.counts.checking import find_wrong_counts
+from tests.support import sampling
 from tests.support.applications import Applications
 from tests.support.process import Service, start_service
 from tests.support.servers import (
@@ -64,27 +67,104 @@ QUICK_METHOD = "scrypt:1024:8:1"
 _servers: list[PostgresServer | RedisServer] = []
 
 
+# The marks of what a plain run leaves out, and the sentence that it ends with.
+NOT_PLAIN = {"browser", "deep", "thorough"}
+WHOLE_FILE = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(sorted(NOT_PLAIN))})\b", re.M)
+BROWSER = Path(__file__).parent / "browser"
+LEFT_OUT = (
+    "This was SQLite without a browser. `./scripts/test --all` adds PostgreSQL, Redis, Chromium, "
+    "Firefox and WebKit with axe, proxies, the one file, WordPress, and whatever takes long."
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--sqlite-only", action="store_true", help="Leave out PostgreSQL and Redis (quick runs)."
+        "--all", action="store_true", help="Add PostgreSQL, Redis, browsers and what takes long."
     )
+    parser.addoption(
+        "--deep", action="store_true", help="As --all, with the full numbers in place of samples."
+    )
+    parser.addoption("--postgres", action="store_true", help="What runs on PostgreSQL, alone.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         compile_catalogs()
-    if is_worker or config.getoption("--sqlite-only") or config.option.collectonly:
+    config.option.all |= config.option.deep
+    sampling.IS_DEEP = config.option.deep
+    has_servers = config.option.all or config.option.postgres
+    if is_worker or not has_servers or config.option.collectonly:
         return
     for name, variable, server in (
         ("initdb", POSTGRES, PostgresServer),
         ("redis-server", REDIS, RedisServer),
     ):
         if find_program(name) is None:
-            raise pytest.UsageError(f"{name} is not installed; scripts/test installs it.")
+            raise pytest.UsageError(f"{name} is not installed; scripts/test --all installs it.")
         started = server()
         _servers.append(started)
         os.environ[variable] = started.url
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files unread that are wholly for other runs: they import what is not installed."""
+    if config.option.all or config.option.postgres:
+        return None
+    if collection_path.suffix != ".py":
+        return collection_path == BROWSER or None
+    return bool(WHOLE_FILE.search(collection_path.read_text(encoding="utf-8"))) or None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend" not in metafunc.fixturenames:
+        return
+    option = metafunc.config.option
+    is_for_both = metafunc.definition.get_closest_marker("postgres") is not None
+    backends = [] if option.postgres else ["sqlite"]
+    if is_for_both and (option.all or option.postgres):
+        backends.append("postgresql")
+    metafunc.parametrize("backend", backends or ["sqlite"])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run is not for."""
+    is_wanted = _is_plain
+    if config.option.postgres:
+        is_wanted = _runs_on_postgres
+    elif config.option.all:
+        is_wanted = _is_for_all
+    left_out = [item for item in items if not is_wanted(item)]
+    items[:] = [item for item in items if is_wanted(item)]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _runs_on_postgres(item: pytest.Item) -> bool:
+    """Tell whether a test runs on PostgreSQL: by its backend, by what it takes, or by its mark."""
+    assert isinstance(item, pytest.Function)
+    if "backend" in item.fixturenames:
+        return bool(item.callspec.params["backend"] == "postgresql")
+    is_marked = item.get_closest_marker("postgres") is not None
+    return is_marked or "empty_postgres" in item.fixturenames
+
+
+def _is_for_all(item: pytest.Item) -> bool:
+    return item.config.option.deep or item.get_closest_marker("deep") is None
+
+
+def _is_plain(item: pytest.Item) -> bool:
+    marks = {mark.name for mark in item.iter_markers()}
+    return not (marks & NOT_PLAIN or _runs_on_postgres(item))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> Iterator[None]:
+    """Say last what this run left out."""
+    yield
+    if not (config.option.all or config.option.postgres or config.option.collectonly):
+        terminalreporter.write_line(LEFT_OUT)
 
 
 # What these make for their tests takes long, so one worker makes it, and early.
@@ -132,13 +212,6 @@ def pytest_unconfigure() -> None:
         _servers.pop().stop()
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "backend" in metafunc.fixturenames:
-        is_one = metafunc.definition.get_closest_marker("sqlite") is not None
-        has_postgres = not (is_one or metafunc.config.getoption("--sqlite-only"))
-        metafunc.parametrize("backend", ["sqlite", *(["postgresql"] if has_postgres else [])])
-
-
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated, empty SQLite file to copy."""
@@ -156,19 +229,15 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def empty_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+def empty_postgres() -> Iterator[str]:
     """The address of an empty database on a real PostgreSQL, of the test's own."""
-    if request.config.getoption("--sqlite-only"):
-        pytest.skip("run with --sqlite-only")
     with new_database(os.environ[POSTGRES]) as url:
         yield url
 
 
 @pytest.fixture
 def redis_url() -> str:
-    """The address of a real Redis."""
-    if REDIS not in os.environ:
-        pytest.skip("run with --sqlite-only")
+    """The address of a real Redis, for tests with the mark `thorough`."""
     return os.environ[REDIS]
 
 
@@ -236,13 +305,14 @@ def make_app(
 
 
 @pytest.fixture
-def app(make_app: MakeApp) -> Iterator[Flask]:
-    """The application with default settings; its test must leave the counts right."""
+def app(make_app: MakeApp, request: pytest.FixtureRequest) -> Iterator[Flask]:
+    """The application with default settings; a test with the mark `recount` leaves counts right."""
     app = make_app()
     yield app
-    with app.app_context():
-        assert find_wrong_counts(db.session.connection()) == []
-        db.session.rollback()
+    if request.node.get_closest_marker("recount") is not None:
+        with app.app_context():
+            assert find_wrong_counts(db.session.connection()) == []
+            db.session.rollback()
 
 
 @pytest.fixture

@@ -125,6 +125,7 @@ def test_an_agent_can_not_flood_the_owner(app: Flask, owner: Caller, agent: Call
     assert len(mails(app)) == MOST_WAITING + 1
 
 
+@pytest.mark.postgres
 def test_at_once_there_are_five_places_and_one_token(app: Flask, owner: Caller) -> None:
     def call(path: str, body: dict[str, object] | None = None) -> TestResponse:
         method = "GET" if body is None else "POST"

@@ -22,6 +22,8 @@ from tests.conftest import Caller, MovableClock
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member
 
+pytestmark = pytest.mark.postgres
+
 
 def test_signing_in_and_out_says_who_from_where_and_with_what(
     app: Flask, client: FlaskClient, owner: Caller

@@ -20,8 +20,6 @@ from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
 from tests.support.rows import everything
 
-pytestmark = pytest.mark.sqlite
-
 # What anybody may open, and why. Every other door is kept by a session (/dashboard), a key (/v1) or
 # the link that leads to it (<token>).
 PUBLIC = {

@@ -30,8 +30,6 @@ from tests.conftest import MakeApp
 from tests.serving.hosts.nginx import run_below
 from tests.support.servers import PATIENCE, free_port
 
-pytestmark = pytest.mark.sqlite
-
 BASE = "/testimonials"
 # What the other program of the host answers.
 OTHERS = 418

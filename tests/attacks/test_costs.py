@@ -22,8 +22,6 @@ import testimonials
 from testimonials.core.logs.error_reports import clean_event
 from testimonials.core.logs.lines import JsonFormatter
 
-pytestmark = pytest.mark.sqlite
-
 # Four times as much costs four times as much; sixteen times is a square.
 MOST_GROWTH = 9.0
 # They are read from files of ours alone.

@@ -30,8 +30,6 @@ from tests.attacks.world import Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
 
-pytestmark = pytest.mark.sqlite
-
 # The cheapest page costs a unit. Work is compared with that for a quarter past `NOTABLE` units, and
 # no request costs more than `MOST_WORK`, a second or so.
 NOTABLE, MOST_WORK = 200, 5_000

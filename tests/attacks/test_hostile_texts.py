@@ -37,8 +37,6 @@ from tests.attacks.world import SLUG, World
 from tests.auth.links import mails
 from tests.support.servers import MailSink
 
-pytestmark = pytest.mark.sqlite
-
 # Commands that this would stop, or that lead away from this machine or this database.
 NOT_RUN = {"serve", "restore", "doctor", "mail test", "db move", "db upgrade"}
 REFUSED = {"lines", "separators", "refused"}

@@ -9,7 +9,6 @@ from tests.attacks.machines import MACHINES, SIZE, Machine
 from tests.conftest import MovableClock
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_service_does_what_the_model_does(
     app: Flask, moved_clock: MovableClock, machine: type[Machine]

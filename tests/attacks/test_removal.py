@@ -16,8 +16,6 @@ from tests.attacks.test_access import ROLES, find_doors, keeper, knock, may
 from tests.attacks.world import World
 from tests.support.rows import everything
 
-pytestmark = pytest.mark.sqlite
-
 REMOVE = {
     "admin": "DELETE FROM project_member WHERE role = 'admin'",
     "moderator": "DELETE FROM project_member WHERE role = 'moderator'",

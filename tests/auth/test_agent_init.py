@@ -268,6 +268,7 @@ def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> No
     assert init(client, "c@example.com", "::ffff:10.0.0.1").status_code == 200
 
 
+@pytest.mark.postgres
 def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
     barrier = Barrier(3)
 

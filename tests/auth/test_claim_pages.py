@@ -166,6 +166,7 @@ def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) 
     assert works(client, key)
 
 
+@pytest.mark.postgres
 def test_of_two_redemptions_at_once_one_wins(
     app: Flask, client: FlaskClient, key: dict[str, str], link: str
 ) -> None:

@@ -16,8 +16,6 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import change_project, read_testimonials
 
-pytestmark = pytest.mark.sqlite
-
 # A word of the button that sends, by language.
 SEND = {
     "en": "Send my testimonial",

@@ -229,6 +229,7 @@ def test_a_change_from_daily_to_at_once_loses_nothing(
     assert [subject for _, subject in site.told()] == ["2 new testimonials for Kiln & Clay"]
 
 
+@pytest.mark.postgres
 def test_several_processes_tell_of_each_once(make_app: MakeApp, site: Site) -> None:
     site.send("Ada", "Ben", "Cy")
     site.clock.move(minutes=6)
@@ -245,6 +246,7 @@ def test_several_processes_tell_of_each_once(make_app: MakeApp, site: Site) -> N
     assert len(site.told()) == 2
 
 
+@pytest.mark.postgres
 def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
     with ThreadPoolExecutor(4) as pool:
         sites = [Site(app.test_client(), site.project, site.clock) for _ in range(8)]
@@ -296,7 +298,6 @@ def test_opening_the_link_ends_nothing_and_its_button_does(
     assert len(site.told()) == 2
 
 
-@pytest.mark.sqlite
 def test_who_was_told_is_looked_up_in_an_index(site: Site, owner: Caller) -> None:
     """However many wait that everybody knows of."""
     site.choose(owner, "at_once")

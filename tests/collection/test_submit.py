@@ -175,6 +175,7 @@ def test_a_link_with_rubbish_fills_in_nothing(
     assert "Chef" not in re.sub('href="[^"]*"', "", page.text)
 
 
+@pytest.mark.postgres
 def test_two_posts_of_one_form_at_once_make_one_row(
     app: Flask, client: FlaskClient, slug: str
 ) -> None:

@@ -13,8 +13,6 @@ from testimonials.core.web.api.elsewhere import PLACES
 from tests.access.tokens import give_token
 from tests.conftest import Caller, MakeApp
 
-pytestmark = pytest.mark.sqlite
-
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
     "/v1/auth/agent-init",

@@ -20,8 +20,6 @@ from tests.conftest import Caller, MakeCaller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
 
-pytestmark = pytest.mark.sqlite
-
 Document = dict[str, Any]
 Call = Callable[..., Any]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
 from sqlalchemy import Table, UniqueConstraint, insert, select, update
 
@@ -22,8 +21,6 @@ from tests.support.plans import count_statements
 from tests.support.schemas import KEPT
 
 __all__ = ["world"]
-
-pytestmark = pytest.mark.sqlite
 
 TABLE = Path(__file__).with_name("statements.json")
 # They ask in threads or by connections of their own, or not at all.

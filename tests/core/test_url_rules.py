@@ -61,7 +61,6 @@ def test_the_base_path_is_taken_away_once(path: str, base: str, within: str) -> 
         ("//reviews/", False),
     ],
 )
-@pytest.mark.sqlite
 def test_signing_in_leads_nowhere_beside_the_base_path(
     make_app: MakeApp, target: str, is_ours: bool
 ) -> None:
@@ -70,7 +69,6 @@ def test_signing_in_leads_nowhere_beside_the_base_path(
         assert safe_target(target) == (target if is_ours else "")
 
 
-@pytest.mark.sqlite
 def test_a_base_path_is_none_of_the_services_own_and_no_projects(
     make_app: MakeApp, make_caller: MakeCaller
 ) -> None:
@@ -84,7 +82,6 @@ def test_a_base_path_is_none_of_the_services_own_and_no_projects(
     assert (answer.status_code, answer.json["code"]) == (400, "SLUG_RESERVED")  # type: ignore[index]
 
 
-@pytest.mark.sqlite
 def test_a_proxy_may_take_the_base_path_away(make_app: MakeApp) -> None:
     client = make_app(base_url="https://example.com/reviews").test_client()
     whole, rest = (client.get(f"{path}/login") for path in ("/reviews", ""))

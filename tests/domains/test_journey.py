@@ -18,6 +18,8 @@ from tests.domains.name_servers import NameServer
 from tests.support.process import Answer, Service, start_service
 from tests.support.servers import free_port, wait_for
 
+pytestmark = pytest.mark.thorough
+
 HOST = "words.kiln.example"
 CADDYFILE = Path(__file__).parent.parent.parent / "packaging" / "Caddyfile"
 

@@ -28,6 +28,8 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial
 
+pytestmark = pytest.mark.postgres
+
 BROWSER = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "Content-Type": "text/plain;charset=UTF-8",

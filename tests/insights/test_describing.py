@@ -161,7 +161,6 @@ def test_ratings_are_averaged_by_week(app: Flask, project: str) -> None:
     }
 
 
-@pytest.mark.sqlite
 def test_no_testimonials_are_read(app: Flask, project: str) -> None:
     with app.app_context():
         row = db.session.get_one(Project, project)

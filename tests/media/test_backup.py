@@ -3,15 +3,12 @@
 import tarfile
 from pathlib import Path
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import Caller
 from tests.media.recorded import VIDEO, Upload, make_page, send, upload
 from tests.operations.instances import back_up, query, refused_here, restore_here
-
-pytestmark = pytest.mark.sqlite
 
 
 def recordings(folder: Path) -> dict[str, bytes]:

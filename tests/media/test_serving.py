@@ -18,8 +18,6 @@ from tests.support.applications import change_settings
 from tests.support.rows import change_testimonial, read_testimonials
 from tests.support.servers import PATIENCE
 
-pytestmark = pytest.mark.sqlite
-
 MEGABYTE = 1024 * 1024
 # A recording like any other, with room that its format calls void.
 LARGE = VIDEO + b"\xec\x01" + (20 * MEGABYTE).to_bytes(7) + os.urandom(MEGABYTE) * 20

@@ -117,6 +117,7 @@ def test_a_whole_upload_whose_last_answer_was_lost_is_finished(
     assert row.state == "ready"
 
 
+@pytest.mark.postgres
 def test_one_piece_sent_twice_at_once_is_stored_once(app: Flask, client: FlaskClient) -> None:
     sent = Upload(client)
     first = {"Upload-Offset": "0"}

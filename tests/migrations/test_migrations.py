@@ -18,6 +18,8 @@ from testimonials.migrations.runner import SCHEMA, SchemaError, current, head, r
 from testimonials.settings.table import load_settings
 from tests.support.schemas import empty_database, migrate_to, render_schema
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:

@@ -29,6 +29,8 @@ from tests.support.schemas import (
     released,
 )
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:

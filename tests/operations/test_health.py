@@ -24,6 +24,8 @@ from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.support.servers import free_port, wait_for
 
+pytestmark = pytest.mark.postgres
+
 LATE = "has not answered within 1 s"
 
 

@@ -19,6 +19,8 @@ from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.servers import free_port, wait_for
 
+pytestmark = pytest.mark.postgres
+
 TOKEN = "a-token-of-the-operator"
 
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -66,10 +67,12 @@ def describe(alert: str, series: str, values: str, *, is_raised: bool) -> dict[s
     }
 
 
+@pytest.mark.thorough
 def test_the_rules_are_well_formed() -> None:
     assert f"SUCCESS: {len(SERIES)} rules found" in promtool("check", "rules", RULES)
 
 
+@pytest.mark.thorough
 def test_each_alert_is_raised_by_what_it_is_for_and_by_nothing_less(tmp_path: Path) -> None:
     assert re.findall(r"alert: (\w+)", RULES.read_text()) == list(SERIES)
     tests = [

@@ -21,7 +21,8 @@ from tests.operations.instances import back_up, query, refused_here, restore_her
 from tests.support.rows import add_recording, add_testimonial, count_rows
 from tests.transfer.archives.projects import run_well
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.postgres
+
 EMAIL, OTHER = "noor@example.com", "li@example.com"
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from testimonials.collection.authors.services import make_author_token
@@ -24,6 +25,8 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import add_recording, add_testimonial
 from tests.transfer.archives.projects import run_well
+
+pytestmark = pytest.mark.postgres
 
 EMAIL, OTHER = "noor@example.com", "li@example.com"
 SECRETS = ("hash", "nonce", "secret", "token_hash", "password_hash", "publicKey", "codeHash")

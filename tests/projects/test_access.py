@@ -10,6 +10,8 @@ from testimonials.extensions import db
 from testimonials.projects.access import Role, find_access
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.mark.parametrize("for_update", [True, False, None])
 def test_only_a_look_up_for_a_change_locks(

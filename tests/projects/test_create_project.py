@@ -262,6 +262,7 @@ def at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any]]) -> 
         return list(pool.map(create, callers, bodies))
 
 
+@pytest.mark.postgres
 def test_one_slug_wanted_by_many_at_once_has_one_winner(
     app: Flask, make_caller: MakeCaller
 ) -> None:
@@ -274,6 +275,7 @@ def test_one_slug_wanted_by_many_at_once_has_one_winner(
             error_of(answer, 400, "SLUG_TAKEN", "slug")
 
 
+@pytest.mark.postgres
 def test_many_at_once_get_the_last_places_and_the_demos_once(app: Flask, agent: Caller) -> None:
     app.test_cli_runner().invoke(args=["accounts", "set-limit", agent.email, "2"])
     answers = at_once(app, [agent] * 6, [{}] * 6)

@@ -11,8 +11,6 @@ from testimonials.projects.slugs import RESERVED, make_slug, random_slug
 from tests.conftest import Caller
 from tests.support.shapes import error_of
 
-pytestmark = pytest.mark.sqlite
-
 
 @pytest.mark.parametrize(
     ("text", "slug"),

@@ -21,6 +21,8 @@ from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
 from tests.support.rows import add_member, add_testimonial, change_testimonial
 
+pytestmark = pytest.mark.postgres
+
 SCRIPT = "<script>alert(1)</script>"
 
 

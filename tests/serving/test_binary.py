@@ -19,7 +19,7 @@ from tests.support.pictures import photo, to_bytes
 from tests.support.process import Service, start_service
 from tests.support.servers import PATIENCE, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 PROJECT = Path(testimonials.__file__).parent.parent
 LARGEST = 32_000_000

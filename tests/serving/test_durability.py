@@ -18,7 +18,7 @@ from tests.serving.power_cut import prepare_power_cut
 from tests.support.process import Service
 from tests.support.servers import PATIENCE, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 needs_compiler = pytest.mark.skipif(
     not sys.platform.startswith("linux") or shutil.which("cc") is None,

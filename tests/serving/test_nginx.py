@@ -15,7 +15,7 @@ from tests.serving.hosts.nginx import run_nginx
 from tests.support.process import Answer, Service, start_service
 from tests.support.servers import PATIENCE, free_port, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 
 @dataclass

@@ -26,10 +26,8 @@ WORDS = "It simply works.\n<b>Really</b>."
 
 
 @pytest.fixture
-def frozen_postgres(request: pytest.FixtureRequest) -> Iterator[tuple[PostgresServer, str]]:
+def frozen_postgres() -> Iterator[tuple[PostgresServer, str]]:
     """A PostgreSQL of the test's own, and the address of a database on it."""
-    if request.config.getoption("--sqlite-only"):
-        pytest.skip("run with --sqlite-only")
     server = PostgresServer()
     with new_database(server.url) as url:
         yield server, url
@@ -37,6 +35,7 @@ def frozen_postgres(request: pytest.FixtureRequest) -> Iterator[tuple[PostgresSe
     server.stop()
 
 
+@pytest.mark.postgres
 @pytest.mark.process
 def test_a_frozen_postgresql_is_503_until_it_goes_on(
     start: StartService, frozen_postgres: tuple[PostgresServer, str]

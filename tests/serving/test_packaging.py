@@ -18,7 +18,7 @@ import testimonials
 from testimonials.settings.table import unknown_variables
 from tests.support.process import Service, clean_environment, start_service
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 PROJECT = Path(testimonials.__file__).parent.parent
 PACKAGE = "testimonials"

@@ -16,7 +16,7 @@ from tests.support.pictures import photo, to_bytes
 from tests.support.process import Answer, Service, start_service
 from tests.support.servers import PATIENCE, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 TYPED = {"name": "Noor", "text": "They listened.", "rating": "4", "consent": "yes"}
 

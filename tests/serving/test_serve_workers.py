@@ -27,7 +27,7 @@ from tests.operations.test_metrics import TOKEN
 from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
 

@@ -18,7 +18,7 @@ from tests.serving.test_serve_workers import Load
 from tests.support.process import COMMAND, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, free_port, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 PACKAGING = Path(testimonials.__file__).parent.parent / "packaging"
 # Does what systemd does: the descriptor becomes number 3, and the process learns that it is for it.

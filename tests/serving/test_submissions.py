@@ -12,7 +12,7 @@ from tests.support.rows import read_testimonials
 from tests.support.servers import MailSink
 from tests.support.visitors import Visitors, words_of
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 VISITORS = 200
 

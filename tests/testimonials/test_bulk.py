@@ -12,6 +12,8 @@ from tests.activity.events import read_events
 from tests.conftest import Caller
 from tests.support.rows import everything, read_testimonials
 
+pytestmark = pytest.mark.postgres
+
 GOOD = {"authorName": "Maya Kowalski", "text": "It simply works."}
 
 

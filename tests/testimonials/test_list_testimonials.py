@@ -15,6 +15,8 @@ from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_testimonial
 from tests.support.shapes import error_of
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def project_id(owner: Caller) -> str:

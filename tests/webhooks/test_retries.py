@@ -23,6 +23,8 @@ from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 from tests.webhooks.receiver import Handler, Hook, Receiver, add_hook, receiving
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:

@@ -4,11 +4,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 from tests.conftest import Caller, MakeApp
-
-pytestmark = pytest.mark.sqlite
 
 BASE = "https://testimonials.example.com"
 

@@ -47,7 +47,6 @@ def _headers(answer: TestResponse) -> list[tuple[str, str]]:
     return sorted(each for each in answer.headers if each[0] not in OWN)
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("door", [*DOORS, EMBED])
 def test_the_second_answer_is_the_first_and_asks_flask_nothing(
     app: Flask, client: FlaskClient, project: dict[str, Any], door: str
@@ -131,7 +130,6 @@ def test_each_language_and_a_frame_have_pages_of_their_own(
         assert all("Accept-Language" in page.headers["Vary"] for page in pages)
 
 
-@pytest.mark.sqlite
 def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
     client: FlaskClient, project: dict[str, Any]
 ) -> None:
@@ -167,7 +165,6 @@ def test_nobody_chooses_what_others_are_answered(
     assert client.get(path).data == kept.data
 
 
-@pytest.mark.sqlite
 def test_a_mistake_is_not_kept(client: FlaskClient, project: dict[str, Any]) -> None:
     for _ in range(2):
         assert client.get("/kiln/wall?rating=9").status_code in (400, 422)

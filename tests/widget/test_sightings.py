@@ -16,6 +16,8 @@ from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, fin
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 
+pytestmark = pytest.mark.postgres
+
 
 def see(client: FlaskClient, project: str, origin: str) -> None:
     """Ask for the widget's data as a browser does on another website."""

@@ -9,6 +9,8 @@ from testimonials.projects.configuration.widget_design import DEFAULTS
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import change_project
 
+pytestmark = pytest.mark.postgres
+
 ALLOWED: dict[str, tuple[object, ...]] = {
     "theme": ("light", "dark"),
     "layout": ("masonry", "carousel", "list"),

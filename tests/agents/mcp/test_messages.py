@@ -12,8 +12,6 @@ from testimonials.agents.mcp.messages import CAPABILITIES_KEY, CURRENT, OLDER, V
 from tests.agents.mcp.talking import META, Agent, connect
 from tests.conftest import Caller
 
-pytestmark = pytest.mark.sqlite
-
 
 @pytest.fixture
 def reader(app: Flask, owner: Caller) -> Agent:

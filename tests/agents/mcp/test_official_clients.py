@@ -25,7 +25,7 @@ from tests.conftest import MakeApp, MakeCaller
 from tests.support.process import COMMAND, clean_environment
 from tests.support.servers import PATIENCE, free_port
 
-pytestmark = [pytest.mark.sqlite, pytest.mark.process]
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 CLIENTS = Path(__file__).parents[3] / "packages/mcp-clients"
 SCENARIOS = {

@@ -115,7 +115,6 @@ def test_the_person_decides_what_is_given(app: Flask, browser: FlaskClient, owne
         assert client.post(path, json=body, headers=headers).status_code == status
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
@@ -135,14 +134,12 @@ def test_a_choice_that_is_none_is_asked_for_again(
     assert words in answer.text
 
 
-@pytest.mark.sqlite
 def test_no_other_project_can_be_chosen(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
     foreign = outsider.create_project(slug="theirs")["_id"]
     asked = ask_to_connect(app.test_client())
     assert consent(browser, asked, project=foreign).status_code == 422
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
@@ -188,6 +185,7 @@ def test_a_code_works_once_and_for_a_minute(
     assert exchange(client, asked, late).status_code == 400
 
 
+@pytest.mark.postgres
 def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: FlaskClient) -> None:
     asked = ask_to_connect(app.test_client())
     code = read_code(consent(browser, asked))
@@ -196,7 +194,6 @@ def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: F
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(
     "changes",
     [
@@ -223,7 +220,6 @@ def test_nobody_is_sent_away_for_a_broken_request(
     assert browser.post("/oauth/authorize", data=form).status_code == 400
 
 
-@pytest.mark.sqlite
 def test_a_program_on_the_same_machine_may_listen_at_any_port(
     app: Flask, browser: FlaskClient
 ) -> None:
@@ -245,7 +241,6 @@ def test_a_program_on_the_same_machine_may_listen_at_any_port(
     assert where.startswith("http://127.0.0.1:49152/callback?app=1&code=")
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(
     "uri",
     [
@@ -271,7 +266,6 @@ def test_other_addresses_are_not_registered(client: FlaskClient, uri: object) ->
     assert (answer.status_code, answer.json["error"]) == (400, "invalid_redirect_uri")  # type: ignore[index]
 
 
-@pytest.mark.sqlite
 def test_registering_takes_what_programs_send_and_keeps_nothing(
     app: Flask, client: FlaskClient
 ) -> None:
@@ -294,7 +288,6 @@ def test_registering_takes_what_programs_send_and_keeps_nothing(
     assert client.post("/oauth/register", data=b"{").json["error"] == "invalid_client_metadata"  # type: ignore[index]
 
 
-@pytest.mark.sqlite
 def test_metadata_names_one_issuer(client: FlaskClient) -> None:
     for path in ("", "/mcp"):
         resource = client.get(f"/.well-known/oauth-protected-resource{path}").json
@@ -308,7 +301,6 @@ def test_metadata_names_one_issuer(client: FlaskClient) -> None:
     assert server["authorization_response_iss_parameter_supported"] is True
 
 
-@pytest.mark.sqlite
 def test_saying_no_is_a_link_and_the_page_is_framed_by_nobody(
     app: Flask, browser: FlaskClient
 ) -> None:

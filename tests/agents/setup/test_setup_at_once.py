@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from testimonials.extensions import db
@@ -13,6 +14,8 @@ from tests.agents.setup.test_setup import BAKERY, read_sections, set_up
 from tests.conftest import Caller
 from tests.support.killing import watch_statements
 from tests.support.shapes import data_of
+
+pytestmark = pytest.mark.postgres
 
 MANY = 20
 

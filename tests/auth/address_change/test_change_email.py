@@ -130,6 +130,7 @@ def test_an_account_whose_days_have_passed_holds_no_address(
     assert email_of(owner) == NEW
 
 
+@pytest.mark.postgres
 def test_of_two_accounts_at_once_one_gets_the_address(
     app: Flask, owner: Caller, browser: FlaskClient, outsider: Caller, link: str
 ) -> None:

@@ -287,6 +287,7 @@ def test_an_account_that_is_gone_takes_nothing_with_it(
     assert plan_of(paid, again) is None
 
 
+@pytest.mark.postgres
 def test_two_events_at_once_that_complete_each_other_make_the_plan(
     make_app: MakeApp, make_caller: MakeCaller
 ) -> None:

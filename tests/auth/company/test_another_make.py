@@ -15,6 +15,8 @@ from tests.auth.company.providers import (
 )
 from tests.conftest import MakeApp
 
+pytestmark = pytest.mark.thorough
+
 
 # The provider itself uses what its library advises against.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -83,6 +83,7 @@ def test_an_answer_for_somebody_who_has_left_the_browser(
     assert "Somebody else is signed in now" in answer.text
 
 
+@pytest.mark.thorough
 def test_the_company_confirms_who_it_is(make_app: MakeApp, certified: CertifiedProvider) -> None:
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()

@@ -37,6 +37,7 @@ def identities(app: Flask) -> list[tuple[str, str]]:
         return [(subject, email) for subject, email in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
 def test_somebody_new_gets_an_account_at_a_certified_provider(
     make_app: MakeApp, algorithm: str
@@ -64,6 +65,7 @@ def test_somebody_new_gets_an_account_at_a_certified_provider(
         certified.stop()
 
 
+@pytest.mark.thorough
 def test_its_keys_are_fetched_again_when_it_has_new_ones(
     make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
 ) -> None:
@@ -77,6 +79,7 @@ def test_its_keys_are_fetched_again_when_it_has_new_ones(
     assert come_back(browser, mira.go(leave(browser))).status_code == 303
 
 
+@pytest.mark.thorough
 def test_clocks_may_differ_by_a_minute(
     make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
 ) -> None:
@@ -91,6 +94,7 @@ def test_clocks_may_differ_by_a_minute(
     assert come_back(browser, mira.go(leave(browser))).status_code == 422
 
 
+@pytest.mark.thorough
 def test_an_answer_counts_once_and_only_in_the_browser_that_asked(
     make_app: MakeApp, certified: CertifiedProvider
 ) -> None:

@@ -329,6 +329,7 @@ def test_what_was_typed_before_the_session_ended_outlives_the_second_step(
     assert "Mira Osk" in browser.post("/login/code", data=form).text
 
 
+@pytest.mark.postgres
 def test_simultaneous_uses_of_a_code_let_in_one(
     app: Flask, owner: Caller, connected: tuple[str, list[str]]
 ) -> None:

@@ -15,8 +15,6 @@ from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support import pictures
 from tests.support.rows import read_testimonials
 
-pytestmark = pytest.mark.sqlite
-
 WORDS = "<b>Many words</b>, typed\nby hand."
 FORM = {"author_name": "Aiko", "text": WORDS, "submitted_on": "2025-03-12", "tags": "one, two"}
 

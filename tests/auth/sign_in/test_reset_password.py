@@ -96,6 +96,7 @@ def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> Non
     assert sign_in(other, owner.email, NEW).status_code == 303
 
 
+@pytest.mark.postgres
 def test_of_two_at_once_one_wins(app: Flask, link: str) -> None:
     barrier = Barrier(2)
 

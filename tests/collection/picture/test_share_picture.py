@@ -19,8 +19,6 @@ from tests.dashboard.project.test_settings import rename
 from tests.support.pictures import photo, read, read_image, to_bytes
 from tests.support.rows import change_project, count_rows, expire_account
 
-pytestmark = pytest.mark.sqlite
-
 WHITE = (255, 255, 255)
 
 

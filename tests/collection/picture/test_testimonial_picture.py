@@ -32,8 +32,6 @@ from tests.support.rows import (
     read_project,
 )
 
-pytestmark = pytest.mark.sqlite
-
 SIZES = {"landscape": (1200, 630), "square": (1080, 1080), "story": (1080, 1920)}
 WORDS = "I drive forty minutes for the rye, and I’d drive sixty."
 

@@ -318,6 +318,7 @@ def test_the_pace_is_kept_over_all_accounts(
     assert len({(mail.recipient, mail.reply_to) for mail in requests_to(app)}) == 8
 
 
+@pytest.mark.postgres
 def test_several_processes_send_each_mail_once(
     make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
 ) -> None:

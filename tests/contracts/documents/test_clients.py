@@ -16,7 +16,7 @@ from tests.contracts.documents import DOCS
 from tests.contracts.documents.test_documents import give_token
 from tests.support.servers import PATIENCE
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 TOOLS = Path(__file__).parents[3] / "packages/examples/node_modules"
 

@@ -12,6 +12,8 @@ from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.postgres
+
 COLUMNS = models.Testimonial.__table__.columns
 GIVEN: list[dict[str, Any]] = [
     {},

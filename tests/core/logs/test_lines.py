@@ -11,8 +11,6 @@ from flask.testing import FlaskClient
 from testimonials.core.logs.lines import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
 from tests.conftest import Caller, MakeApp
 
-pytestmark = pytest.mark.sqlite
-
 
 class Lines(logging.Handler):
     """Records each line in both formats."""

@@ -16,8 +16,6 @@ from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
 from tests.support.servers import MailSink
 
-pytestmark = pytest.mark.sqlite
-
 SENDER = "Testimonials <mail@example.com>"
 
 

@@ -27,6 +27,8 @@ from tests.conftest import MovableClock
 from tests.support.applications import change_settings
 from tests.support.servers import MailSink, free_port, wait_for
 
+pytestmark = pytest.mark.postgres
+
 SENDER = "Testimonials <mail@example.com>"
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from flask import Flask
 from sqlalchemy import select
 
@@ -61,7 +60,6 @@ def list_writes(app: Flask) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.sqlite
 def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> None:
     change_settings(app, webhook_addresses="any")
     project = owner.create_project(slug="fern")["_id"]

@@ -8,8 +8,6 @@ from werkzeug.test import TestResponse
 from tests.conftest import Caller
 from tests.support.shapes import data_of, error_of
 
-pytestmark = pytest.mark.sqlite
-
 LIMIT = 64 * 1024
 
 

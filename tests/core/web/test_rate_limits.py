@@ -24,6 +24,8 @@ from tests.collection.authors.authors import Visitor
 from tests.conftest import MakeApp, MakeCaller
 from tests.support.servers import PATIENCE, RedisServer, free_port
 
+pytestmark = pytest.mark.postgres
+
 
 def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:
     with app.app_context():
@@ -34,7 +36,7 @@ def is_let_in(app: Flask, limit: Limit, key: str = "key") -> bool:
         return True
 
 
-@pytest.fixture(params=["database", "redis"])
+@pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.thorough)])
 def make_counting_app(request: pytest.FixtureRequest, make_app: MakeApp) -> MakeApp:
     """Make applications that count in the one storage or the other."""
     if request.param == "database":
@@ -173,6 +175,7 @@ def test_without_redis_visitors_still_write_and_only_the_mail_to_a_stranger_is_l
     assert visitor.mailed() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["CONFIG SET maxmemory 1", "REPLICAOF 127.0.0.1 1"])
 def test_a_redis_that_answers_and_does_not_count_is_told(
     make_app: MakeApp, redis_url: str, fault: str

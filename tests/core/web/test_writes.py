@@ -42,6 +42,7 @@ def path(owner: Caller) -> str:
     return f"/v1/projects/{owner.create_project()['_id']}/testimonials"
 
 
+@pytest.mark.postgres
 def test_many_at_once_with_one_key_make_one_and_answer_alike(
     make_app: MakeApp, make_caller: MakeCaller
 ) -> None:
@@ -64,6 +65,7 @@ def test_many_at_once_with_one_key_make_one_and_answer_alike(
     assert count_rows(app, Row) == 1
 
 
+@pytest.mark.postgres
 def test_a_key_is_good_for_one_call_for_a_day(
     app: Flask, owner: Caller, path: str, moved_clock: MovableClock
 ) -> None:
@@ -90,12 +92,12 @@ def test_a_key_is_good_for_one_call_for_a_day(
     assert count_rows(app, Row) == 2
 
 
+@pytest.mark.postgres
 def test_a_key_is_one_callers_own(owner: Caller, outsider: Caller) -> None:
     answers = [send(each, "/v1/projects", {}, Idempotency_Key="k") for each in (owner, outsider)]
     assert data_of(answers[0])["_id"] != data_of(answers[1])["_id"]
 
 
-@pytest.mark.sqlite
 def test_errors_are_not_kept(app: Flask, owner: Caller) -> None:
     taken = owner.create_project(slug="wanted")
     error_of(send(owner, "/v1/projects", {"slug": "wanted"}, Idempotency_Key="k"), 400,
@@ -107,7 +109,6 @@ def test_errors_are_not_kept(app: Flask, owner: Caller) -> None:
     assert data_of(send(owner, "/v1/projects", {"slug": "wanted"}, Idempotency_Key="k"))
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("key", ["", '""', "x" * 256, "café", '"', '"a"b"'])
 def test_a_key_that_is_none_is_refused_and_nothing_done(
     app: Flask, owner: Caller, path: str, key: str
@@ -117,7 +118,6 @@ def test_a_key_that_is_none_is_refused_and_nothing_done(
     assert count_rows(app, Row) == 0
 
 
-@pytest.mark.sqlite
 def test_no_token_gets_the_answer_that_another_got(app: Flask, owner: Caller, path: str) -> None:
     project = path.split("/")[3]
     key = {"Idempotency_Key": "k"}
@@ -131,7 +131,6 @@ def test_no_token_gets_the_answer_that_another_got(app: Flask, owner: Caller, pa
     error_of(send(one, elsewhere, BODY, Idempotency_Key="l"), 404, "NOT_FOUND")
 
 
-@pytest.mark.sqlite
 def test_a_call_whose_answer_held_a_secret_is_not_made_twice(
     make_app: MakeApp, make_caller: MakeCaller
 ) -> None:
@@ -153,7 +152,6 @@ def test_a_call_whose_answer_held_a_secret_is_not_made_twice(
         assert b"s3cret" not in db.session.query(IdempotencyKey).one().body
 
 
-@pytest.mark.sqlite
 def test_signing_up_again_with_a_key_gives_a_new_secret(client: FlaskClient, app: Flask) -> None:
     headers = {"Idempotency-Key": "k"}
     answers = [
@@ -167,6 +165,7 @@ def test_signing_up_again_with_a_key_gives_a_new_secret(client: FlaskClient, app
     assert "ETag" not in answers[0].headers
 
 
+@pytest.mark.postgres
 def test_if_match_lets_one_change_through(owner: Caller) -> None:
     project = f"/v1/projects/{owner.create_project()['_id']}"
     path, change = f"{project}/widget-config", {"theme": "dark"}
@@ -184,13 +183,11 @@ def test_if_match_lets_one_change_through(owner: Caller) -> None:
         data_of(send(owner, path, change, "PATCH", If_Match=header))
 
 
-@pytest.mark.sqlite
 def test_if_match_is_never_passed_over(app: Flask, owner: Caller, path: str) -> None:
     error_of(send(owner, path, BODY, If_Match='"x"'), 412, "PRECONDITION_FAILED")
     assert count_rows(app, Row) == 0
 
 
-@pytest.mark.sqlite
 def test_who_has_the_answer_gets_304(owner: Caller, path: str) -> None:
     owner.post(path, BODY)
     project = path.removesuffix("/testimonials")
@@ -211,6 +208,7 @@ def test_who_has_the_answer_gets_304(owner: Caller, path: str) -> None:
     assert answer.status_code == 200
 
 
+@pytest.mark.postgres
 def test_a_dry_run_answers_and_changes_nothing(app: Flask, owner: Caller, path: str) -> None:
     project = path.removesuffix("/testimonials")
     models = (Event, IdempotencyKey, OutboxMail, Project, Row)

@@ -19,8 +19,6 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import add_member
 
-pytestmark = pytest.mark.sqlite
-
 BRAND_STARS = {"starColor": "brand"}
 JSON = {"Accept": "application/json"}
 STATIC = Path(testimonials.__file__).parent / "static"

@@ -12,8 +12,6 @@ from tests.collection.requests.asking import ask
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 
-pytestmark = pytest.mark.sqlite
-
 STEPS = ("look", "brand", "share", "approve", "embed")
 TITLES = {
     "Look at your widget": "look",

@@ -63,7 +63,6 @@ def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
             assert total == (found, True), wanted
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("query", ["", "?status=all", "?status=all&rating=5", "?source=import"])
 def test_nothing_is_counted_by_its_rows(inbox: Inbox, query: str) -> None:
     """A page reads its rows in the order of an index, without sorting."""
@@ -98,7 +97,6 @@ def test_what_no_count_knows_is_counted_so_far(
     assert ['rel="next"' in page for page in pages] == [True, True, False]
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(("few", "place"), [(5_000, "(id=?)"), (0, "(project_id=?")])
 def test_few_with_a_tag_are_looked_up_by_it(
     inbox: Inbox, monkeypatch: pytest.MonkeyPatch, few: int, place: str

@@ -69,7 +69,6 @@ def test_many_are_changed_and_put_back_exactly(
     assert count_rows(inbox.app, models.TestimonialChange) == 2 * (60 + 60 + 30)
 
 
-@pytest.mark.sqlite
 def test_twice_as_many_take_no_more_statements(inbox: Inbox) -> None:
     with inbox.app.app_context():
         engine = db.engine

@@ -14,8 +14,6 @@ from testimonials.core.pictures.colours import contrast, find_text
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
-pytestmark = pytest.mark.sqlite
-
 JSON = {"Accept": "application/json"}
 CHANGES = {
     "businessName": "Fern & Fable",

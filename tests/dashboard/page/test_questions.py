@@ -15,8 +15,6 @@ from tests.conftest import Caller
 from tests.dashboard.page.test_look import JSON, picture
 from tests.support.rows import add_testimonial
 
-pytestmark = pytest.mark.sqlite
-
 BREAD = {"id": "aaaaaaa1", "kind": "choice", "text": "What do you take?", "isPublic": True}
 RETURN = {"id": "aaaaaaa2", "kind": "scale", "text": "Will you come back?", "low": "Never"}
 SENT = {"id": "aaaaaaa3", "kind": "text", "text": "Who sent you?"}

@@ -131,7 +131,6 @@ def test_a_few_projects_stay_in_their_order(
     assert "opened" not in str(page.headers)
 
 
-@pytest.mark.sqlite
 def test_more_projects_cost_a_page_no_more(browser: FlaskClient, app: Flask, owner: Caller) -> None:
     ids = add_projects(app, owner, 200)
     inbox = f"{PAGE}/{ids[100]}/inbox"

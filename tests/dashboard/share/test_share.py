@@ -20,8 +20,6 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 
-pytestmark = pytest.mark.sqlite
-
 LINK = "https://testimonials.example.com/fern"
 
 

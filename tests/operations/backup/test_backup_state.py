@@ -16,7 +16,6 @@ from testimonials.operations.backup.state import back_up_now, describe_backups, 
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp
 
-pytestmark = pytest.mark.sqlite
 SCHEDULED = [f"scheduled-2031050{day}T090000Z.tar.gz" for day in (1, 2, 3)]
 BEFORE = [f"before-000{number}-20300101T00000{number}Z.tar.gz" for number in (4, 5)]
 

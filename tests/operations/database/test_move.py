@@ -19,6 +19,8 @@ from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.operations.database.conftest import ROWS, move, read_all, tables_of
 
+pytestmark = pytest.mark.postgres
+
 
 def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Path) -> None:
     before = read_all(source)

@@ -23,6 +23,8 @@ from tests.operations.instances import back_up, query, refused_here, restore_her
 from tests.support.schemas import fill, migrate_to
 from tests.support.servers import POSTGRES, new_database
 
+pytestmark = pytest.mark.postgres
+
 COUNT_UP = "UPDATE rate_limit_counter SET hits = %s WHERE key = 'key 0'"
 RENAME = "UPDATE old_slug SET slug = %s WHERE project_id = 'key 0'"
 

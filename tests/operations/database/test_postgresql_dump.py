@@ -18,6 +18,8 @@ from testimonials.settings.table import load_settings
 from tests.conftest import Caller
 from tests.transfer.archives.projects import fill_project, read_rows
 
+pytestmark = pytest.mark.postgres
+
 OPERATING = Path("docs/operating.md")
 FOLDER = "/mnt/backups"
 INSTANCE = "/var/lib/testimonials"

@@ -13,6 +13,8 @@ from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 
+pytestmark = pytest.mark.postgres
+
 TABLES = (Account, Project, models.Testimonial)
 
 

@@ -22,6 +22,8 @@ from testimonials.operations.jobs.registry import JOBS, Job, is_due_each_minute,
 from tests.conftest import MakeApp, MovableClock
 from tests.support.servers import wait_for
 
+pytestmark = pytest.mark.postgres
+
 
 def _take(app: Flask, name: str = "sweep") -> bool:
     with app.app_context():

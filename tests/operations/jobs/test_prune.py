@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from testimonials.access.models import AccessRequest, AccessToken
@@ -28,6 +29,8 @@ from testimonials.webhooks.deliveries import KEPT
 from testimonials.webhooks.models import WebhookDelivery
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
+
+pytestmark = pytest.mark.postgres
 
 
 def prune(app: Flask, *options: str) -> dict[str, int]:

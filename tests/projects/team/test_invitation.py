@@ -307,6 +307,7 @@ def race(*jobs: Callable[[], TestResponse]) -> list[int]:
         return list(pool.map(run, jobs))
 
 
+@pytest.mark.postgres
 def test_accepting_twice_at_once_makes_one_membership(
     team: Team, link: str, make_caller: MakeCaller
 ) -> None:
@@ -317,6 +318,7 @@ def test_accepting_twice_at_once_makes_one_membership(
     assert members(team.app) == {NOOR: "moderator"}
 
 
+@pytest.mark.postgres
 def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> None:
     words = ["quiet yellow harbour", "seven paper lanterns"]
     answers = race(
@@ -329,6 +331,7 @@ def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> No
     assert sorted(signed) == [303, 422]
 
 
+@pytest.mark.postgres
 def test_a_link_that_is_used_while_a_second_request_reads_it_is_gone_for_that_one(
     team: Team, link: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,6 +349,7 @@ def test_a_link_that_is_used_while_a_second_request_reads_it_is_gone_for_that_on
     assert "You are already in" in answer.text
 
 
+@pytest.mark.postgres
 def test_of_accepting_and_taking_back_one_wins(
     team: Team, link: str, make_caller: MakeCaller
 ) -> None:

@@ -26,6 +26,8 @@ from tests.operations.jobs.test_prune import prune
 from tests.projects.team.test_team import Team, members
 from tests.support.rows import add_member, add_workspace_member, count_rows, read_project
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def team(app: Flask, owner: Caller) -> Team:

@@ -29,7 +29,7 @@ from tests.support.servers import (
 )
 from tests.webhooks.receiver import receiving
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 SECRET = "one secret for all hosts, which is long enough"
 READERS, WRITERS, ENOUGH = 4, 2, 40

@@ -15,7 +15,7 @@ from tests.serving.hosts.line import Line, lay_line
 from tests.support.process import Answer, Service
 from tests.support.servers import PostgresServer, new_database, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.postgres]
 
 LISTEN = b"LISTEN testimonials_versions"
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_notify%'"
@@ -64,9 +64,7 @@ class Hosts:
 
 
 @pytest.fixture
-def hosts(request: pytest.FixtureRequest, start: StartService, tmp_path: Path) -> Iterator[Hosts]:
-    if request.config.getoption("--sqlite-only"):
-        pytest.skip("run with --sqlite-only")
+def hosts(start: StartService, tmp_path: Path) -> Iterator[Hosts]:
     server = PostgresServer()
     with new_database(server.url) as url, lay_line(server.port) as line:
         # The other host has a line of its own to the database.

@@ -40,6 +40,8 @@ from testimonials.widget.services import describe_header, rate
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 
+pytestmark = pytest.mark.postgres
+
 STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
 # Halves, those between them, and what has no end in binary.
 RATINGS = (None, 1.0, 1.4, 2.5, 3.49, 3.5, 4.0, 4.3, 4.499999, 4.5, 13 / 3, 5.0)
@@ -297,7 +299,6 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Ca
         assert count_tabs(project_id) == before
 
 
-@pytest.mark.sqlite
 def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
     project_id = str(owner.create_project()["_id"])
     with app.app_context():

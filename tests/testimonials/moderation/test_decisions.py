@@ -12,6 +12,8 @@ from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, everything, read_testimonials
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def project_id(owner: Caller) -> str:

@@ -100,7 +100,6 @@ def test_is_for_tokens_that_may_read_that_project(
             assert "read" in answer.json["message"]
 
 
-@pytest.mark.sqlite
 def test_each_state_is_read_from_an_index_in_order(
     app: Flask, reader: TokenCaller, project_id: str
 ) -> None:

@@ -22,6 +22,8 @@ from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
 
+pytestmark = pytest.mark.postgres
+
 ANSWERS = [
     {"id": "q1", "question": "Before?", "kind": "text", "answer": "Spreadsheets", "isPublic": True}
 ]

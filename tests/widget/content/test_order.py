@@ -138,7 +138,6 @@ def test_the_wall_shows_everything(
     assert all(f">{text}<" in page for text in rows)
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("order", [NEWEST, BEST])
 def test_pages_are_read_from_an_index_without_sorting(
     app: Flask, project: dict[str, Any], rows: dict[str, str], order: str
@@ -160,7 +159,6 @@ def test_pages_are_read_from_an_index_without_sorting(
         assert "SCAN" not in plan
 
 
-@pytest.mark.sqlite
 def test_chosen_ones_are_looked_up_by_their_ids(
     app: Flask, project: dict[str, Any], rows: dict[str, str]
 ) -> None:

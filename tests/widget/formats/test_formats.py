@@ -13,8 +13,6 @@ from testimonials.core import clock
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
-pytestmark = pytest.mark.sqlite
-
 FORMATS = ("newsletter", "markdown", "feed.json")
 # What Markdown, or HTML in it, would make something of.
 LINES = (

@@ -12,8 +12,6 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, expire_account
 
-pytestmark = pytest.mark.sqlite
-
 APP = "https://testimonials.example.com"
 
 

@@ -92,7 +92,6 @@ def test_the_best_first_and_pages_that_follow(
     assert texts[-1] == "Rated None"
 
 
-@pytest.mark.sqlite
 def test_a_choice_that_is_none_is_refused_by_name(
     client: FlaskClient, project: dict[str, Any]
 ) -> None:
@@ -102,7 +101,6 @@ def test_a_choice_that_is_none_is_refused_by_name(
         assert query.partition("=")[0] in answer.text
 
 
-@pytest.mark.sqlite
 def test_a_large_wall_costs_little(
     app: Flask, client: FlaskClient, project: dict[str, Any]
 ) -> None:
@@ -124,7 +122,6 @@ def test_a_large_wall_costs_little(
     assert "New" in _texts(client.get("/kiln/wall?tag=Wheel").text)
 
 
-@pytest.mark.sqlite
 def test_what_search_engines_may_keep(
     app: Flask, client: FlaskClient, agent: Caller, project: dict[str, Any]
 ) -> None:
@@ -193,7 +190,6 @@ def test_an_address_of_one_testimonial_leads_nowhere_else(
     assert client.get(f"/ovens/{key}").status_code == 404
 
 
-@pytest.mark.sqlite
 def test_the_wall_has_one_button(app: Flask, client: FlaskClient, project: dict[str, Any]) -> None:
     page = client.get("/kiln/wall").text
     assert page.count("Share your experience") == 1

@@ -15,8 +15,6 @@ from testimonials.widget.settings import change_rated
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
-pytestmark = pytest.mark.sqlite
-
 APP = "https://testimonials.example.com"
 ATTACK = (
     "</style></template></script><script>alert(1)</script><!-- \"'><img src=x onerror=alert(1)>"
