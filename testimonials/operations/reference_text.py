@@ -1,4 +1,4 @@
-"""The API reference as Markdown: in `docs/api.md` and for agents."""
+"""The API reference as Markdown: for agents, and for `scripts/docs`."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -2,8 +2,8 @@
 
 Each setting is a field of `Settings`. Its value comes from the first of these that has it: the
 caller's overrides (command-line flags, tests), ``TESTIMONIALS_<NAME>`` in the environment,
-``<name>`` in ``testimonials.toml`` in the instance folder, and the default here. The table in
-``docs/settings.md`` is generated from this file.
+``<name>`` in ``testimonials.toml`` in the instance folder, and the default here.
+``scripts/docs`` makes a table of this file.
 """
 
 import dataclasses

@@ -1,7 +1,4 @@
-"""The parts of `docs/` that are made from the program; a test keeps the files as rendered.
-
-`python -m tests.contracts.documents` writes them.
-"""
+"""The documents that are made from the program; `scripts/docs` writes them."""
 
 import dataclasses
 import tempfile
@@ -63,56 +60,29 @@ def render_everything() -> str:
         return render_full_guide()
 
 
-# By file: the heading and sentence it is begun with, the marker, and what stands between.
-GENERATED: dict[str, tuple[str, str, Callable[[], str]]] = {
-    "settings.md": (
-        "# Settings\n\nEvery setting comes from an environment variable or, in lower case and "
-        "without the prefix, from `testimonials.toml` in the instance folder.",
-        "settings",
-        render_settings,
-    ),
-    "commands.md": (
-        "# Commands\n\nThe `testimonials` command runs the service and looks after its data; "
-        "`testimonials --help` lists the same commands. All but `serve` and `mcp` print JSON with "
-        "`--json`.",
-        "commands",
-        render_commands,
-    ),
-    "api.md": (
-        "# API\n\nThis is the reference of every call; a running service shows it at `/docs`.",
-        "api",
-        render_api,
-    ),
+HEADINGS = {
+    "settings.md": "# Settings\n\nEvery setting comes from an environment variable or, in lower "
+    "case and without the prefix, from `testimonials.toml` in the instance folder.",
+    "commands.md": "# Commands\n\nThe `testimonials` command runs the service and looks after its "
+    "data; `testimonials --help` lists the same commands. All but `serve` and `mcp` print JSON "
+    "with `--json`.",
+    "api.md": "# API\n\nThis is the reference of every call; a service shows it at `/docs`.",
 }
-QUICKSTART = "quickstart-agents.md"
-
-
-def read_between(text: str, marker: str) -> str:
-    """Return what stands between the two comments of `marker`; raises ValueError without them."""
-    start, end = _comments(marker)
-    return text[text.index(start) + len(start) : text.index(end)].strip()
-
-
-def write_between(text: str, marker: str, content: str) -> str:
-    """Put `content` between the two comments of `marker`."""
-    start, end = _comments(marker)
-    before, after = text[: text.index(start)], text[text.index(end) + len(end) :]
-    return f"{before}{start}\n\n{content}\n\n{end}{after}"
+RENDERED: dict[str, Callable[[], str]] = {
+    "settings.md": render_settings,
+    "commands.md": render_commands,
+    "api.md": render_api,
+    "agents.md": render_agent_quickstart,
+}
 
 
 def write_documents(folder: Path) -> None:
-    """Write every generated part into `folder`, and begin the files that are not there yet."""
-    folder.mkdir(exist_ok=True)
-    for name, (beginning, marker, render) in GENERATED.items():
-        path = folder / name
-        start, end = _comments(marker)
-        text = path.read_text() if path.exists() else f"{beginning}\n\n{start}\n{end}\n"
-        path.write_text(write_between(text, marker, render()))
-    (folder / QUICKSTART).write_text(render_agent_quickstart())
-
-
-def _comments(marker: str) -> tuple[str, str]:
-    return f"<!-- {marker} -->", f"<!-- /{marker} -->"
+    """Write every document into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, render in RENDERED.items():
+        parts = [HEADINGS.get(name, ""), render()]
+        text = "\n\n".join(part.rstrip("\n") for part in parts if part)
+        (folder / name).write_text(f"{text}\n", encoding="utf-8")
 
 
 def _app() -> Flask:

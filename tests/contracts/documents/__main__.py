@@ -1,5 +1,8 @@
-"""Writes the generated documents."""
+"""Writes the documents that are made from the program into a folder."""
 
-from tests.contracts.documents import DOCS, write_documents
+import sys
+from pathlib import Path
 
-write_documents(DOCS)
+from tests.contracts.documents import write_documents
+
+write_documents(Path(sys.argv[1]))
