@@ -99,10 +99,6 @@ def newsletter_url(project_id: str) -> str:
     return f"{widget_page_url(project_id)}/newsletter"
 
 
-def markdown_url(project_id: str) -> str:
-    return f"{widget_page_url(project_id)}/markdown"
-
-
 def json_feed_url(project_id: str) -> str:
     return f"{widget_page_url(project_id)}/feed.json"
 

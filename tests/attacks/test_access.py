@@ -82,7 +82,6 @@ PUBLIC = {
         "/widget/<project_id>/feed",
         "/widget/<project_id>/feed.json",
         "/widget/<project_id>/fragment",
-        "/widget/<project_id>/markdown",
         "/widget/<project_id>/newsletter",
         "/widget/<project_id>/seen",
         "/widget/v1-<digest>.js",

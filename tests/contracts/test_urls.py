@@ -43,7 +43,6 @@ ENDPOINTS = {
     "widget_page_url": "rendered.show_widget",
     "fragment_url": "rendered.get_fragment",
     "newsletter_url": "formats.get_newsletter",
-    "markdown_url": "formats.get_markdown",
     "json_feed_url": "formats.get_json_feed",
     "oembed_url": "formats.get_embed",
     "script_url": "feed.get_pinned_script",

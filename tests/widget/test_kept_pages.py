@@ -23,7 +23,6 @@ DOORS = (
     "/widget/{id}?shape=badge",
     "/widget/{id}/fragment",
     "/widget/{id}/newsletter",
-    "/widget/{id}/markdown",
     "/widget/{id}/feed.json",
     "/kiln/{testimonial}",
 )

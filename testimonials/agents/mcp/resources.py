@@ -24,8 +24,8 @@ TEMPLATES: list[dict[str, Any]] = [
         "uriTemplate": PROJECT + "{projectId}/wall",
         "name": "wall",
         "title": "Wall of a project",
-        "description": "The testimonials that are published, as Markdown.",
-        "mimeType": "text/markdown",
+        "description": "The testimonials that are published, as a JSON Feed.",
+        "mimeType": "application/feed+json",
     },
 ]
 
@@ -65,7 +65,7 @@ def read_resource(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     if uri == GUIDE:
         answer = call_view("site.get_guide_for_agents")
     elif found is not None:
-        endpoint = "formats.get_markdown" if found[2] else "projects.get_project"
+        endpoint = "formats.get_json_feed" if found[2] else "projects.get_project"
         answer = call_view(endpoint, values={"project_id": found[1]})
     else:
         raise MessageRefused(INVALID_PARAMS, "There is no such resource.", {"uri": uri})

@@ -2,17 +2,10 @@
 
 from markupsafe import Markup
 
-from testimonials.core.urls import (
-    json_feed_url,
-    markdown_url,
-    newsletter_url,
-    script_url,
-    widget_page_url,
-)
+from testimonials.core.urls import json_feed_url, newsletter_url, script_url, widget_page_url
 from testimonials.dashboard.share.embed_choice import Choice
 from testimonials.projects.models import Project
 from testimonials.widget.formats.choosing import PARAMETERS, add_query, choose_items
-from testimonials.widget.formats.markdown import write_markdown
 from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
 from testimonials.widget.snippet import reserve_space
 
@@ -24,8 +17,6 @@ def describe_elsewhere(project: Project, choice: Choice) -> dict[str, str]:
     return {
         "newsletter": render_newsletter(items),
         "newsletter_url": add_query(newsletter_url(project.id), chosen),
-        "markdown": write_markdown(items),
-        "markdown_url": add_query(markdown_url(project.id), chosen),
         "json_feed_url": add_query(json_feed_url(project.id), chosen),
         "address": choice.add_to(widget_page_url(project.id)),
         "shortcode": _write_shortcode(project, choice),

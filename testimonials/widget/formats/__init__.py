@@ -1,1 +1,1 @@
-"""The testimonials for places that take no widget: newsletters, Markdown, feed readers."""
+"""The testimonials for places that take no widget: newsletters and feed readers."""

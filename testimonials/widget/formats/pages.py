@@ -6,7 +6,6 @@ from testimonials.core.web.endpoint import dump_json
 from testimonials.core.web.languages import PARAMETER, speaking
 from testimonials.widget.formats.choosing import choose_items
 from testimonials.widget.formats.json_feed import describe_json_feed
-from testimonials.widget.formats.markdown import write_markdown
 from testimonials.widget.formats.newsletter import IN_NEWSLETTER, render_newsletter
 from testimonials.widget.formats.oembed import describe_embed
 from testimonials.widget.memory.keeping import keep_page
@@ -36,19 +35,9 @@ def get_newsletter(project_id: str) -> Response:
     return response
 
 
-@formats.get("/widget/<project_id>/markdown")
-def get_markdown(project_id: str) -> Response:
-    """Serve Markdown, with the parameters of the newsletter but for the theme."""
-    project = find_shown_project(project_id)
-    keep_page(project)
-    chosen = choose_items(project, request.args, None)
-    with speaking(request.args.get(PARAMETER)):
-        return _answer(write_markdown(chosen), "text/markdown")
-
-
 @formats.get("/widget/<project_id>/feed.json")
 def get_json_feed(project_id: str) -> Response:
-    """Serve a JSON Feed, with the parameters of the Markdown, and ``?after=`` for further pages."""
+    """Serve a JSON Feed, with the parameters of the newsletter, and ``?after=`` for further pages."""
     project = find_shown_project(project_id)
     keep_page(project)
     chosen = choose_items(project, request.args, None)

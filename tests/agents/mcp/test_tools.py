@@ -158,8 +158,9 @@ def test_resources_are_the_guide_the_project_and_its_wall(keyed: Agent, agent: C
     }
     assert read["guide"]["text"].startswith("# Testimonials")
     assert json.loads(read["project-kiln"]["text"])["data"]["_id"] == project
-    assert "> It never cracks." in read["wall-kiln"]["text"]
-    assert read["wall-kiln"]["mimeType"] == "text/markdown"
+    (published,) = json.loads(read["wall-kiln"]["text"])["items"]
+    assert published["content_text"] == "It never cracks."
+    assert read["wall-kiln"]["mimeType"] == "application/feed+json"
     for uri in ("testimonials://nothing", f"{found['guide']}x", "", 5):
         assert keyed.send("resources/read", uri=uri).status_code == 400
 

@@ -111,11 +111,9 @@ def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str)
     # On the card for screen readers and as a tip, and below the cards for everybody.
     assert wall.count("Bought from Oat: the shop’s own system confirmed it.") == 3
     assert wall.count("Oat thanks everybody who writes, whatever they say.") == 3
-    markdown = client.get(f"/widget/{project}/markdown").text
     newsletter = client.get(f"/widget/{project}/newsletter").text
-    for text in (markdown, newsletter):
-        assert "Verified customer" in text
-        assert "Got a thank-you for writing" in text
+    assert "Verified customer" in newsletter
+    assert "Got a thank-you for writing" in newsletter
 
 
 def test_who_has_words_alone_pays_for_nothing_else(

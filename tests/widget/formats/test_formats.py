@@ -1,4 +1,4 @@
-"""Testimonials for newsletters, as Markdown and as a JSON Feed: GET /widget/:id/..."""
+"""Testimonials for newsletters and as a JSON Feed: GET /widget/:id/..."""
 
 import re
 from typing import Any
@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core import clock
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
-FORMATS = ("newsletter", "markdown", "feed.json")
-# What Markdown, or HTML in it, would make something of.
+FORMATS = ("newsletter", "feed.json")
+# What HTML, or a program that knows Markdown, would make something of.
 LINES = (
     "# No heading", "1. No list", "12) Nor this", "- none", "+ none", "* none *bold* **bold**",
     "> none", "```", "~~~", "---", "===", "***", "    indented", "\ttab", "a | b", "--|--",
@@ -39,12 +38,9 @@ def _words(client: FlaskClient, project: dict[str, Any], query: str = "") -> lis
     """Return the texts that each format shows."""
     feed = client.get(f"/widget/{project['_id']}/feed.json?{query}").json
     newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", query))
-    markdown = MarkdownIt().render(_text_of(client, project, "markdown", query))
-    quotes = LexborHTMLParser(markdown).css("blockquote > p:first-child")
     return [
         [item["content_text"] for item in feed["items"]],
         [node.text() for node in newsletter.css("p[dir]")],
-        [node.text() for node in quotes],
     ]
 
 
@@ -61,11 +57,11 @@ def test_they_show_what_the_widget_does_and_nothing_else(
     add_testimonial(app, project["_id"], text="Hidden trash", deleted_at=clock.now())
     assert (
         _words(client, project, "limit=4")
-        == [["Pinned", "Words no. 3", "Words no. 2", "Words no. 1"]] * 3
+        == [["Pinned", "Words no. 3", "Words no. 2", "Words no. 1"]] * 2
     )
     for query in ("tag=glaze", f"id={pinned}", "limit=1", "theme=dark&limit=1&lang=de"):
-        assert _words(client, project, query) == [["Pinned"]] * 3
-    assert _words(client, project, "min=2000") == [[]] * 3
+        assert _words(client, project, query) == [["Pinned"]] * 2
+    assert _words(client, project, "min=2000") == [[]] * 2
     assert _text_of(client, project, "newsletter").count("<p dir=") == 3
     for form in FORMATS:
         text = _text_of(client, project, form)
@@ -77,9 +73,9 @@ def test_they_show_what_the_widget_does_and_nothing_else(
         assert client.get(f"/widget/{project['_id']}/{form}", headers=german).text == text
         assert _text_of(client, project, form, "lang=de") != text
     change_project(app, project["_id"], widget_design={"order": "hand", "chosen": ids[1:3]})
-    assert _words(client, project, "limit=3") == [["Words no. 1", "Words no. 2", "Pinned"]] * 3
+    assert _words(client, project, "limit=3") == [["Words no. 1", "Words no. 2", "Pinned"]] * 2
     change_project(app, project["_id"], status="inactive")
-    assert _words(client, project) == [[]] * 3
+    assert _words(client, project) == [[]] * 2
 
 
 def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
@@ -87,7 +83,7 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
 ) -> None:
     owner.create_testimonial(project["_id"])
     base = f"/widget/{project['_id']}"
-    types = ("text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/feed+json")
+    types = ("text/html; charset=utf-8", "application/feed+json")
     for form, kind in zip(FORMATS, types, strict=True):
         answer = client.get(f"{base}/{form}")
         assert answer.headers["Content-Type"] == kind
@@ -115,20 +111,6 @@ def test_markup_stays_what_somebody_wrote(
         add_testimonial(
             app, project["_id"], text=f"First\n{line}\nlast", author_name=name, author_role=name
         )
-    markdown = _text_of(client, project, "markdown", f"limit={len(LINES)}")
-    kinds = MarkdownIt("gfm-like", {"linkify": False}), MarkdownIt()
-    for kind in kinds:
-        page = LexborHTMLParser(kind.render(markdown))
-        quotes = page.css("blockquote")
-        assert {node.tag for node in page.body.css("*")} == {
-            "body", "blockquote", "p", "br", "strong", "a",
-        }  # fmt: skip
-        for quote, line in zip(quotes, reversed(LINES), strict=True):
-            name = " ".join(line.split())
-            first, last = quote.css("p")
-            assert first.text().split("\n") == ["First", name, "last"]
-            assert last.text() == f"{name}, {name}"
-            assert last.css_first("strong").text() == name
     newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", "limit=50"))
     assert len(newsletter.css("p[dir]")) == len(LINES)
     assert {node.tag for node in newsletter.body.css("*")} <= {
