@@ -19,7 +19,6 @@ from testimonials.core.commands import (
 )
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail, drop_mail, list_mails, retry_mails
-from testimonials.core.mail.smtp_advice import advise
 from testimonials.core.mail.transports import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.urls import app_url
@@ -114,33 +113,33 @@ def drop_command(mail_id: str, as_json: bool) -> None:
 @json_option
 @database_command
 def test_command(recipient: str, timeout: float, as_json: bool) -> None:
-    """Send a test mail to RECIPIENT now, show the conversation, and advise on a failure."""
+    """Send a test mail to RECIPIENT now, and show the conversation."""
     settings = current_settings()
     if not settings.smtp_url:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can be sent.")
     transport = SmtpTransport(settings.smtp_url, settings.mail_from, timeout=timeout)
     test = make_test_mail(parse_email(recipient))
-    problem = advice = None
+    problem = warning = None
     try:
         transport.send(test)
     except DeliveryFailed as error:
-        problem, advice = make_printable(str(error)), advise(transport, error)
+        problem = make_printable(str(error))
     else:
         if transport.user and not transport.dialogue.is_encrypted:
-            advice = READABLE
+            warning = READABLE
     # A server may send anything, including sequences that control a terminal.
     lines = [make_printable(line) for line in transport.dialogue.lines]
     if as_json:
         outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
-        print_json(outcome | {"advice": advice, "dialogue": lines})
+        print_json(outcome | {"warning": warning, "dialogue": lines})
     else:
         click.echo("\n".join([*lines, ""]))
         if problem is None:
             click.echo(f"The mail server accepted the mail to {test.recipient}.")
         else:
             click.echo(f"Error: The mail was not sent: {problem}", err=True)
-        if advice is not None:
-            click.echo(advice, err=problem is not None)
+        if warning is not None:
+            click.echo(warning)
     if problem is not None:
         click.get_current_context().exit(1)
 

@@ -15,10 +15,7 @@ PATIENCE_WITH_MAIL = 6
 class Step(StrEnum):
     """How far a conversation got; a failure belongs to the step in which it happened."""
 
-    CONNECT = "connect"
-    GREETING = "greeting"
-    HELLO = "hello"
-    TLS = "tls"
+    BEGIN = "begin"
     LOGIN = "login"
     SENDER = "sender"
     RECIPIENT = "recipient"
@@ -26,15 +23,8 @@ class Step(StrEnum):
     LEAVE = "leave"
 
 
-# The commands that begin a step; the caller begins TLS and LOGIN.
-STEPS = {
-    "ehlo": Step.HELLO,
-    "helo": Step.HELLO,
-    "mail": Step.SENDER,
-    "rcpt": Step.RECIPIENT,
-    "data": Step.DATA,
-    "quit": Step.LEAVE,
-}
+# The commands that begin a step; the caller begins LOGIN.
+STEPS = {"mail": Step.SENDER, "rcpt": Step.RECIPIENT, "data": Step.DATA, "quit": Step.LEAVE}
 
 
 class Dialogue:
@@ -42,7 +32,7 @@ class Dialogue:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.step = Step.CONNECT
+        self.step = Step.BEGIN
         self.is_encrypted = False
 
     def add(self, side: str, text: str) -> None:
@@ -80,8 +70,6 @@ class Connection(smtplib.SMTP):
                 self.sock.settimeout(self.timeout * PATIENCE_WITH_MAIL)
 
     def getreply(self) -> tuple[int, bytes]:
-        if self.dialogue.step is Step.CONNECT:
-            self.dialogue.step = Step.GREETING
         try:
             code, answer = super().getreply()
         except smtplib.SMTPServerDisconnected as error:
@@ -108,9 +96,7 @@ class TlsConnection(Connection):
 
     def _get_socket(self, host: str, port: int, timeout: float) -> ssl.SSLSocket:
         plain = socket.create_connection((host, port), timeout)
-        self.dialogue.step = Step.TLS
         # The library takes what this returns as its socket.
         self.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
         self.note_encryption()
-        self.dialogue.step = Step.GREETING
         return self.sock

@@ -25,16 +25,12 @@ SETTINGS_CODES = frozenset({530, 534, 535, 538})
 class DeliveryFailed(Exception):
     """The mail did not leave.
 
-    `is_permanent` if retrying can't help, `is_outage` if other mail would have failed too. The
-    conversation, if there was one, ended at `step` with an `error`, or with the server's `code`.
+    `is_permanent` if retrying can't help, `is_outage` if other mail would have failed too.
     """
 
     problem: str
     is_permanent: bool = False
     is_outage: bool = False
-    step: Step | None = None
-    error: Exception | None = None
-    code: int = 0
 
     def __str__(self) -> str:
         return self.problem
@@ -92,7 +88,6 @@ class SmtpTransport:
     def _log_in(self, server: Connection) -> None:
         server.ehlo_or_helo_if_needed()
         if self.is_starttls:
-            self.dialogue.step = Step.TLS
             server.starttls(context=ssl.create_default_context())
             server.note_encryption()
             server.ehlo_or_helo_if_needed()
@@ -126,7 +121,7 @@ class SmtpTransport:
             problem = f"{self.host}:{self.port}: {words}"
             if step is Step.DATA:
                 problem += " (while sending the mail, which may arrive twice)"
-            return DeliveryFailed(problem, is_outage=True, step=step, error=error)
+            return DeliveryFailed(problem, is_outage=True)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         # Anything else is about the settings or the server, and would stop every mail.
         is_about_mail = step in (Step.RECIPIENT, Step.DATA) and code not in SETTINGS_CODES
@@ -134,9 +129,6 @@ class SmtpTransport:
             f"{code} {' '.join(text.split())}"[:500],
             is_permanent=is_about_mail and code >= 500,
             is_outage=not is_about_mail,
-            step=step,
-            error=error,
-            code=code,
         )
 
 
