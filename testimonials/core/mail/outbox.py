@@ -158,14 +158,12 @@ def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[b
 
     Mail that was printed or given up stays while it is `needed` to show that.
     """
-    not_left = (MailState.FAILED, MailState.PRINTED)
-    # Earlier versions had another state for mail that has left, `unconfirmed`.
-    is_done = OutboxMail.state.not_in((MailState.QUEUED, MailState.SENDING, *not_left))
-    is_given_up = and_(OutboxMail.state.in_(not_left), not_(needed))
+    is_sent = OutboxMail.state == MailState.SENT
+    has_not_left = OutboxMail.state.in_((MailState.FAILED, MailState.PRINTED))
     removed = session.scalars(
         delete(OutboxMail)
         # The end of its last attempt's lease, which is minutes after the attempt and has an index.
-        .where(OutboxMail.next_attempt_at <= before, or_(is_done, is_given_up))
+        .where(OutboxMail.next_attempt_at <= before, or_(is_sent, and_(has_not_left, not_(needed))))
         .returning(OutboxMail.id)
     ).all()
     return len(removed)

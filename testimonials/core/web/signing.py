@@ -47,8 +47,6 @@ class TokenPurpose:
             salt=f"testimonials:{self.name}",
             signer=_ClockSigner,
             signer_kwargs={"digest_method": hashlib.sha256},
-            # Links sent by earlier versions were signed this way.
-            fallback_signers=[{"digest_method": hashlib.sha1}],
         )
 
     def sign(self, payload: Any) -> str:

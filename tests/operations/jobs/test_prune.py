@@ -108,8 +108,6 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 Image(content=b"x", width=1, height=1),
                 make_mail(MailState.SENT, sent_at=now),
                 make_mail(MailState.PRINTED, sent_at=now),
-                # A state of earlier versions.
-                make_mail("unconfirmed", sent_at=now),
                 make_mail(MailState.FAILED),
                 make_mail(MailState.QUEUED),
                 AccessToken(
@@ -146,7 +144,7 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
     nothing = dict.fromkeys(KINDS, 0)
     assert prune(app) == nothing | {"rateLimits": 1, "deliveries": 1}
     moved_clock.move(days=401)
-    due = nothing | dict.fromkeys(KINDS, 1) | {"testimonials": 2, "mails": 4}
+    due = nothing | dict.fromkeys(KINDS, 1) | {"testimonials": 2, "mails": 3}
     # The creation of two projects and the endpoint; their networks go with them.
     due |= {"events": 3, "networks": 0, "rateLimits": 0, "deliveries": 0}
     for _ in range(2):
