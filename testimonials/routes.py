@@ -4,7 +4,6 @@ from typing import Any
 
 from flask import Blueprint, Flask, current_app, has_request_context, request
 
-from testimonials.access.api import access
 from testimonials.access.uses import init_uses
 from testimonials.agents.mcp.api import mcp
 from testimonials.agents.oauth.api import oauth
@@ -43,7 +42,6 @@ from testimonials.dashboard.inbox.testimonial_pages import editor
 from testimonials.dashboard.insights.pages import insights_page
 from testimonials.dashboard.integrations.delivery_pages import deliveries
 from testimonials.dashboard.integrations.pages import integrations
-from testimonials.dashboard.integrations.request_pages import access_requests
 from testimonials.dashboard.integrations.token_pages import tokens
 from testimonials.dashboard.integrations.webhook_pages import endpoints
 from testimonials.dashboard.page.form_pages import page_forms
@@ -101,7 +99,6 @@ from testimonials.widget.rendered.wall_pages import wall
 BLUEPRINTS: tuple[Blueprint, ...] = (
     auth,
     setup,
-    access,
     projects,
     domain,
     hosts,
@@ -151,7 +148,6 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     insights_page,
     integrations,
     tokens,
-    access_requests,
     endpoints,
     deliveries,
     asking,

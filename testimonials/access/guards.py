@@ -145,10 +145,10 @@ def _admit(caller: Caller, rule: Rule) -> Caller:
     if caller.is_key:
         raise MissingScope(
             f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
-            "owner makes one in the dashboard, or grants yours: POST /v1/access-requests."
+            "owner makes one in the dashboard, at Integrations."
         )
     has = ", ".join(caller.scopes) or "none"
     raise MissingScope(
-        f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for another: "
-        "POST /v1/access-requests."
+        f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for "
+        "another, which they make in the dashboard, at Integrations."
     )

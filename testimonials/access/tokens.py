@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
+from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select
 from sqlalchemy.orm import aliased
 
 from testimonials.access.callers import Caller
@@ -130,40 +130,22 @@ def make_token(
 
     The plain text is shown once; only its hash is stored. Records it as done by whoever acts.
     """
-    token = add_token(account_id, project_id, name, scopes, days, made_by_id, client)
-    return token, mint(token)
-
-
-def add_token(
-    account_id: str,
-    project_id: str | None,
-    name: str,
-    scopes: Iterable[Scope],
-    days: int | None,
-    made_by_id: str,
-    client: str,
-) -> AccessToken:
-    """Add a token that works once `mint` gave it its plain text."""
+    plain = new_access_token()
     token = AccessToken(
         account_id=account_id,
         project_id=project_id,
         name=name,
         scopes=[str(each) for each in Scope if each in set(scopes)],
+        token_hash=hash_secret(plain),
+        last_four=plain[-4:],
         made_by_id=made_by_id,
         client=client,
         expires_at=None if days is None else clock.now() + timedelta(days=days),
     )
     db.session.add(token)
-    _record(EventType.TOKEN_CREATED, token)
-    return token
-
-
-def mint(token: AccessToken) -> str:
-    """Give a token its plain text and return that."""
-    plain = new_access_token()
-    token.token_hash, token.last_four = hash_secret(plain), plain[-4:]
     db.session.flush()
-    return plain
+    _record(EventType.TOKEN_CREATED, token)
+    return token, plain
 
 
 def list_tokens(account_id: str | None, project_id: str | None = None) -> list[ListedToken]:
@@ -245,9 +227,8 @@ def find_token_names(account_id: str | None, project_id: str | None = None) -> d
 def delete_ended_tokens() -> int:
     """Delete the tokens that ended more than `TOKEN_DAYS` ago; return how many."""
     before = clock.expired_until(current_settings().token_days)
-    is_unfetched = and_(AccessToken.token_hash.is_(None), AccessToken.created_at <= before)
     ended = delete(AccessToken).where(
-        or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before, is_unfetched)
+        or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before)
     )
     return len(db.session.scalars(ended.returning(AccessToken.id)).all())
 

@@ -147,8 +147,6 @@ class EventType(StrEnum):
     PROPOSAL_WITHDRAWN = "proposal.withdrawn", gettext_noop("withdrew the proposal: %(title)s")
     TOKEN_CREATED = "token.created", gettext_noop("created the access token %(token)s")
     TOKEN_REVOKED = "token.revoked", gettext_noop("revoked the access token %(token)s")
-    ACCESS_REQUESTED = "access.requested", gettext_noop("asked for an access token: %(token)s")
-    ACCESS_DECLINED = "access.declined", gettext_noop("declined a request for access: %(token)s")
     PURCHASES_CHANGED = (
         "purchases.changed",
         gettext_noop("changed the secret of links that prove a purchase"),
@@ -207,5 +205,5 @@ GROUPS = {
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),
     gettext_noop("Operator"): ("report", "texts", "mail", "backup"),
-    gettext_noop("Integrations"): ("proposal", "token", "access", "purchases", "webhook"),
+    gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
 }

@@ -136,11 +136,6 @@ def project_url(project_id: str, page: str) -> str:
     return f"{app_url()}/dashboard/projects/{project_id}/{page}"
 
 
-def access_request_url(request_id: str) -> str:
-    """Return where the owner grants or declines what an agent asks for."""
-    return f"{app_url()}/dashboard/access-requests/{request_id}"
-
-
 def login_url() -> str:
     return f"{app_url()}/login"
 

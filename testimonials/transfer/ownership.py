@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from sqlalchemy import delete, func, select, update
 
-from testimonials.access.models import AccessRequest
 from testimonials.access.tokens import revoke_tokens_for
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
@@ -142,7 +141,6 @@ def delete_expired_offers() -> int:
 
 def _end_access_of_programs(project: Project) -> None:
     revoke_tokens_for(project.id)
-    db.session.execute(delete(AccessRequest).where(AccessRequest.project_id == project.id))
 
 
 def _remove_member(project: Project, account_id: str) -> None:

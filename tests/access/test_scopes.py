@@ -34,8 +34,6 @@ MORE_OF_THE_KEY = {
     "list_proposals": "It reads what became of its own proposals.",
     "get_proposal": "It reads what became of its own proposals.",
     "withdraw_proposal": "It takes its own proposals back.",
-    "ask_for_access": "It asks.",
-    "get_access_request": "It reads what became of its own request.",
     "list_widgets": "The names of saved widgets are on the pages that show them.",
     "get_page_config": "The project, as specified, holds it too.",
     "get_page_design": "The collection page shows it.",

@@ -19,12 +19,10 @@ from sqlalchemy import select
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
-from testimonials.access.callers import Caller as ApiCaller
-from testimonials.access.requests import ask_for_access
 from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.collection.forms.services import create_form
 from testimonials.collection.models import MailedRequest
-from testimonials.extensions import begin_write, db
+from testimonials.extensions import db
 from testimonials.projects.services import lock_project
 from testimonials.widget.script.assembly import script_digest
 from tests.access.tokens import give_token
@@ -239,7 +237,6 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "digest": script_digest(),
             "token_id": _make_token(browser, project),
             "delivery_id": _send_test(browser, project, webhook),
-            "request_id": _ask_for_access(app, people["owner"]),
             "filename": "img/mark.svg",
             "report_id": _report(app),
             "tag": "secret-tag",
@@ -318,15 +315,6 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     found = re.search(r"/media/(\w+)\.webp", page)
     assert found
     return found[1]
-
-
-def _ask_for_access(app: Flask, owner: Caller) -> str:
-    with app.app_context():
-        begin_write()
-        caller = ApiCaller(owner.account_id, owner.email, owner.api_key[-4:])
-        asked = ask_for_access(caller, "Secret agent", ["read"], None, SECRET)
-        db.session.commit()
-        return asked.id
 
 
 def _send_test(browser: FlaskClient, project: str, webhook: str) -> str:

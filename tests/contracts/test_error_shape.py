@@ -16,8 +16,6 @@ from tests.conftest import Caller, MakeApp
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
     "/v1/auth/agent-init",
-    "/v1/access-requests",
-    "/v1/access-requests/{id}",
     "/v1/me",
     "/v1/projects",
     "/v1/projects/{id}",

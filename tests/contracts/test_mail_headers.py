@@ -14,8 +14,6 @@ from flask import Flask
 from sqlalchemy import delete, select
 
 from testimonials import create_app
-from testimonials.access.emails import send_access_request_mail
-from testimonials.access.models import AccessRequest
 from testimonials.auth import emails
 from testimonials.auth.models import Account, FormerAddress
 from testimonials.auth.services import claim_account, start_account
@@ -125,8 +123,6 @@ def write_every_kind(account: Account, text: str) -> None:
     account.suspended_reason = text
     send_suspended_mail(account)
     send_restored_mail(account)
-    asked = AccessRequest(id="0" * 24, name=text, reason=text, scopes=["read", "publish"])
-    send_access_request_mail(account.email, asked)
     send_invitation_mail(project, joining, LINK, text)
     send_workspace_invitation_mail(joining, LINK, text, [text, text])
     offer = OwnershipOffer(expires_at=now + timedelta(days=1))

@@ -15,7 +15,6 @@ ANSWERS = {
     "reset": "The reader asked for a new password.",
     "email-change": "The reader asked to use this address.",
     "address-changed": "The reader's own account was changed.",
-    "access-request": "What the reader gave a credential asks for another; ten a day at most.",
     "suspended": "The reader's own account was changed.",
     "restored": "The reader's own account was changed.",
     "security": "The reader's own account was changed.",

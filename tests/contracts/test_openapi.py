@@ -65,7 +65,6 @@ ONLY_ON_PAGES = {
     "RECORDING_GONE",
     "RECORDING_REFUSED",
     "RECORDING_TOO_LARGE",
-    "REQUEST_DECIDED",
     "ROLE_TOO_LOW",
     "PASSWORDS_OFF",
     "SIGNED_OUT",
@@ -249,9 +248,6 @@ def test_answers_of_a_whole_journey_are_as_documented(
     data = call("/v1/auth/agent-init", "post", {"email": "new@example.com"})
     agent.account_id, agent.api_key = data["accountId"], data["apiKey"]
     call("/v1/me", "get")
-    asked = {"name": "Till", "scopes": ["read"], "reason": "To read."}
-    request = call("/v1/access-requests", "post", asked)["_id"]
-    call("/v1/access-requests/{request_id}", "get", request_id=request)
     project = call("/v1/projects", "post", {"businessName": "Fern & Fable"})["_id"]
     call("/v1/projects", "get")
     call("/v1/projects/{project_id}", "get", project_id=project)

@@ -50,7 +50,6 @@ ENDPOINTS = {
     "recording_url": "playing.get_recording",
     "captions_url": "playing.get_captions",
     "call_url": "projects.list_projects",
-    "access_request_url": "access_requests.show_request",
     "project_url": "inbox.show_inbox",
     "login_url": "session.show_login",
     "company_return_url": "company.come_back",

@@ -156,13 +156,6 @@ TOOLS = (
         is_outbound=True,
     ),
     Tool(
-        "ask_for_access",
-        "ask_for_access",
-        "Ask for access",
-        "Ask the owner for scopes that you lack. Show them the url of the answer: there they grant "
-        "or decline. What they grant is a new token, with which they connect you again.",
-    ),
-    Tool(
         "undo",
         "undo_changes",
         "Undo a decision",

@@ -40,7 +40,7 @@ SHARED: dict[str, Schema] = {
 LEFT_OUT = "offset"
 # What to do about an error besides what its message says.
 ADVICE = {
-    "MISSING_SCOPE": "Ask the owner for more with ask_for_access.",
+    "MISSING_SCOPE": "The owner can connect you again with more, or make another access token.",
     "NOT_FOUND": "The ids are in the answers of the list tools, such as list_projects.",
 }
 

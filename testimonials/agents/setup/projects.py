@@ -112,7 +112,7 @@ def _create(caller: Caller, external_id: str, values: Values, *, has_words: bool
         raise MissingScope(
             "There is no project with this externalId, and making one needs the scope configure. "
             f"The token “{caller.name}” can only suggest changes of a project that is there: send "
-            "its projectId, or ask the owner for another token: POST /v1/access-requests."
+            "its projectId, or ask the owner for another token."
         )
     project, is_first = create_project(caller.id, values)
     project.external_id = external_id

@@ -4,7 +4,6 @@ from typing import Any
 
 from flask import render_template, request
 
-from testimonials.access.requests import list_waiting_requests
 from testimonials.dashboard.account.activity_view import describe_newest, read_search
 from testimonials.dashboard.guards import build_shell
 from testimonials.dashboard.integrations.token_view import (
@@ -14,7 +13,7 @@ from testimonials.dashboard.integrations.token_view import (
 )
 from testimonials.dashboard.integrations.webhook_view import describe_endpoints
 from testimonials.dashboard.notices import read_notice
-from testimonials.projects.access import Access, Role
+from testimonials.projects.access import Access
 
 
 def render_overview(
@@ -32,10 +31,6 @@ def render_overview(
         "clients": describe_connect(access.project, request.args.get("client", "")),
         "endpoints": describe_endpoints(access),
         "activity": describe_newest(search),
-        # Only the account's owner decides about them.
-        "asked": list_waiting_requests(access.project.account_id)
-        if access.role == Role.OWNER
-        else [],
     }
     return render_template(
         "dashboard/integrations/integrations.html",

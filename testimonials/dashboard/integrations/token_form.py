@@ -1,4 +1,4 @@
-"""The form for a new access token, which also grants what an agent asks for."""
+"""The form for a new access token."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from testimonials.access.requests import delete_old_requests as delete_old_access_requests
 from testimonials.access.tokens import delete_ended_tokens
 from testimonials.activity.services import delete_old_events, forget_networks
 from testimonials.auth.billing.services import delete_unlinked_subscriptions
@@ -126,7 +125,6 @@ KINDS = {
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
     "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
     "accessTokens": Kind("access tokens that ended long ago", delete_ended_tokens),
-    "accessRequests": Kind("old requests for access", delete_old_access_requests),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "proposals": Kind(
         "proposals decided long ago or about testimonials that are gone", delete_old_proposals

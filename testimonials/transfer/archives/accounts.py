@@ -9,7 +9,7 @@ from typing import IO, Any
 from sqlalchemy import func, select
 
 from testimonials import __version__
-from testimonials.access.models import AccessRequest, AccessToken
+from testimonials.access.models import AccessToken
 from testimonials.activity.services import EventFilter, list_events
 from testimonials.auth.models import Account, BillingSubscription, FormerAddress, Session
 from testimonials.collection.models import UnsubscribedAddress
@@ -31,7 +31,6 @@ FORMAT, VERSION = "testimonials-account", 1
 LISTS = {
     "sessions": Session,
     "accessTokens": AccessToken,
-    "accessRequests": AccessRequest,
     "formerAddresses": FormerAddress,
     "subscriptions": BillingSubscription,
     "notifications": NotificationChoice,

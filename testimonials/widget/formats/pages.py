@@ -37,7 +37,7 @@ def get_newsletter(project_id: str) -> Response:
 
 @formats.get("/widget/<project_id>/feed.json")
 def get_json_feed(project_id: str) -> Response:
-    """Serve a JSON Feed, with the parameters of the newsletter, and ``?after=`` for further pages."""
+    """Serve a JSON Feed, with the newsletter's parameters, and ``?after=`` for further pages."""
     project = find_shown_project(project_id)
     keep_page(project)
     chosen = choose_items(project, request.args, None)

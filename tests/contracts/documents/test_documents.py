@@ -218,10 +218,7 @@ def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> N
     change = {"kind": "widget", "values": {"showStars": False}}
     path = f"/v1/projects/{project}/proposals"
     (tmp_path / "file").write_bytes(to_bytes(photo(), "PNG"))
-    asked = {"name": "Till", "scopes": ["read"], "reason": "To read."}
-    request = service.call("POST", "/v1/access-requests", asked, credentials).data
     variables = {
-        "<REQUEST_ID>": request["_id"],
         "<PROPOSAL_ID>": service.call("POST", path, change, credentials).data["_id"],
         "<TESTIMONIAL_ID>": row["_id"],
         "<ACCOUNT_ID>": credentials["x-service-account-id"],

@@ -97,7 +97,6 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
     bodies: dict[tuple[str, str], dict[str, Any]] = {
         ("PUT", "setup"): {"externalId": "x", "testimonials": [{"externalId": "y"} | added]},
         ("POST", "agent-init"): {"email": "new@example.com"},
-        ("POST", "access-requests"): {"name": "Bot", "scopes": ["read"], "reason": "To read"},
         ("POST", "projects"): {"slug": "tried"},
         ("PATCH", "page-config"): {"headline": "How was it?"},
         ("PATCH", "page-design"): {"questions": [{"kind": "text", "text": "What did you bake?"}]},

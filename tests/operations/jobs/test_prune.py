@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.access.models import AccessRequest, AccessToken
+from testimonials.access.models import AccessToken
 from testimonials.auth.company.models import CompanyAttempt
 from testimonials.auth.models import BillingSubscription, FormerAddress, Session
 from testimonials.collection.abuse_reports import AbuseReport
@@ -114,9 +114,6 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     account_id=owner.account_id, made_by_id=owner.account_id, name="T", scopes=[],
                     token_hash="h", expires_at=now,
                 ),
-                AccessRequest(
-                    account_id=owner.account_id, name="R", scopes=[], asked_by="key", expires_at=now
-                ),
                 Proposal(
                     project_id=project, kind="page", values={}, actor_kind="agent", decided_at=now
                 ),
@@ -201,8 +198,7 @@ def test_zero_keeps_each_kind(
     kept = {
         "mails": "mail", "events": "activity", "networks": "network", "askedPeople": "request",
         "proposals": "proposal", "erasures": "erased", "testimonials": "trash",
-        "reports": "report", "accessTokens": "token", "accessRequests": "token",
-        "insights": "insight",
+        "reports": "report", "accessTokens": "token", "insights": "insight",
     }  # fmt: skip
     settings = {f"{name}_days": 0 for name in kept.values()}
     app = make_app(**settings, spam_days=0)
@@ -222,7 +218,7 @@ def test_a_setting_shortens_what_is_kept(
     app = make_app(report_days=5, token_days=5, insight_days=405)
     owner = make_caller("o@example.com", is_claimed=True, on=app)
     fill(app, owner, make_caller("a@example.com", on=app))
-    kinds = ("reports", "accessTokens", "accessRequests", "insights")
+    kinds = ("reports", "accessTokens", "insights")
     for days, gone in ((4, 0), (2, 1)):
         moved_clock.move(days=days)
         removed = prune(app)

@@ -61,7 +61,6 @@ OTHER_TABLES = {
     "testimonial_picture": "It is drawn again.",
     "widget_script": "Versions of the widget's script belong to the instance that served them.",
     "access_token": "A credential belongs to one instance; of the token only a hash is known.",
-    "access_request": "It asks for a credential of one instance.",
     "table_import": "It can be undone only where it was made.",
     "waiting_archive": "It is gone within a day.",
     "idempotency_key": "It is gone within a day.",

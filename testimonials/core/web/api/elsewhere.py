@@ -69,8 +69,7 @@ PLACES = (
         r"\w+",
         r"(?:tokens|access-tokens|keys|api-keys|auth/(?:tokens?|keys?))(?:/.*)?",
         "",
-        "The owner makes access tokens in the dashboard, and replaces the account's key there: "
-        "{}. Ask for a token by POST /v1/access-requests.",
+        "The owner makes access tokens in the dashboard, and replaces the account's key there: {}",
     ),
 )
 SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|reset|refresh)"
