@@ -142,10 +142,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _runs_on_postgres(item: pytest.Item) -> bool:
     """Tell whether a test runs on PostgreSQL: by its backend, by what it takes, or by its mark."""
     assert isinstance(item, pytest.Function)
+    if "empty_postgres" in item.fixturenames:
+        return True
     if "backend" in item.fixturenames:
         return bool(item.callspec.params["backend"] == "postgresql")
-    is_marked = item.get_closest_marker("postgres") is not None
-    return is_marked or "empty_postgres" in item.fixturenames
+    return item.get_closest_marker("postgres") is not None
 
 
 def _is_for_all(item: pytest.Item) -> bool:
