@@ -99,6 +99,7 @@ def test_addresses_are_those_it_listens_on_unless_set(
     assert service.call("GET", path, headers=keys).data["widgetUrl"].startswith(service.url)
 
 
+@pytest.mark.thorough
 def test_it_listens_on_a_unix_socket(
     start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +160,7 @@ main(["serve", "--port", "0"])
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ending", "moments", "has_listened"),
     [
@@ -186,6 +188,7 @@ def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
     assert done.stdout == ""
 
 
+@pytest.mark.thorough
 def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
     service = start()
     headers = service.sign_up()
@@ -311,6 +314,7 @@ def test_300_idle_connections_keep_nobody_out(service: Service, keys: dict[str, 
         assert service.call("GET", "/v1/me", headers=keys).status == 200
 
 
+@pytest.mark.thorough
 def test_connections_are_fewer_where_few_files_may_be_open(tmp_path: Path) -> None:
     limit = 64
     shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"]
@@ -357,6 +361,7 @@ def test_behind_two_proxies_the_nearest_says_how_the_browser_asked(make_app: Mak
     assert "Strict-Transport-Security" in secure.headers
 
 
+@pytest.mark.thorough
 def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     port = str(free_port())
     with socket.create_server(("127.0.0.1", int(port))):
@@ -367,6 +372,7 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
@@ -387,6 +393,7 @@ def test_a_wrong_setting_is_named_and_ends_the_start(
     assert done.stdout == ""
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     instance = tmp_path / "service"
     instance.mkdir()
@@ -400,6 +407,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     assert (instance / "testimonials.db").read_bytes() == content
 
 
+@pytest.mark.thorough
 def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
     start: StartService, smtp: MailSink
 ) -> None:

@@ -229,6 +229,7 @@ def test_two_that_send_at_once_send_each_once(app: Flask, hook: Hook, receiver: 
     assert len(receiver.ids) == len(set(receiver.ids)) == 60
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_what_a_killed_service_had_under_way_is_sent_again(
     start: StartService, tmp_path: Path

@@ -17,7 +17,7 @@ from tests.support.process import Service
 from tests.support.rows import fill_outbox
 from tests.support.servers import MailSink, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 
 def _mails(service: Service) -> list[dict[str, Any]]:

@@ -116,6 +116,7 @@ def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old:
     assert names(aside) == {"testimonials.db", "secret_key"}
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_a_running_service_is_not_pulled_out_from_under(
     archive: Path, old: Path, start: StartService
@@ -134,6 +135,7 @@ def test_a_running_service_is_not_pulled_out_from_under(
     assert emails(old) == NEW
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_nothing_starts_while_a_restore_is_under_way(old: Path) -> None:
     with hold_alone(old):
@@ -414,6 +416,7 @@ def test_a_file_that_was_cut_off_or_is_something_else_is_refused(archive: Path, 
     assert emails(old) == OLD
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 @pytest.mark.parametrize("count", range(3, 10))
 def test_killed_at_any_step_it_leaves_the_old_or_the_new(
