@@ -3,9 +3,12 @@
 Alembic is loaded only when something is to be migrated, since it takes an eighth of a second and
 10 MB. An empty SQLite file gets the schema that all migrations together make from `schema.sql`
 (written by `python -m tests.support.schemas`).
+
+Before the first revision there were 21 others, of the same names. The last of them ended in the
+schema of the first, so a database of it gets the first's name; older ones are refused.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,17 +18,27 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.data.database import Base
 from testimonials.extensions import BUSY_TIMEOUT_MS
+from testimonials.migrations.statements import run_statements
 
 FOLDER = Path(__file__).parent
 SCHEMA = FOLDER / "schema.sql"
-# Between its statements.
-SEPARATOR = ";\n\n"
 # A revision's id is in its file name: rev_0001_first_schema.py.
 FILES = "rev_*.py"
 # Any number, as long as every version of the program uses the same.
 ADVISORY_LOCK = 7_263_540_189
 # How long a start waits for another one that makes a backup and migrates.
 WAIT_SECONDS = 600
+FIRST = "0001"
+# What `FIRST` replaces.
+FORMER_HEAD = "0021"
+# A column of every account since then, by which a database of 0001 to 0020 is known as older.
+SINCE_FORMER_HEAD = "language"
+# What those are called here.
+OLDER = f"before {FORMER_HEAD}"
+OLDER_ADVICE = (
+    f"it is older than revision {FORMER_HEAD}: start it once with the version that CHANGELOG.md "
+    "names for this, then again with this one"
+)
 HOW_TO_CREATE = "Run `testimonials serve` or `testimonials db upgrade` to create one."
 
 # Called with the new revision.
@@ -43,7 +56,8 @@ def upgrade(
 
     `prepare` is called before a database with data is changed, when nobody else can write; what it
     raises ends the upgrade. With `is_trial` everything is rolled back. Raises `SchemaError` if the
-    database was made by a newer program, or by one that doesn't say its version.
+    database was made by a newer program, by one that is too old, or by one that doesn't say its
+    version.
     """
     newest = head()
     if not is_trial:
@@ -53,7 +67,7 @@ def upgrade(
     with _exclusive(engine) as connection:
         # Read again under the lock: another start may have been faster.
         before = read_revision(connection)
-        _refuse_newer(before)
+        _refuse_unknown(before)
         _refuse_encoding(connection)
         found = set(inspect(connection).get_table_names()) & Base.metadata.tables.keys()
         if before is None and found:
@@ -63,6 +77,8 @@ def upgrade(
             )
         if prepare is not None and before not in (None, newest):
             prepare(newest)
+        if before == FORMER_HEAD:
+            connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": FIRST})
         _migrate(connection)
         if is_trial and (transaction := connection.get_transaction()):
             transaction.rollback()
@@ -85,6 +101,12 @@ def revisions() -> list[str]:
     return sorted(path.name.split("_")[1] for path in (FOLDER / "versions").glob(FILES))
 
 
+def list_pending(before: str | None) -> list[str]:
+    """Return the revisions that an upgrade of a database at `before` runs."""
+    at = FIRST if before == FORMER_HEAD else before
+    return [each for each in revisions() if at is None or each > at]
+
+
 def build_schema(connection: Connection) -> None:
     """Bring an empty PostgreSQL database to the newest schema in the caller's transaction.
 
@@ -104,7 +126,7 @@ def require_head(engine: Engine) -> None:
     revision = current(engine)
     if revision is None:
         raise SchemaError(f"The database is not set up. {HOW_TO_CREATE}")
-    _refuse_newer(revision)
+    _refuse_unknown(revision)
     if revision != head():
         raise SchemaError(
             f"The database is at revision {revision}, this program needs {head()}. Stop the "
@@ -112,8 +134,15 @@ def require_head(engine: Engine) -> None:
         )
 
 
-def _refuse_newer(revision: str | None) -> None:
-    if revision is not None and revision not in revisions():
+def is_newer(revision: str) -> bool:
+    """Return whether a database of this revision was made by a newer version of the program."""
+    return revision not in {*revisions(), FORMER_HEAD, OLDER}
+
+
+def _refuse_unknown(revision: str | None) -> None:
+    if revision == OLDER:
+        raise SchemaError(f"The database can't be upgraded: {OLDER_ADVICE}.")
+    if revision is not None and is_newer(revision):
         raise SchemaError(
             f"The database was made by a newer version of this program (revision {revision}). "
             "Install that version, or restore a backup made with this one."
@@ -195,17 +224,25 @@ def _set(connection: Connection, name: str, value: object) -> None:
 
 
 def read_revision(connection: Connection) -> str | None:
-    """Return the revision of a database, None if it is empty."""
+    """Return the revision of a database, `OLDER` for all that are too old, None if it is empty."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return None if revision is None else str(revision)
+    stored = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if stored is None or stored >= FORMER_HEAD:
+        return stored
+    columns = connection.execute(text("SELECT * FROM account LIMIT 0")).keys()
+    return name_revision(stored, columns)
+
+
+def name_revision(stored: str, columns: Collection[str]) -> str:
+    """Return what a revision is called here; `columns` are those of the table `account`."""
+    is_older = stored < FORMER_HEAD and SINCE_FORMER_HEAD not in columns
+    return OLDER if is_older else stored
 
 
 def _migrate(connection: Connection) -> None:
     if connection.dialect.name == "sqlite" and not inspect(connection).get_table_names():
-        for statement in SCHEMA.read_text(encoding="utf-8").split(SEPARATOR):
-            connection.exec_driver_sql(statement)
+        run_statements(connection, SCHEMA.read_text(encoding="utf-8"))
     else:
         _run_alembic(connection)
 

@@ -13,6 +13,7 @@ import testimonials.core.data.leases
 import testimonials.core.data.rate_limit_counters
 import testimonials.core.mail.outbox
 import testimonials.core.pictures.images
+import testimonials.domains.models
 import testimonials.insights.models
 import testimonials.operations.backup.models
 import testimonials.operations.database.shared_secret

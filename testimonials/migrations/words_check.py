@@ -2,8 +2,23 @@
 
 from sqlalchemy import Connection, text
 
-from testimonials.migrations.versions.rev_0010_search import TOKENIZE, join_words
+from testimonials.testimonials.search.words import SCRIPTS
 
+# What the triggers of SQLite index: all words of a row, with a space around each letter of scripts
+# without spaces.
+TOKENIZE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+WORDS = """
+(SELECT CASE WHEN whole NOT GLOB '*LETTER*' THEN whole ELSE (
+  WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done ||
+    CASE WHEN substr(whole, at, 1) GLOB 'LETTER'
+    THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END
+    FROM letter WHERE at <= length(whole))
+  SELECT done FROM letter ORDER BY at DESC LIMIT 1) END
+FROM (SELECT coalesce(it.author_name, '') || ' ' || coalesce(it.author_role, '') || ' ' ||
+  coalesce(it.author_company, '') || ' ' || coalesce(it.author_email, '') || ' ' ||
+  coalesce(it.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '')
+  FROM json_tree(it.answers) WHERE key = 'answer') AS whole))
+""".replace("LETTER", f"[{SCRIPTS}]")
 ADVICE = "run: testimonials db check --repair"
 IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('testimonial_search')"
 COUNT_ROWS = """
@@ -17,7 +32,7 @@ MAKE = (
     "CREATE VIRTUAL TABLE temp.made USING fts5"
     f"(project, words, content='', detail=none, tokenize=\"{TOKENIZE}\")",
     "INSERT INTO temp.made (rowid, project, words) "  # noqa: S608
-    f"SELECT it.rowid, it.project_id, {join_words('it')} FROM testimonial it",
+    f"SELECT it.rowid, it.project_id, {WORDS} FROM testimonial it",
     "CREATE VIRTUAL TABLE temp.right USING fts5vocab('temp', 'made', 'row')",
     "CREATE VIRTUAL TABLE temp.kept USING fts5vocab('main', 'testimonial_search', 'row')",
 )

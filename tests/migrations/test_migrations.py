@@ -1,6 +1,9 @@
 """Migrations (architecture, rule 8): whole or not at all, once, and as the models say."""
 
+import os
+import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,9 +17,19 @@ from sqlalchemy import create_engine, inspect, text
 from testimonials import create_app
 from testimonials.core.data.database import Base
 from testimonials.extensions import db
-from testimonials.migrations.runner import SCHEMA, SchemaError, current, head, require_head, upgrade
+from testimonials.migrations.runner import (
+    FIRST,
+    FORMER_HEAD,
+    SCHEMA,
+    SchemaError,
+    current,
+    head,
+    require_head,
+    upgrade,
+)
 from testimonials.settings.table import load_settings
-from tests.support.schemas import empty_database, migrate_to, render_schema
+from tests.support.schemas import empty_database, make_filled, migrate_to, render_schema
+from tests.support.servers import POSTGRES, find_program, new_database
 
 pytestmark = pytest.mark.postgres
 
@@ -61,6 +74,50 @@ def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path
     assert made[0] == made[1]
 
 
+def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None:
+    made = []
+    for name, build in (("former", make_filled), ("first", migrate_to)):
+        engine = create_engine(f"sqlite:///{tmp_path / name}")
+        build(engine, FORMER_HEAD if name == "former" else FIRST)
+        engine.dispose()
+        with closing(sqlite3.connect(tmp_path / name)) as file:
+            # In this order: it is the one in which triggers of the same event run.
+            query = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid"
+            made.append(file.execute(query).fetchall())
+    assert made[0] == made[1]
+
+
+def test_the_first_revision_is_the_former_head_on_postgresql(empty_postgres: str) -> None:
+    with new_database(os.environ[POSTGRES]) as other:
+        made = []
+        for url, build, revision in (
+            (empty_postgres, make_filled, FORMER_HEAD),
+            (other, migrate_to, FIRST),
+        ):
+            engine = create_engine(url)
+            build(engine, revision)
+            engine.dispose()
+            made.append(dump_schema(url))
+    assert "CREATE TABLE" in made[0]
+    assert made[0] == made[1]
+
+
+def dump_schema(url: str) -> str:
+    program = find_program("pg_dump")
+    assert program is not None
+    address = url.replace("+psycopg", "")
+    done = subprocess.run(
+        [program, "--schema-only", address], check=True, capture_output=True, text=True
+    )
+    # Newer ones begin and end with a word of their own for each dump.
+    return re.sub(r"^\\(un)?restrict .*$", "", done.stdout, flags=re.MULTILINE)
+
+
+def test_no_revision_has_the_former_heads_name() -> None:
+    # Databases that were never opened since would be taken for ones of the new revision.
+    assert head() < FORMER_HEAD
+
+
 def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:
     assert upgrade(db.engine) == (None, head())
     assert upgrade(db.engine) == (head(), head())
@@ -68,9 +125,15 @@ def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:
     assert tables() == {table.name for table in Base.metadata.sorted_tables} | {"alembic_version"}
 
 
-def test_first_starts_at_once_migrate_once(database: dict[str, str]) -> None:
-    apps = [create_app(load_settings({}, database)) for _ in range(4)]
-    barrier = Barrier(4)
+@pytest.mark.parametrize("before", [None, FORMER_HEAD])
+def test_starts_at_once_migrate_once(
+    app: Flask, database: dict[str, str], before: str | None
+) -> None:
+    if before:
+        make_filled(db.engine, before)
+        db.engine.dispose()
+    apps = [create_app(load_settings({}, database)) for _ in range(8)]
+    barrier = Barrier(8)
 
     def start(app: Flask) -> tuple[str | None, str]:
         with app.app_context():
@@ -80,9 +143,10 @@ def test_first_starts_at_once_migrate_once(database: dict[str, str]) -> None:
             finally:
                 db.engine.dispose()
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(8) as pool:
         moves = list(pool.map(start, apps))
-    assert sorted(moves, key=str) == sorted([(None, head())] + [(head(), head())] * 3, key=str)
+    assert sorted(moves, key=str) == sorted([(before, head())] + [(head(), head())] * 7, key=str)
+    assert current(db.engine) == head()
 
 
 def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
@@ -129,6 +193,33 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> 
     result = app.test_cli_runner().invoke(args=["accounts", "list"])
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: The database was made by a newer version")
+
+
+OLD = "older than revision 0021: start it once with the version that CHANGELOG.md names for this"
+
+
+@pytest.mark.parametrize("stored", ["0001", "0020", head()])
+def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
+    app: Flask, stored: str
+) -> None:
+    # The names of these revisions are those of new ones, too.
+    execute("CREATE TABLE account (id VARCHAR NOT NULL PRIMARY KEY)")
+    execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+    execute(f"INSERT INTO alembic_version VALUES ('{stored}')")
+    for use in (upgrade, require_head):
+        with pytest.raises(SchemaError, match=OLD):
+            use(db.engine)
+    runner = app.test_cli_runner()
+    for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"], ["accounts", "list"]):
+        result = runner.invoke(args=command)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert OLD in result.stderr
+    assert "the schema is at before 0021" in runner.invoke(args=["db", "check"]).output
+    assert OLD in runner.invoke(args=["doctor"]).output
+    assert tables() == {"account", "alembic_version"}
+    with db.engine.connect() as connection:
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
+    assert found == [stored]
 
 
 def test_db_current_says_where_both_stand(app: Flask) -> None:

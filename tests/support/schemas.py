@@ -1,8 +1,9 @@
-"""Databases of every schema that was ever released, with something in every table.
+"""Databases of every schema that may be in use, with something in every table.
 
 `python -m tests.support.schemas` writes the newest one for a new SQLite file.
 """
 
+import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,14 +23,17 @@ from sqlalchemy import (
     types,
 )
 
-from testimonials.migrations.runner import FOLDER, SCHEMA, SEPARATOR, head, revisions
+from testimonials.migrations.runner import FOLDER, FORMER_HEAD, SCHEMA, find_file, head, revisions
+from testimonials.migrations.statements import SEPARATOR, run_statements
 from tests.support.servers import POSTGRES, new_database
 
 ROWS = 3
 VERSION = "alembic_version"
+# Made and filled by the last version with the 21 revisions before the first one: an SQLite file,
+# and for PostgreSQL all statements of these revisions, then the rows as pg_dump wrote them.
+FORMER = Path(__file__).parents[1] / "migrations"
 # Triggers fill them.
 KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
-
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -44,9 +48,22 @@ def empty_database(backend: str, folder: Path) -> Iterator[dict[str, str]]:
         yield settings | {"database_url": url}
 
 
-def released() -> list[str]:
-    """Return the revisions that a database in use may have."""
-    return revisions()[:-1]
+def in_use() -> list[str]:
+    """Return the revisions that a database in use may have, but the newest."""
+    return [FORMER_HEAD, *revisions()[:-1]]
+
+
+def make_filled(engine: Engine, revision: str) -> None:
+    """Bring an empty database to `revision`, with rows in every table."""
+    if revision != FORMER_HEAD:
+        migrate_to(engine, revision)
+        fill(engine)
+    elif file := find_file(engine):
+        file.write_bytes(lzma.decompress((FORMER / "head_0021.sqlite.xz").read_bytes()))
+    else:
+        statements = lzma.decompress((FORMER / "head_0021.postgresql.sql.xz").read_bytes())
+        with engine.begin() as connection:
+            run_statements(connection, statements.decode())
 
 
 def migrate_to(engine: Engine, revision: str) -> None:
@@ -89,15 +106,6 @@ def read(engine: Engine) -> Rows:
             for table in _tables(connection)
         }
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
-
-
-def of_columns(rows: Rows, like: Rows) -> Rows:
-    """Keep of `rows` the tables and columns that `like` has."""
-    cut = {
-        name: [{column: row[column] for column in others[0]} for row in rows[name]]
-        for name, others in like.items()
-    }
-    return {name: sorted(found, key=repr) for name, found in cut.items()}
 
 
 def _tables(connection: Connection) -> list[Table]:

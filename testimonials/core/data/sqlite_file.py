@@ -107,6 +107,12 @@ def read_revision(path: Path) -> str | None:
     return None if row is None else str(row[0])
 
 
+def list_columns(path: Path, table: str) -> list[str]:
+    """Return the names of a table's columns, none if it isn't there; raises `sqlite3.Error`."""
+    with open_file(path) as opened:
+        return [row[0] for row in opened.execute("SELECT name FROM pragma_table_info(?)", [table])]
+
+
 def is_in_use(path: Path) -> bool:
     """Return whether any program has the database open, however it was started."""
     try:

@@ -9,9 +9,15 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from testimonials.core import clock
-from testimonials.core.data.sqlite_file import count_rows, find_damage, is_in_use, read_revision
+from testimonials.core.data.sqlite_file import (
+    count_rows,
+    find_damage,
+    is_in_use,
+    list_columns,
+    read_revision,
+)
 from testimonials.media.store import FOLDER
-from testimonials.migrations.runner import revisions
+from testimonials.migrations.runner import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.operations.backup.archive import (
     DATABASE,
     RECORDING,
@@ -106,15 +112,18 @@ def restore_backup(
 
 def check_backup(manifest: Manifest, work: Path) -> None:
     """Check what was unpacked into `work`; raise `RestoreRefused`."""
-    if manifest["schemaRevision"] not in revisions():
-        raise RestoreRefused(
-            f"it was made by a newer version of this program ({manifest['programVersion']}, "
-            f"revision {manifest['schemaRevision']}). Install that version"
-        )
     database = work / DATABASE
     try:
         if damage := find_damage(database):
             raise RestoreRefused(f"its database is damaged: {damage[0]}")
+        revision = name_revision(manifest["schemaRevision"], list_columns(database, "account"))
+        if revision == OLDER:
+            raise RestoreRefused(OLDER_ADVICE)
+        if is_newer(revision):
+            raise RestoreRefused(
+                "it was made by a newer version of this program "
+                f"({manifest['programVersion']}, revision {revision}). Install that version"
+            )
         if read_revision(database) != manifest["schemaRevision"]:
             raise RestoreRefused("its database is not at the revision in its manifest")
         if count_rows(database) != manifest["rows"]:

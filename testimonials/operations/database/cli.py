@@ -133,10 +133,10 @@ def _try_upgrade(as_json: bool) -> None:
         raise click.ClickException(
             f"The upgrade would fail, and leave the database as it is: {reason}"
         ) from None
-    pending = [each for each in runner.revisions() if before is None or each > before]
+    pending = runner.list_pending(before)
     if as_json:
         print_json({"before": before, "after": after, "revisions": pending})
-    elif not pending:
+    elif before == after:
         click.echo(f"The database is already at {before}.")
     else:
         click.echo(

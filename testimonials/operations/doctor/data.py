@@ -95,7 +95,9 @@ def check_schema() -> Iterator[Finding]:
         yield Finding(
             "The database is empty.", "Start `testimonials serve` or run `testimonials db upgrade`."
         )
-    elif revision > newest:
+    elif revision == runner.OLDER:
+        yield Finding(problem, f"The database can't be upgraded: {runner.OLDER_ADVICE}.")
+    elif runner.is_newer(revision):
         yield Finding(problem, "Install the newer version, or restore a backup made with this one.")
     elif revision != newest:
         yield Finding(problem, "Stop the service and run `testimonials db upgrade`.")

@@ -1,4 +1,4 @@
-"""Counts, kept by triggers of the database (revisions 0009, 0013): no code here writes them.
+"""Counts, kept by triggers of the database (`migrations/schema.sql`): no code here writes them.
 
 A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On
 PostgreSQL each statement adds parts of its own, so that no transaction waits for another and many

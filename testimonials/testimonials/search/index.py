@@ -1,4 +1,4 @@
-"""The index of words: FTS5 on SQLite, GIN on PostgreSQL (revision 0010).
+"""The index of words: FTS5 on SQLite, GIN on PostgreSQL.
 
 Both find words that begin as the caller's do, whatever their case and accents. In scripts without
 spaces each letter is a word, so that letters in a row are found wherever they stand.
@@ -46,7 +46,7 @@ def find_by_index(project_id: str, words: Sequence[Word]) -> list[str]:
 def _find_on_sqlite(project_id: str, words: Sequence[Word]) -> list[str]:
     """Find the newest: the index is read backwards, no further than needed.
 
-    Words of more letters than it has beginnings of (revision 0010) are put together from all
+    Words of more letters than it has beginnings of (its `prefix`) are put together from all
     testimonials, so those that don't go on are asked for first.
     """
     found = _match(project_id, words, "")

@@ -1,4 +1,4 @@
-"""The words of a search, and where a text has them: as the index finds them (revision 0010)."""
+"""The words of a search, and where a text has them: as the index finds them."""
 
 import itertools
 import re
@@ -10,12 +10,12 @@ from functools import lru_cache
 # What a search asks for more than these is left out.
 MAX_WORDS = 10
 
-# Scripts without spaces, as in revision 0010.
-_SCRIPTS = (
+# Scripts without spaces, as the index has them: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\U00020000-\U0003134f"
 )
-UNSPACED = re.compile(f"([{_SCRIPTS}])")
+UNSPACED = re.compile(f"([{SCRIPTS}])")
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,10 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
         lambda _, manifest: manifest.update(schemaRevision="9999", programVersion="9.0"),
         "made by a newer version of this program (9.0, revision 9999)",
     ),
+    "an older schema": (
+        _change_database("ALTER TABLE account DROP COLUMN language"),
+        "older than revision 0021: start it once with the version that CHANGELOG.md names",
+    ),
     "another revision": (
         _change_database("UPDATE alembic_version SET version_num = '0001'"),
         "not at the revision in its manifest",

@@ -15,12 +15,13 @@ from sqlalchemy import create_engine, text
 from testimonials import create_app
 from testimonials.extensions import db
 from testimonials.migrations import checks
+from testimonials.migrations.runner import FORMER_HEAD
 from testimonials.privacy.erased_list import write_list
 from testimonials.settings.table import load_settings
 from testimonials.testimonials.counts.checking import find_wrong_counts
 from tests.operations.database.conftest import move, read_all
 from tests.operations.instances import back_up, query, refused_here, restore_here
-from tests.support.schemas import fill, migrate_to
+from tests.support.schemas import make_filled
 from tests.support.servers import POSTGRES, new_database
 
 pytestmark = pytest.mark.postgres
@@ -146,8 +147,7 @@ def test_a_backup_of_sqlite_that_is_older_is_upgraded_on_its_way(
     folder = tmp_path / "old"
     folder.mkdir()
     engine = create_engine(f"sqlite:///{folder / 'testimonials.db'}")
-    migrate_to(engine, "0020")
-    fill(engine)
+    make_filled(engine, FORMER_HEAD)
     engine.dispose()
     archive = tmp_path / "old.tar.gz"
     back_up(folder, archive)
