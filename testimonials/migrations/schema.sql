@@ -181,7 +181,7 @@ CREATE TABLE notification_choice (
 	account_id VARCHAR NOT NULL, 
 	mode VARCHAR NOT NULL, 
 	told_until BIGINT, 
-	last_sent_at BIGINT, told_of_proposals_at BIGINT, decides_by_mail BOOLEAN DEFAULT 0 NOT NULL, is_monthly BOOLEAN DEFAULT 0 NOT NULL, told_of_month VARCHAR(7), 
+	last_sent_at BIGINT, told_of_proposals_at BIGINT, decides_by_mail BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_notification_choice PRIMARY KEY (project_id, account_id), 
 	CONSTRAINT fk_notification_choice_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_notification_choice_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
@@ -1041,4 +1041,4 @@ CREATE TABLE erased (
 
 CREATE INDEX ix_erased_erased_at ON erased (erased_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0001')
+INSERT INTO alembic_version (version_num) VALUES ('0002')

@@ -34,6 +34,12 @@ VERSION = "alembic_version"
 FORMER = Path(__file__).parents[1] / "migrations"
 # Triggers fill them.
 KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
+# What revision 0002 drops.
+GONE = {
+    "notification_choice.is_monthly",
+    "notification_choice.told_of_month",
+}
+
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -106,6 +112,23 @@ def read(engine: Engine) -> Rows:
             for table in _tables(connection)
         }
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
+
+
+def without(rows: Rows, names: set[str]) -> Rows:
+    """Leave out tables and, as TABLE.COLUMN, columns; all of them must be there."""
+    left = {
+        table: [
+            {column: value for column, value in row.items() if f"{table}.{column}" not in names}
+            for row in found
+        ]
+        for table, found in rows.items()
+        if table not in names
+    }
+    known = rows.keys() | {
+        f"{table}.{column}" for table in rows for row in rows[table] for column in row
+    }
+    assert names <= known, names - known
+    return {name: sorted(found, key=repr) for name, found in left.items()}
 
 
 def _tables(connection: Connection) -> list[Table]:
