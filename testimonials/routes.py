@@ -70,13 +70,8 @@ from testimonials.insights.pages import beacons
 from testimonials.media.pages import recordings
 from testimonials.media.playing_pages import playing
 from testimonials.operations.pages import site
-from testimonials.operator.account_pages import operator_accounts
-from testimonials.operator.domain_pages import operator_domains
-from testimonials.operator.overview.doctor_pages import operator_doctor
 from testimonials.operator.pages import operator
-from testimonials.operator.reports.pages import operator_reports
 from testimonials.operator.reports.public_pages import reporting
-from testimonials.operator.work_pages import operator_work
 from testimonials.projects.api import projects
 from testimonials.projects.configuration.api import configuration
 from testimonials.projects.media_pages import media
@@ -175,11 +170,6 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     proof_settings,
     site,
     operator,
-    operator_accounts,
-    operator_work,
-    operator_domains,
-    operator_doctor,
-    operator_reports,
     reporting,
     author,
     requests,

@@ -164,9 +164,6 @@ class EventType(StrEnum):
     TEXTS_READ = "texts.read", gettext_noop("read a testimonial: %(reason)s")
     MAIL_RETRIED = "mail.retried", gettext_noop("tried waiting mail again: %(count)s")
     MAIL_DROPPED = "mail.dropped", gettext_noop("dropped mail that had not left: %(count)s")
-    BACKUP_ASKED = "backup.asked", gettext_noop("asked for a backup")
-    REHEARSAL_ASKED = "backup.tried", gettext_noop("asked for a restore to be tried")
-    BACKUPS_DROPPED = "backup.dropped", gettext_noop("dropped old backups: %(count)s")
     AUTHOR_EXPORTED = (
         "author.exported",
         gettext_noop("exported the data of a person with testimonials: %(count)s"),
@@ -204,6 +201,6 @@ GROUPS = {
     gettext_noop("Testimonials"): (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),
-    gettext_noop("Operator"): ("report", "texts", "mail", "backup"),
+    gettext_noop("Operator"): ("report", "texts", "mail"),
     gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
 }

@@ -10,7 +10,6 @@ from testimonials.activity.actors import ActorKind
 from testimonials.activity.browsers import translate_browser
 from testimonials.activity.event_types import EventType
 from testimonials.activity.models import Event
-from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.web.languages import gettext, gettext_noop, ngettext, translate
 
 # How many digits of an account's id are shown for a person without an address here.
@@ -168,13 +167,6 @@ def _translate_details(event: Event) -> defaultdict[str, object]:
     return details
 
 
-def _name_operator(name: str, people: Names) -> str:
-    """Return a command's name; of an operator's page, who it was only to other operators."""
-    if is_identifier(name):
-        name = people.get(name, "")
-    return gettext("The operator (%(name)s)", name=name) if name else gettext("The operator")
-
-
 def _name_agent(ending: str) -> str:
     if ending:
         return gettext("An agent (API key ending in %(ending)s)", ending=ending)
@@ -194,7 +186,7 @@ def name_actor(event: Event, people: Names) -> str:
             token = people.get(token_key(name), translate(DELETED_TOKEN))
             return gettext("%(token)s (access token)", token=token)
         case ActorKind.OPERATOR:
-            return _name_operator(name, people)
+            return gettext("The operator (%(name)s)", name=name)
         case ActorKind.SYSTEM:
             return translate(name) or gettext("The service")
         case ActorKind.VISITOR:

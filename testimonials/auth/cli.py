@@ -33,6 +33,7 @@ from testimonials.core.commands import (
     print_rows,
 )
 from testimonials.extensions import begin_write, db, let_others_write
+from testimonials.media.quota import find_account_share
 from testimonials.projects.changes import give_up_projects
 from testimonials.projects.limits import count_projects, project_limit_of
 from testimonials.projects.models import Project
@@ -56,11 +57,14 @@ def account_command(name: str) -> Callable[[Command], click.Command]:
 
 
 @accounts.command("list")
+@click.option("--largest", is_flag=True, help="Those whose recordings take most first.")
 @json_option
 @database_command
-def list_command(as_json: bool) -> None:
+def list_command(largest: bool, as_json: bool) -> None:
     """List the accounts, newest first."""
     rows = [_describe(account) for account in list_accounts()]
+    if largest:
+        rows.sort(key=lambda row: row["recordingBytes"], reverse=True)
     print_rows(rows, as_json=as_json, empty="There are no accounts yet.")
 
 
@@ -218,6 +222,7 @@ def _describe(account: Account) -> dict[str, Any]:
         "keyCreatedAt": iso(account.key_created_at),
         "projects": count_projects(account.id),
         "tokens": count_tokens(account.id),
+        "recordingBytes": find_account_share(account.id).bytes,
         "suspendedAt": iso(account.suspended_at) if account.suspended_at else None,
         **_describe_ways_in(account),
         "plan": account.plan,

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from flask import (
@@ -27,6 +28,7 @@ from testimonials.auth.sign_in.cookies import (
 )
 from testimonials.auth.sign_in.login_page import keep_draft, render_login
 from testimonials.auth.sign_in.sessions import (
+    PROOF_LIFETIME,
     SessionEnded,
     SignedIn,
     find_session,
@@ -119,14 +121,20 @@ def go_on_writing(access: Access, needed: Role) -> Project:
 
 
 def require_proof(
-    purpose: str, back: str, *, is_download: bool = False, changes_ways_in: bool = False
+    purpose: str,
+    back: str,
+    *,
+    is_download: bool = False,
+    changes_ways_in: bool = False,
+    lasts: timedelta = PROOF_LIFETIME,
 ) -> Callable[[View], View]:
     """Make a decorator, below `require_session`, for actions that need a recent proof of identity.
 
     If the last was too long ago, a page asks for a password, a passkey or a code and sends the same
     form again, so nothing is lost. `purpose` completes "Confirm that it’s you to"; `back` is the
     endpoint to cancel to. A download leaves the browser on this page, so after the proof it shows
-    the download's button. See `find_proofs` for `changes_ways_in`.
+    the download's button. See `find_proofs` for `changes_ways_in`. A proof counts for as long as it
+    `lasts`.
     """
 
     def decorate(view: View) -> View:
@@ -135,7 +143,7 @@ def require_proof(
             errors: Errors = {}
             ways = find_proofs(owner, changes_ways_in=changes_ways_in)
             is_enough = ways.has_password or owner.is_strong or not ways.is_any
-            is_proved = has_fresh_proof(owner) and is_enough
+            is_proved = has_fresh_proof(owner, lasts) and is_enough
             if not is_proved and was_proof_sent():
                 owner, errors = take_proof(owner, ways)
                 is_proved = not errors

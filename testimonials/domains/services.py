@@ -6,9 +6,10 @@ record says; `Project.own_host` is set while this service answers there.
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, select, update
+from sqlalchemy import case, func, select, update
 
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
@@ -39,6 +40,15 @@ class DomainMissing(ServiceError):
     default_message = gettext_noop("This project has no host name of its own.")
 
 
+@dataclass(frozen=True)
+class DomainCounts:
+    """How many names there are, which serve, and whose TXT record is gone."""
+
+    total: int
+    serving: int
+    troubled: int
+
+
 def find_domain(project: Project) -> CustomDomain | None:
     return db.session.get(CustomDomain, project.id)
 
@@ -57,30 +67,19 @@ def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
     return [(row[0], row[1]) for row in db.session.execute(query.order_by(CustomDomain.host))]
 
 
-def list_first(limit: int) -> Sequence[tuple[CustomDomain, Project]]:
-    """Return at most `limit` own host names, those that don't serve first, for the operator."""
+def count_domains() -> DomainCounts:
+    """Count the names of projects that are not deleted."""
     query = (
-        select(CustomDomain, Project)
-        .join(Project, Project.id == CustomDomain.project_id)
-        .where(Project.deleted_at.is_(None))
-        .order_by(
-            CustomDomain.missing_since.is_(None),
-            CustomDomain.serving_since.is_not(None),
-            CustomDomain.host,
+        select(
+            func.count(),
+            func.count(case((CustomDomain.serving_since.is_not(None), 1))),
+            func.count(CustomDomain.missing_since),
         )
-    )
-    return [(row[0], row[1]) for row in db.session.execute(query.limit(limit))]
-
-
-def count_troubled() -> int:
-    """Return how many names are held whose TXT record is gone."""
-    query = (
-        select(func.count())
         .select_from(CustomDomain)
         .join(Project, Project.id == CustomDomain.project_id)
-        .where(CustomDomain.missing_since.is_not(None), Project.deleted_at.is_(None))
+        .where(Project.deleted_at.is_(None))
     )
-    return db.session.scalar(query) or 0
+    return DomainCounts(*db.session.execute(query).one())
 
 
 def load_hosts() -> Mapping[str, str]:

@@ -74,6 +74,7 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
     """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
     begin_write()
     count = retry_mails(db.session(), mail_id)
+    record_event(EventType.MAIL_RETRIED, None, count=count)
     db.session.commit()
     if mail_id is not None and not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")

@@ -1,60 +1,48 @@
-"""The operator's pages: what needs somebody, the jobs, the security events and the limits."""
+"""The operator's page: what needs somebody, and how everything on this server is. It only looks."""
+
+import functools
+from datetime import timedelta
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.core.web.response_headers import safe_target
-from testimonials.dashboard.guards import require_proof
-from testimonials.dashboard.notices import read_notice
-from testimonials.operations.health import list_jobs
-from testimonials.operator.accounts_view import list_accounts
-from testimonials.operator.guards import operator_shell, require_operator
-from testimonials.operator.overview.view import describe_server
-from testimonials.operator.security_view import list_limits, list_security_events
+from testimonials.core.web.endpoint import View
+from testimonials.core.web.errors import NotFound
+from testimonials.core.web.languages import ENGLISH, use_language
+from testimonials.dashboard.guards import build_shell, require_proof, require_session
+from testimonials.operator.server import describe_server
+from testimonials.settings.current import current_settings
 
 operator = Blueprint("operator", __name__)
 
+OPEN_FOR = timedelta(hours=1)
+
+
+def require_operator(view: View) -> View:
+    """Pass an account that OPERATORS names to the view; to everybody else there is no such page.
+
+    Whoever is signed out is asked to sign in, operator or not, which tells nothing.
+    """
+
+    @require_session
+    @functools.wraps(view)
+    def wrapper(owner: SignedIn, **arguments: object) -> ResponseReturnValue:
+        if owner.email not in current_settings().operators:
+            raise NotFound("There is no page at this address.")
+        use_language(ENGLISH.code)
+        return view(owner=owner, **arguments)
+
+    return wrapper
+
 
 @operator.get("/operator")
+@operator.post("/operator")
 @require_operator
+@require_proof("look at this server", "dashboard.show_start", lasts=OPEN_FOR)
 def show_server(owner: SignedIn) -> ResponseReturnValue:
-    return render_template(
-        "operator/server.html",
-        shell=operator_shell(owner, "server"),
-        notice=read_notice(),
-        rows=list_accounts({})["rows"][:5],
-        **describe_server(),
-    )
-
-
-@operator.post("/operator/open")
-@require_operator
-@require_proof("open the operator’s pages", "dashboard.show_start")
-def open_server(owner: SignedIn) -> ResponseReturnValue:
-    """Go on to the page that asked for a proof; reading stays open for an hour."""
-    target = safe_target(request.form.get("target", ""))
-    return redirect(target or url_for(".show_server"), 303)
-
-
-@operator.get("/operator/jobs")
-@require_operator
-def show_jobs(owner: SignedIn) -> ResponseReturnValue:
-    shell = operator_shell(owner, "jobs")
-    return render_template("operator/jobs.html", shell=shell, jobs=list_jobs())
-
-
-@operator.get("/operator/security")
-@require_operator
-def show_security(owner: SignedIn) -> ResponseReturnValue:
-    shown = list_security_events(request.args.get("before", ""))
-    return render_template(
-        "operator/security.html", shell=operator_shell(owner, "security"), **shown
-    )
-
-
-@operator.get("/operator/limits")
-@require_operator
-def show_limits(owner: SignedIn) -> ResponseReturnValue:
-    shell = operator_shell(owner, "limits")
-    return render_template("operator/limits.html", shell=shell, limits=list_limits())
+    """Show the page; a POST only brings the proof that opens it for an hour."""
+    if request.method == "POST":
+        return redirect(url_for(".show_server"), 303)
+    shell = build_shell(owner, "server")
+    return render_template("operator/server.html", shell=shell, **describe_server())

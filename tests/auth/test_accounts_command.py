@@ -9,6 +9,7 @@ from flask import Flask
 
 from tests.auth.links import ORIGIN, init, mailed_links
 from tests.conftest import PASSWORD, Caller, MakeApp
+from tests.support.rows import add_recording, add_testimonial
 
 
 def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
@@ -32,6 +33,17 @@ def test_list_gives_the_accounts_newest_first(app: Flask, agent: Caller, owner: 
     assert oldest["keyLastFour"] == agent.api_key[-4:]
     assert newest["claimExpiresAt"] is None
     assert agent.api_key not in run(app, "list").output
+
+
+def test_list_gives_those_whose_recordings_take_most(
+    app: Flask, agent: Caller, owner: Caller
+) -> None:
+    project = agent.create_project()
+    add_recording(app, add_testimonial(app, project["_id"]))
+    assert [each["email"] for each in run_json(app, "list")] == [owner.email, agent.email]
+    largest, other = run_json(app, "list", "--largest")
+    assert (largest["email"], other["recordingBytes"]) == (agent.email, 0)
+    assert largest["recordingBytes"] > 0
 
 
 def test_create_gives_key_and_link_and_mails_the_link(app: Flask) -> None:

@@ -103,7 +103,6 @@ SILENT_COMMANDS = {
     "mail list": READS,
     "reports list": READS,
     "mail show": READS,
-    "mail retry": INSTANCE,
     "mail test": INSTANCE,
     "db upgrade": INSTANCE,
     "db check": READS,

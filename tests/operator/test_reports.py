@@ -45,6 +45,25 @@ def report(server: Flask, **form: str) -> int:
     return server.test_client().post("/larkspur/report", data=values).status_code
 
 
+def run(server: Flask, *arguments: str) -> str:
+    """Run a command of `testimonials reports`."""
+    result = server.test_cli_runner().invoke(args=["reports", *arguments])
+    assert result.exit_code == 0, result.output
+    return str(result.output)
+
+
+def refuse(server: Flask, *arguments: str) -> str:
+    """Run a command that must fail; return what it says."""
+    result = server.test_cli_runner().invoke(args=["reports", *arguments])
+    assert result.exit_code == 1
+    return str(result.output)
+
+
+def only_report(server: Flask) -> str:
+    with server.app_context():
+        return db.session.scalars(select(AbuseReport.id)).one()
+
+
 def test_each_public_page_leads_to_the_form(server: Flask, testimonial: str) -> None:
     visitor = server.test_client()
     for path in ("/larkspur", "/larkspur/wall", f"/larkspur/{testimonial}"):
@@ -71,53 +90,41 @@ def test_a_report_reaches_the_operator_alone(
     assert report(server, reason="") == 422
     assert report(server) == 200
     assert "1 report waits" in boss.get("/operator").text
-    page = boss.get("/operator/reports").text
-    assert "That is my address." in page
-    assert (
-        "That is my address."
-        not in open_browser(server, customer).get("/dashboard/account/activity").text
-    )
-    with server.app_context():
-        report_id = db.session.scalars(select(AbuseReport.id)).one()
-    assert boss.post(f"/operator/reports/{report_id}/settle").status_code == 303
-    assert "No report waits." in boss.get("/operator/reports").text
-    assert boss.post("/operator/reports/nonsense/settle").status_code == 404
+    assert "That is my address." in run(server, "list")
+    theirs = open_browser(server, customer).get("/dashboard/account/activity").text
+    assert "That is my address." not in theirs
+    report_id = only_report(server)
+    run(server, "settle", report_id)
+    assert run(server, "list") == "There are no reports.\n"
+    assert report_id in run(server, "list", "--settled")
+    assert "report waits" not in boss.get("/operator").text
+    assert "There is no report" in refuse(server, "settle", "nonsense")
 
 
 def test_reading_what_is_reported_needs_a_reason_that_the_owner_reads(
-    server: Flask, boss: FlaskClient, customer: Caller, testimonial: str
+    server: Flask, customer: Caller, testimonial: str
 ) -> None:
     assert report(server, page="testimonial", testimonial=testimonial) == 200
-    with server.app_context():
-        report_id = db.session.scalars(select(AbuseReport.id)).one()
-    path = f"/operator/reports/{report_id}/read"
-    assert "Words about somebody." not in boss.get("/operator/reports").text
-    refused = boss.post(path, data={"reason": " "})
-    assert (refused.status_code, "Words about somebody." in refused.text) == (422, False)
-    shown = boss.post(path, data={"reason": "A person complained."})
-    assert (shown.status_code, "Words about somebody." in shown.text) == (200, True)
-    activity = open_browser(server, customer).get("/dashboard/account/activity").text
-    assert "read a testimonial: A person complained." in activity
-    assert "boss@example.com" not in activity
-    run = server.test_cli_runner().invoke
-    assert (
-        "Words about somebody." in run(args=["reports", "read", report_id, "--reason", "x"]).output
+    report_id = only_report(server)
+    assert "Words about somebody." not in run(server, "list")
+    assert "Give a reason" in refuse(server, "read", report_id, "--reason", " ")
+    assert "Words about somebody." in run(
+        server, "read", report_id, "--reason", "A person complained."
     )
-    assert report_id in run(args=["reports", "list"]).output
-    assert run(args=["reports", "settle", report_id]).exit_code == 0
-    assert run(args=["reports", "list"]).output == "There are no reports.\n"
+    activity = open_browser(server, customer).get("/dashboard/account/activity").text
+    assert "The operator (reports read)" in activity
+    assert "read a testimonial: A person complained." in activity
 
 
 def test_a_testimonial_of_somebody_else_is_not_read_through_a_report(
-    server: Flask, boss: FlaskClient, testimonial: str, make_caller: MakeCaller
+    server: Flask, testimonial: str, make_caller: MakeCaller
 ) -> None:
     other = make_caller("other@example.com", is_claimed=True, on=server)
     theirs = other.create_testimonial(other.create_project()["_id"], text="Elsewhere.")["_id"]
     assert report(server, page="testimonial", testimonial=theirs) == 200
-    with server.app_context():
-        report_id = db.session.scalars(select(AbuseReport.id)).one()
-    answer = boss.post(f"/operator/reports/{report_id}/read", data={"reason": "x"})
-    assert (answer.status_code, "Elsewhere." in answer.text) == (404, False)
+    told = refuse(server, "read", only_report(server), "--reason", "x")
+    assert "no single testimonial" in told
+    assert "Elsewhere." not in told
 
 
 def test_one_network_sends_few(server: Flask, testimonial: str) -> None:

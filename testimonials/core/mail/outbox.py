@@ -179,13 +179,6 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
     return len(session.scalars(query.values(values).returning(OutboxMail.id)).all())
 
 
-def list_unsent(session: Session, limit: int) -> Sequence[OutboxMail]:
-    """Return what has not left: given up, waiting or being sent, the oldest first."""
-    states = (MailState.FAILED, MailState.QUEUED, MailState.SENDING)
-    query = select(OutboxMail).where(OutboxMail.state.in_(states))
-    return session.scalars(query.order_by(OutboxMail.created_at, OutboxMail.id).limit(limit)).all()
-
-
 def drop_mail(session: Session, mail_id: str) -> int:
     """Delete one mail that waits or was given up; return how many there were."""
     states = (MailState.FAILED, MailState.QUEUED)

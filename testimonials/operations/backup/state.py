@@ -1,4 +1,4 @@
-"""How backups are: for the operator's page, the commands and `doctor`."""
+"""How backups are: for the operator's page and the commands."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,16 +61,6 @@ def describe_backups() -> BackupState:
     )
 
 
-def back_up_now() -> None:
-    """Have `serve` make a backup within a minute, and copy it to BACKUP_TO; the caller commits."""
-    _begin_soon(BACKUP_JOB)
-
-
-def rehearse_now() -> None:
-    """Have `serve` try a restore within a minute; the caller commits."""
-    _begin_soon(REHEARSAL_JOB)
-
-
 def drop_old(*, is_trial: bool = False) -> Dropped:
     """Remove from BACKUP_PATH all backups but the newest scheduled and the newest other one.
 
@@ -95,10 +85,3 @@ def _find_job(name: str) -> BackgroundJob:
 
 def _is_running(row: BackgroundJob) -> bool:
     return row.leased_until is not None and row.leased_until > clock.now()
-
-
-def _begin_soon(name: str) -> None:
-    row = db.session.get(BackgroundJob, name, with_for_update=True)
-    # One that never ran is due by itself, and one that runs is wanted no sooner.
-    if row is not None and not _is_running(row):
-        row.started_at = None

@@ -41,17 +41,14 @@ NEED_SCHEMA = (
     "backups",
     "recordings",
 )
-# Reads the whole file, and waits for whoever writes.
-LONG = "database"
 
 
-def examine(*, is_short: bool = False) -> dict[str, list[Finding]]:
-    """Run the checks, but for `is_short` not the long one; return what each found."""
+def examine() -> dict[str, list[Finding]]:
+    """Run the checks; return what each found."""
     found: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():
-        if not is_short or name != LONG:
-            is_possible = name not in NEED_SCHEMA or not found["schema"]
-            found[name] = _run(check) if is_possible else [NO_SCHEMA]
+        is_possible = name not in NEED_SCHEMA or not found["schema"]
+        found[name] = _run(check) if is_possible else [NO_SCHEMA]
     return found
 
 

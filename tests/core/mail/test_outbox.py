@@ -147,6 +147,19 @@ def test_a_refusal_for_good_is_given_up_and_can_be_tried_again_by_hand(
     assert f"There is no failed or waiting mail with the id {mail.id}." in again.stderr
 
 
+def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app: Flask) -> None:
+    put_mail(app)
+    mail = only_mail(app)
+    runner = app.test_cli_runner()
+    assert runner.invoke(args=["mail", "retry", mail.id]).exit_code == 0
+    assert runner.invoke(args=["mail", "drop", mail.id]).exit_code == 0
+    assert runner.invoke(args=["mail", "drop", mail.id]).exit_code == 1
+    assert runner.invoke(args=["mail", "list"]).stdout == "The outbox is empty.\n"
+    told = runner.invoke(args=["activity", "list"]).stdout
+    assert "The operator (mail retry) tried waiting mail again: 1" in told
+    assert "The operator (mail drop) dropped mail that had not left: 1" in told
+
+
 def test_a_server_that_is_away_is_tried_again_and_at_last_given_up(
     app: Flask, moved_clock: MovableClock
 ) -> None:

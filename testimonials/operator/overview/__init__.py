@@ -1,1 +1,0 @@
-"""What the operator’s first page says: what needs somebody, and how everything is."""
