@@ -55,7 +55,6 @@ from testimonials.dashboard.project.ownership_pages import ownership
 from testimonials.dashboard.project.settings_pages import settings
 from testimonials.dashboard.project.team_pages import team
 from testimonials.dashboard.proposals.pages import decisions
-from testimonials.dashboard.proposals.preview_pages import previews
 from testimonials.dashboard.requests.pages import asking
 from testimonials.dashboard.requests.purchase_pages import purchase_links
 from testimonials.dashboard.share.pages import share
@@ -148,7 +147,6 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     asking,
     purchase_links,
     decisions,
-    previews,
     importing,
     archives,
     exporting,

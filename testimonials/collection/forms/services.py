@@ -137,19 +137,6 @@ def update_page_design(project: Project, changes: Values) -> bool:
     return True
 
 
-def preview_page_design(project: Project, changes: Values) -> None:
-    """Set the page design of a project that won't be stored."""
-    project.page_design = trim_page_design(project.whole_page_design | dict(changes))
-
-
-def preview_form(project: Project, values: Values) -> CollectionForm:
-    """Return a form that won't be stored, as `values` would make or change it."""
-    stored = find_named(project, make_slug(values["name"]))
-    design = (read_form_design(stored) if stored else DESIGN) | dict(values)
-    own = {name: design[name] for name in DESIGN}
-    return CollectionForm(name=values["name"], title="", design=own, is_open=True)
-
-
 def read_form_design(form: CollectionForm) -> dict[str, Any]:
     """Return a form's design with every key."""
     return DESIGN | form.design

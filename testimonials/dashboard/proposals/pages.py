@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 
-from flask import Blueprint, g, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.pictures.images import CONTENT_TYPE, Image
 from testimonials.core.url_rules import current_path
+from testimonials.core.web.errors import NotFound
 from testimonials.core.web.fields import Choice, Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import gettext as _
-from testimonials.core.web.languages import ngettext
+from testimonials.core.web.languages import gettext_noop, ngettext
 from testimonials.dashboard.guards import build_shell, require_role
 from testimonials.dashboard.inbox.view import read_page
 from testimonials.dashboard.notices import add_notice, read_notice
@@ -21,9 +24,10 @@ from testimonials.dashboard.proposals.view import (
     name_proposal,
 )
 from testimonials.extensions import begin_write, db
-from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.access import Access, Role, RoleTooLow, find_access
 from testimonials.projects.services import lock_account
 from testimonials.proposals.deciding import Decided, Decider, decide_proposals
+from testimonials.proposals.models import Proposal
 from testimonials.proposals.schemas import REASON_LENGTH
 
 decisions = Blueprint("decisions", __name__)
@@ -41,6 +45,18 @@ class DecisionForm(FormSchema):
 def show_proposals(access: Access) -> ResponseReturnValue:
     """Show what waits, or with ``?show=decided`` what was decided."""
     return _page(access, Decided())
+
+
+@decisions.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
+@require_role(Role.READER)
+def get_picture(access: Access, proposal_id: str) -> Response:
+    """Return the proposed picture, which only those who decide about it may see."""
+    values = _find(access, proposal_id).values
+    image_id = values.get("imageId") or values.get("avatarId") or ""
+    image = db.session.get(Image, image_id) if is_identifier(image_id) else None
+    if image is None:
+        raise NotFound(gettext_noop("There is no picture any more."))
+    return Response(image.content, content_type=CONTENT_TYPE)
 
 
 @decisions.post("/dashboard/projects/<project_id>/proposals")
@@ -76,6 +92,15 @@ def _report(decided: Decided) -> str:
     return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
 
 
+def _find(access: Access, proposal_id: str) -> Proposal:
+    proposal = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
+    if proposal is None or proposal.project_id != access.project.id:
+        raise NotFound(gettext_noop("There is no such proposal in this project."))
+    if proposal.kind not in kinds_of(access):
+        raise RoleTooLow
+    return proposal
+
+
 def _first(errors: Mapping[str, list[str]]) -> str:
     return next(text for texts in errors.values() for text in texts)
 
@@ -85,7 +110,6 @@ def _page(access: Access, decided: Decided) -> str:
     rows, page, total = list_page(
         access, read_page(request.args.get("page", "1")), is_waiting=is_waiting
     )
-    g.has_preview = True
     shown = {row.id for row in rows}
     return render_template(
         "dashboard/proposals/proposals.html",

@@ -32,8 +32,7 @@ CLAIM_SHOWN = 50
 # Colleagues who only moderate decide about testimonials alone.
 MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
 PAGE_PICTURES = ("logo", "cover", "portrait")
-PREVIEWED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design")
-COMPARED = (*PREVIEWED, "testimonial.edit")
+COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 # What a decision would do to so many testimonials.
 DECISIONS = {
@@ -142,7 +141,6 @@ def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[
 def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
     is_waiting, target = row.status == "waiting", named.get(row.target_id or "")
     now, problem = _read_now(project, row, target) if is_waiting else (row.before, "")
-    preview = url_for("previews.show_preview", project_id=project.id, proposal_id=row.id)
     return {
         "row": row,
         "title": name_proposal(row, target),
@@ -154,7 +152,6 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
         "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
         "changed": list_changed(row, now) if row.kind in COMPARED else [],
         "problem": problem,
-        "preview_url": preview if is_waiting and row.kind in PREVIEWED else None,
     }
 
 
@@ -275,7 +272,7 @@ def _picture_urls(
     if row.status != "waiting":
         now = image_url(before) if before in kept else None
         proposed = proposed if proposed in kept else ""
-    url = url_for("previews.get_picture", project_id=project.id, proposal_id=row.id)
+    url = url_for("decisions.get_picture", project_id=project.id, proposal_id=row.id)
     return {"picture_before": now, "picture_after": url if proposed else None}
 
 
