@@ -502,33 +502,6 @@ CREATE TABLE webhook_endpoint (
 
 CREATE INDEX ix_webhook_endpoint_project_id ON webhook_endpoint (project_id);
 
-CREATE TABLE access_request (
-	id VARCHAR NOT NULL, 
-	account_id VARCHAR NOT NULL, 
-	project_id VARCHAR, 
-	name VARCHAR(80) NOT NULL, 
-	reason VARCHAR(500) NOT NULL, 
-	scopes JSON NOT NULL, 
-	asked_by VARCHAR(80) NOT NULL, 
-	status VARCHAR(20) NOT NULL, 
-	token_id VARCHAR, 
-	created_at BIGINT NOT NULL, 
-	expires_at BIGINT NOT NULL, 
-	decided_at BIGINT, 
-	CONSTRAINT pk_access_request PRIMARY KEY (id), 
-	CONSTRAINT fk_access_request_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_access_request_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_access_request_token_id_access_token FOREIGN KEY(token_id) REFERENCES access_token (id) ON DELETE SET NULL
-);
-
-CREATE INDEX ix_access_request_account_id ON access_request (account_id);
-
-CREATE INDEX ix_access_request_expires_at ON access_request (expires_at);
-
-CREATE INDEX ix_access_request_project_id ON access_request (project_id);
-
-CREATE INDEX ix_access_request_token_id ON access_request (token_id);
-
 CREATE TABLE proposal (
 	id VARCHAR NOT NULL, 
 	project_id VARCHAR NOT NULL, 

@@ -36,6 +36,7 @@ FORMER = Path(__file__).parents[1] / "migrations"
 KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
 # What revision 0002 drops.
 GONE = {
+    "access_request",
     "notification_choice.is_monthly",
     "notification_choice.told_of_month",
 }
