@@ -59,10 +59,6 @@ class EventType(StrEnum):
         "address.changed",
         gettext_noop("changed the email address from %(old)s to %(email)s"),
     )
-    ADDRESS_RESTORED = (
-        "address.restored",
-        gettext_noop("moved the account back from %(old)s to %(email)s"),
-    )
     NAME_CHANGED = "account.renamed", gettext_noop("changed the display name to %(name)s")
     KEY_ISSUED = "key.issued", gettext_noop("created a new API key")
     KEY_REPLACED = "key.replaced", gettext_noop("replaced the API key")

@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import render_template
 
-from testimonials.auth.models import Account, FormerAddress
-from testimonials.auth.services import TAKE_BACK
+from testimonials.auth.models import Account
+from testimonials.auth.suspension.refusal import operator_address
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url, forgot_url, login_url
@@ -111,37 +111,18 @@ def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
     )
 
 
-def send_address_changed_mail(former: FormerAddress, link: str) -> None:
-    until = clock.day(former.left_at + TAKE_BACK)
+def send_address_changed_mail(old_email: str, new_email: str) -> None:
     send_plain_mail(
-        former.email,
+        old_email,
         "address-changed",
         "Your account has a new address",
         [
-            f"On {clock.day(former.left_at)} your account left this address. You now sign in as "
-            f"{former.account.email}, and mail goes there.",
-            "If that was you, you don’t need to do anything.",
-            "If it wasn’t you, somebody else is in your account. Take it back with this link: it "
-            "restores this address, signs out every browser, and lets you choose a new password.",
+            f"On {clock.day(clock.now())} your account left this address. You now sign in as "
+            f"{new_email}, and mail goes there.",
+            "If it wasn’t you, somebody else is in your account. Write to the operator of "
+            f"{app_url()} at once, from this address: {operator_address()}.",
         ],
-        footnote=f"The link works once, until {until}, even if address or password change again. "
-        "Keep it to yourself.",
-        link=link,
-        button="It wasn’t me, take it back",
-    )
-
-
-def send_taken_back_mail(replaced: str, email: str) -> None:
-    send_plain_mail(
-        replaced,
-        "security",
-        "The account has its old address again",
-        [
-            f"The account that used this address is back at {email}: somebody who reads the mail "
-            "there used the link we sent, and every browser was signed out."
-        ],
-        footnote=f"If you changed the address yourself and {email} is no longer yours, write to "
-        f"the operator of {app_url()}.",
+        footnote="If it was you, you don’t need to do anything.",
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import Boolean, ForeignKey, Integer, String, Text, false
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, present
@@ -33,7 +33,7 @@ class Account(Base):
     own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # None: there is another way in, or the address was taken back.
+    # None: there is another way in.
     password_hash: Mapped[str | None] = mapped_column(Text)
     # None where it was set before this was kept.
     password_set_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -112,21 +112,6 @@ class LinkRequest(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     purpose: Mapped[str]
     email: Mapped[str] = mapped_column(String(254))
-
-
-class FormerAddress(Base):
-    """An address that an account left.
-
-    For 7 days a link mailed to it can take the account back, and nobody else can sign up with it.
-    """
-
-    __tablename__ = "former_address"
-
-    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
-    email: Mapped[str] = mapped_column(String(254), index=True)
-    left_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
-    account: Mapped[Account] = relationship()
 
 
 class BillingSubscription(Base):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, or_, select
 
-from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.models import Account
 from testimonials.auth.suspension.refusal import require_unsuspended
 from testimonials.core import clock
 from testimonials.core.data.database import Timestamp, insert_if_missing
@@ -25,8 +25,6 @@ from testimonials.core.web.languages import gettext
 from testimonials.extensions import db
 from testimonials.settings.current import current_settings
 
-# For how long an account can be taken back to an address that it left.
-TAKE_BACK = timedelta(days=7)
 UNKNOWN_KEY_HASH = hash_secret(new_api_key())
 
 
@@ -239,29 +237,11 @@ def list_accounts() -> Sequence[Account]:
     ).all()
 
 
-def find_former_address(email: str) -> FormerAddress | None:
-    """Return the newest record of an account that can still be taken back to this address."""
-    return db.session.scalars(
-        select(FormerAddress)
-        .where(FormerAddress.email == email, FormerAddress.left_at > clock.now() - TAKE_BACK)
-        .order_by(FormerAddress.left_at.desc())
-        .limit(1)
-    ).one_or_none()
-
-
-def delete_old_former_addresses() -> int:
-    """Delete the addresses to which accounts can no longer be taken back; return how many."""
-    old = delete(FormerAddress).where(FormerAddress.left_at <= clock.now() - TAKE_BACK)
-    return len(db.session.scalars(old.returning(FormerAddress.id)).all())
-
-
 def _open_account(email: str) -> Account | None:
     """Return the unclaimed account of `email`, created if needed, with a new deadline.
 
-    Return None if it is claimed, or if another account can still be taken back to the address.
+    Return None if it is claimed.
     """
-    if find_former_address(email) is not None:
-        return None
     db.session.execute(
         delete(Account).where(Account.email == email, ~is_live()),
         execution_options={"synchronize_session": False},

@@ -165,10 +165,6 @@ def email_change_url(token: str) -> str:
     return f"{app_url()}/email/{token}"
 
 
-def take_back_url(token: str) -> str:
-    return f"{app_url()}/take-back/{token}"
-
-
 def invitation_url(token: str) -> str:
     return f"{app_url()}/invite/{token}"
 

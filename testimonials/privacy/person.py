@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, select, true
 from testimonials import __version__
 from testimonials.activity.services import EventFilter, list_events
 from testimonials.auth.company.models import CompanyIdentity
-from testimonials.auth.models import Account, FormerAddress
+from testimonials.auth.models import Account
 from testimonials.auth.proofs.models import AuthenticatorApp, Passkey
 from testimonials.collection.authors.address_lookup import is_written_by, remembers
 from testimonials.collection.models import (
@@ -55,7 +55,6 @@ def describe_person(email: str) -> dict[str, Any]:
         "unsubscribedFrom": _list_unsubscribed(email),
         "teamInvitations": _write(MemberInvitation, MemberInvitation.email == email)
         + _write(WorkspaceInvitation, WorkspaceInvitation.email == email),
-        "formerAddressOf": _write(FormerAddress, FormerAddress.email == email),
         "account": _describe_account(account) if account else None,
     }
 

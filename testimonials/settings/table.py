@@ -252,7 +252,7 @@ class Settings:
         (),
         take.parse_addresses,
         "The e-mail addresses of the accounts that may open `/operator`, separated by commas. The "
-        "first is also whom suspended people are told to ask.",
+        "first is also whom people ask whose account is suspended, or has a new address.",
     )
     signup_domains: tuple[str, ...] = setting(
         (), take.parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."

@@ -57,7 +57,6 @@ ENDPOINTS = {
     "claim_url": "claim.show_claim",
     "reset_url": "session.show_reset",
     "email_change_url": "address.show_change",
-    "take_back_url": "address.show_take_back",
     "invitation_url": "invitation.show_invitation",
     "unsubscribe_url": "unsubscribe.show_unsubscribe",
     "decision_url": "decision_link.show_decision",

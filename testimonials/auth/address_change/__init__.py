@@ -1,1 +1,1 @@
-"""Changing an account's e-mail address, and taking the account back."""
+"""Changing an account's e-mail address."""

@@ -1,13 +1,11 @@
-"""Changing an account's address, and taking the account back to a former one."""
+"""Changing an account's address."""
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from testimonials.auth.models import Account, FormerAddress
-from testimonials.auth.proofs.ways_in import reset_ways_in
-from testimonials.auth.services import TAKE_BACK, delete_expired_accounts, find_former_address
+from testimonials.auth.models import Account
+from testimonials.auth.services import delete_expired_accounts
 from testimonials.auth.sign_in.services import (
     ResetLinkInvalid,
     fingerprint,
@@ -15,15 +13,13 @@ from testimonials.auth.sign_in.services import (
     read_link,
 )
 from testimonials.auth.sign_in.sessions import SignedIn, lock_owner
-from testimonials.core import clock
-from testimonials.core.urls import email_change_url, take_back_url
+from testimonials.core.urls import email_change_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import gettext_noop
-from testimonials.core.web.signing import TokenInvalid, TokenPurpose
+from testimonials.core.web.signing import TokenPurpose
 from testimonials.extensions import db
 
 change_purpose = TokenPurpose("email-change")
-take_back_purpose = TokenPurpose("take-back")
 
 
 class AddressLinkInvalid(ServiceError):
@@ -66,68 +62,18 @@ def find_change(token: str) -> AddressChange:
     return AddressChange(account, new_email)
 
 
-def change_address(change: AddressChange, owner: SignedIn) -> FormerAddress:
+def change_address(change: AddressChange, owner: SignedIn) -> str:
     """Give the account of the person signed in its new address; return the one it left.
 
     Raises `AddressTaken` and `SessionEnded`.
     """
     account = lock_owner(owner)
-    former = find_former_address(change.email)
-    if former is not None and former.account_id != account.id:
-        raise AddressTaken
-    left = FormerAddress(account=account, email=account.email)
-    db.session.add(left)
+    left = account.email
     # An expired account no longer holds its address.
     delete_expired_accounts()
-    _set_email(account, change.email)
-    return left
-
-
-def make_take_back_link(former: FormerAddress) -> str:
-    return take_back_url(take_back_purpose.sign(former.id))
-
-
-def find_take_back(token: str) -> FormerAddress:
-    """Return the former address of a link, locked with its account; raise `AddressLinkInvalid`."""
-    try:
-        former_id, _ = take_back_purpose.read(token)
-    except TokenInvalid:
-        raise AddressLinkInvalid from None
-    former = db.session.scalars(
-        select(FormerAddress)
-        .join(Account)
-        .where(FormerAddress.id == former_id, FormerAddress.left_at > clock.now() - TAKE_BACK)
-        .with_for_update()
-    ).one_or_none()
-    if former is None:
-        raise AddressLinkInvalid
-    return former
-
-
-def take_back(former: FormerAddress) -> Account:
-    """Restore the former address, remove password and sessions, and return the account.
-
-    Addresses that it had later can no longer take it back, earlier ones still can: the owner's
-    comes first, an intruder's later. Raises `AddressTaken`.
-    """
-    account, email = former.account, former.email
-    db.session.execute(
-        delete(FormerAddress).where(
-            FormerAddress.account_id == account.id, FormerAddress.left_at >= former.left_at
-        )
-    )
-    # An agent may have started an unclaimed one in the instant of the change.
-    db.session.execute(delete(Account).where(Account.email == email, Account.claimed_at.is_(None)))
-    _set_email(account, email)
-    # The intruder may have added a passkey or an app, or linked their own company account.
-    reset_ways_in(account)
-    account.password_hash = account.password_set_at = None
-    return account
-
-
-def _set_email(account: Account, email: str) -> None:
     try:
         with db.session.begin_nested():
-            account.email = email
+            account.email = change.email
     except IntegrityError:
         raise AddressTaken from None
+    return left

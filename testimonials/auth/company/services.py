@@ -13,7 +13,6 @@ from testimonials.auth.models import Account
 from testimonials.auth.services import (
     claim_account,
     find_claimable_account,
-    find_former_address,
     start_signup,
 )
 from testimonials.auth.sign_in.services import lock_claimed
@@ -197,14 +196,6 @@ def _make_account(person: CompanyPerson, *, is_invited: bool) -> Account:
     if current_settings().oidc_accounts == "invited" and not is_invited:
         raise CompanyRefused(
             gettext_noop("%(email)s was not invited. Ask a colleague for an invitation."),
-            values={"email": email},
-        )
-    if find_former_address(email) is not None:
-        raise CompanyRefused(
-            gettext_noop(
-                "An account left the address %(email)s less than 7 days ago and can still return "
-                "to it. Until then nobody can sign up with it."
-            ),
             values={"email": email},
         )
     started = start_signup(email)

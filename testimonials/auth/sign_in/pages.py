@@ -224,7 +224,7 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
         "auth/sign_in/reset.html",
         email=account.email,
         has_key=account.has_key,
-        replace_key="replace_key" in request.values,
+        replace_key="replace_key" in request.form,
         asks_for_code=find_app(account.id) is not None,
         errors=errors,
     )

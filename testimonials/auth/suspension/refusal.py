@@ -28,7 +28,7 @@ class AccountSuspended(ServiceError):
 
 
 def operator_address() -> str:
-    """Return whom a suspended person asks: the first operator, or who sends the mail."""
+    """Return whom people ask who can't sign in: the first operator, or who sends the mail."""
     settings = current_settings()
     return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
 

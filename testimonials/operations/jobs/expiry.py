@@ -10,7 +10,6 @@ from testimonials.auth.billing.services import delete_unlinked_subscriptions
 from testimonials.auth.company.attempts import delete_old_attempts
 from testimonials.auth.services import (
     delete_expired_accounts,
-    delete_old_former_addresses,
     select_expired_accounts,
 )
 from testimonials.auth.sign_in.sessions import delete_expired_sessions
@@ -119,9 +118,6 @@ KINDS = {
     ),
     "sessions": Kind("expired sessions", delete_expired_sessions),
     "companyAttempts": Kind("visits to the company's sign-in", delete_old_attempts),
-    "formerAddresses": Kind(
-        "former addresses that can no longer take an account back", delete_old_former_addresses
-    ),
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
     "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
     "accessTokens": Kind("access tokens that ended long ago", delete_ended_tokens),

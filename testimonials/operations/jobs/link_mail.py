@@ -4,10 +4,8 @@ from collections.abc import Callable
 
 from sqlalchemy import exists, select
 
-from testimonials.auth.address_change.services import make_take_back_link
 from testimonials.auth.emails import (
     send_account_exists_mail,
-    send_address_changed_mail,
     send_claim_mail,
     send_reset_mail,
     send_signup_mail,
@@ -17,7 +15,6 @@ from testimonials.auth.links import make_claim_link
 from testimonials.auth.models import LinkRequest
 from testimonials.auth.services import (
     find_claimable_account,
-    find_former_address,
     renew_own_nonce,
     start_signup,
 )
@@ -45,7 +42,7 @@ def _answer_sign_up(email: str) -> None:
     if (started := start_signup(email)) is not None:
         account, nonce = started
         send_signup_mail(account, make_claim_link(account, nonce))
-    elif not _remind_of_change(email):
+    else:
         send_account_exists_mail(email)
 
 
@@ -62,17 +59,6 @@ def _answer_claim(email: str) -> None:
 def _answer_reset(email: str) -> None:
     if (account := find_claimed_account(email)) is not None:
         send_reset_mail(email, make_reset_link(account))
-    else:
-        _remind_of_change(email)
-
-
-def _remind_of_change(email: str) -> bool:
-    """Mail again how to take back the account that left this address; return whether one did."""
-    former = find_former_address(email)
-    if former is None or former.account.email == email:
-        return False
-    send_address_changed_mail(former, make_take_back_link(former))
-    return True
 
 
 ANSWERS: dict[LinkPurpose, Callable[[str], None]] = {

@@ -11,7 +11,6 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.actors import ActorKind, act_as
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
-from testimonials.auth.address_change.services import AddressTaken
 from testimonials.auth.models import Account
 from testimonials.auth.services import (
     claim_account,
@@ -30,7 +29,6 @@ from testimonials.auth.sign_in.cookies import (
 from testimonials.auth.sign_in.services import find_claimed_account
 from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.passwords import hash_password
-from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.response_headers import answer_privately
 from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
@@ -124,13 +122,6 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     found = find_invitation(token, for_update=True)
     email = found.invitation.email
     started = start_signup(email)
-    if started is None and find_claimed_account(email) is None:
-        raise AddressTaken(
-            gettext_noop(
-                "An account left this address less than 7 days ago and can still return to it. "
-                "Until then nobody can join with it."
-            )
-        )
     if started is None or _find_key_problem(started[0]):
         # Claimed in the meantime, or started by an agent; the page now says so.
         db.session.rollback()

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from testimonials import __version__
 from testimonials.access.models import AccessToken
 from testimonials.activity.services import EventFilter, list_events
-from testimonials.auth.models import Account, BillingSubscription, FormerAddress, Session
+from testimonials.auth.models import Account, BillingSubscription, Session
 from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.data.database import Base
@@ -31,7 +31,6 @@ FORMAT, VERSION = "testimonials-account", 1
 LISTS = {
     "sessions": Session,
     "accessTokens": AccessToken,
-    "formerAddresses": FormerAddress,
     "subscriptions": BillingSubscription,
     "notifications": NotificationChoice,
 }

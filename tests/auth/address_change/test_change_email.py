@@ -8,8 +8,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.core import clock
 from tests.auth.browsers import mailed_path, open_browser, purposes, sign_in
-from tests.auth.links import init
+from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
 
 NEW = "new-address@example.com"
@@ -74,6 +75,19 @@ def test_another_account_that_is_signed_in_changes_nothing(
     assert "You are signed in as <bdi>outsider@example.org</bdi>." in page
     assert ">Use this address</button>" not in page
     assert (email_of(owner), email_of(outsider)) == (owner.email, outsider.email)
+
+
+def test_the_old_address_is_told_and_whom_to_write_to(
+    app: Flask, owner: Caller, browser: FlaskClient, link: str
+) -> None:
+    confirm(browser, link)
+    mail = mails(app)[-1]
+    assert (mail.purpose, mail.recipient) == ("address-changed", owner.email)
+    # Lines break at hyphens too.
+    words = " ".join(mail.text.split()).replace("new- address", "new-address")
+    assert f"You now sign in as {NEW}" in words
+    assert f"On {clock.day(clock.now())} your account left this address" in words
+    assert "from this address: testimonials@testimonials.example.com." in words
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

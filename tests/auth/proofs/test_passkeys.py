@@ -22,7 +22,6 @@ from tests.auth.proofs.authenticator import (
     Device,
     add_passkey,
     begin_use,
-    connect_app,
     prove,
     use_passkey,
 )
@@ -273,22 +272,6 @@ def test_a_change_asks_for_a_fresh_proof_which_a_passkey_is(
     forget_proof(app)
     form = {"proof": PASSWORD}
     assert browser.post(f"{SECURITY}/passkeys/new", data=form).status_code == 200
-
-
-def test_taking_an_account_back_removes_what_an_intruder_added(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
-    connect_app(browser, _step())
-    form = {"email": "next@example.com"}
-    assert browser.post("/dashboard/account/email", data=form).status_code == 303
-    browser.post(mailed_path(app, "email-change"))
-    answer = app.test_client().post(mailed_path(app, "address-changed"))
-    assert answer.status_code == 303
-    assert stored(app) == []
-    assert use_passkey(app.test_client(), device).status_code == 422
-    # Nor does the new password need the intruder's app.
-    client = app.test_client()
-    assert 'name="code"' not in client.get(answer.headers["Location"]).text
 
 
 def test_no_more_than_twenty(app: Flask, browser: FlaskClient) -> None:

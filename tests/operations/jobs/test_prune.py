@@ -9,7 +9,7 @@ from flask import Flask
 
 from testimonials.access.models import AccessToken
 from testimonials.auth.company.models import CompanyAttempt
-from testimonials.auth.models import BillingSubscription, FormerAddress, Session
+from testimonials.auth.models import BillingSubscription, Session
 from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
@@ -80,7 +80,6 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     id="a", browser_hash="h", purpose="sign-in", verifier="v", nonce="n",
                     target="", draft="",
                 ),
-                FormerAddress(account_id=owner.account_id, email="f@example.com", left_at=now),
                 MemberInvitation(
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=now,

@@ -74,7 +74,6 @@ OTHER_TABLES = {
     "webhook_delivery": "It belongs to an endpoint.",
     "account": "An account is exported by itself.",
     "event": "The record of what happened belongs to the account.",
-    "former_address": "An address that was left belongs to the account.",
     "link_request": "It is answered within seconds, by mail.",
     "session": "A signed-in browser belongs to one instance.",
     "passkey": "It works for the address of one instance.",
