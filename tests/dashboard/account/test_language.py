@@ -4,7 +4,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.web.languages import LANGUAGES
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
@@ -23,15 +22,14 @@ def choose(browser: FlaskClient, code: str) -> None:
     assert browser.post(f"{HERE}/language", data={"language": code}).status_code == 303
 
 
-def test_the_dashboard_is_in_the_browsers_language(browser: FlaskClient) -> None:
+def test_the_accounts_language_wins_over_the_browser(browser: FlaskClient) -> None:
     answer = browser.get(HERE, headers=GERMAN)
     assert '<html lang="de" dir="ltr"' in answer.text
     assert answer.headers["Content-Language"] == "de"
     assert "Accept-Language" in answer.vary
-    assert '<html lang="en" dir="ltr"' in browser.get(HERE).text
-
-
-def test_the_accounts_language_wins_over_the_browser(browser: FlaskClient) -> None:
+    # Neither an address nor a language that we don't speak changes it.
+    choose(browser, "tlh")
+    assert '<html lang="en" dir="ltr"' in browser.get(f"{HERE}?lang=fr").text
     choose(browser, "ar")
     for path in (HERE, "/dashboard/projects"):
         assert '<html lang="ar" dir="rtl"' in browser.get(path, headers=GERMAN).text
@@ -39,12 +37,6 @@ def test_the_accounts_language_wins_over_the_browser(browser: FlaskClient) -> No
     assert '<html lang="en"' in browser.get(HERE, headers=GERMAN).text
     choose(browser, "")
     assert '<html lang="de"' in browser.get(HERE, headers=GERMAN).text
-
-
-def test_no_address_or_form_changes_the_dashboards_language(browser: FlaskClient) -> None:
-    assert '<html lang="en"' in browser.get(f"{HERE}?lang=fr").text
-    choose(browser, "tlh")
-    assert '<html lang="en"' in browser.get(HERE).text
 
 
 def test_errors_and_pages_without_a_guard_speak_it_too(browser: FlaskClient) -> None:
@@ -69,11 +61,3 @@ def test_the_api_stays_english(browser: FlaskClient, owner: Caller) -> None:
         "/v1/projects", json={"businessName": 5}, headers={**owner.headers, **GERMAN}
     )
     assert "Must be a string" in answer.get_json()["message"]
-
-
-def test_the_page_says_which_translation_nobody_has_checked(browser: FlaskClient) -> None:
-    assert 'id="language-hint"' not in browser.get(HERE).text
-    german = browser.get(HERE, headers=GERMAN).text
-    assert 'id="language-hint"' in german
-    for each in LANGUAGES:
-        assert f'<option value="{each.code}" lang="{each.code}">{each.name}<' in german

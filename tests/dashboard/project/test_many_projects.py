@@ -13,7 +13,6 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from tests.auth.browsers import COOKIE, open_browser
 from tests.conftest import Caller, MakeApp
-from tests.support.plans import count_statements, explain_statements
 
 PAGE = "/dashboard/projects"
 NAME = re.compile(r'class="project-name" href="[^"]*"><bdi>([^<]*)')
@@ -72,34 +71,24 @@ def test_the_list_has_pages(browser: FlaskClient, app: Flask, owner: Caller) -> 
     assert "There are no projects on this page" in browser.get(f"{PAGE}?page=99").text
 
 
-@pytest.mark.parametrize(
-    ("q", "found"),
-    [
+def test_projects_are_found_by_name_and_address(
+    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    add_projects(app, owner, PAGE_SIZE + 5)
+    outsider.create_project(businessName="Theirs", slug="theirs")
+    for q, found in (
         ("shop 27", ["Shop 27"]),
         ("AT-28", ["Shop 28"]),
         ("27 shop", ["Shop 27"]),
         ("%", []),
         ("_", []),
         ("shop nowhere", []),
-        ("\0", None),
-    ],
-)
-def test_projects_are_found_by_name_and_address(
-    browser: FlaskClient, app: Flask, owner: Caller, q: str, found: list[str] | None
-) -> None:
-    add_projects(app, owner, PAGE_SIZE + 5)
-    page = browser.get(PAGE, query_string={"q": q}).text
-    assert found is None or NAME.findall(page) == found
-    assert ("has these words" in page) is (found == [])
-
-
-def test_others_projects_are_not_found(
-    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
-) -> None:
-    owner.create_project(businessName="Mine", slug="mine")
-    outsider.create_project(businessName="Theirs", slug="theirs")
-    assert NAME.findall(browser.get(f"{PAGE}?q=theirs").text) == []
-    assert NAME.findall(browser.get(f"{PAGE}?q=i").text) == ["Mine"]
+        ("theirs", []),
+    ):
+        page = browser.get(PAGE, query_string={"q": q}).text
+        assert NAME.findall(page) == found
+        assert ("has these words" in page) is (found == [])
+    assert browser.get(PAGE, query_string={"q": "\0"}).status_code == 200
 
 
 def test_the_switcher_has_those_opened_last(
@@ -129,17 +118,3 @@ def test_a_few_projects_stay_in_their_order(
     assert read_switcher(page.text, ids) == list(range(SWITCHED - 1, -1, -1))
     assert "Search projects" not in page.text
     assert "opened" not in str(page.headers)
-
-
-def test_more_projects_cost_a_page_no_more(browser: FlaskClient, app: Flask, owner: Caller) -> None:
-    ids = add_projects(app, owner, 200)
-    inbox = f"{PAGE}/{ids[100]}/inbox"
-    with app.app_context():
-        engine = db.engine
-    for path in (PAGE, f"{PAGE}?page=3", inbox, "/dashboard/account"):
-        browser.get(path)
-        assert count_statements(engine, lambda path=path: browser.get(path)) < 20  # type: ignore[misc]
-        assert len(browser.get(path).data) < 80_000
-    # The newest ones are read from an index that has them in order.
-    for plan in explain_statements(engine, lambda: browser.get(inbox), "project"):
-        assert "SCAN project" not in plan

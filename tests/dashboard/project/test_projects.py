@@ -32,11 +32,6 @@ def count_testimonials(caller: Caller, project_id: str) -> int:
     return len(data["items"])
 
 
-def test_an_account_without_projects_is_asked_to_create_one(browser: FlaskClient) -> None:
-    assert browser.get("/dashboard").headers["Location"] == PAGE
-    assert "Create your first project" in browser.get(PAGE).text
-
-
 def test_only_the_first_project_starts_with_samples(browser: FlaskClient, owner: Caller) -> None:
     first, second = create(browser), create(browser, "Second")
     assert (first.status_code, second.status_code) == (303, 303)
@@ -49,6 +44,7 @@ def test_only_the_first_project_starts_with_samples(browser: FlaskClient, owner:
 
 
 def test_the_only_project_opens_at_its_inbox(browser: FlaskClient, owner: Caller) -> None:
+    assert browser.get("/dashboard").headers["Location"] == PAGE
     project = owner.create_project(slug="one")
     inbox = f"{PAGE}/{project['_id']}/inbox"
     assert browser.get("/dashboard").headers["Location"] == inbox
@@ -56,19 +52,6 @@ def test_the_only_project_opens_at_its_inbox(browser: FlaskClient, owner: Caller
     assert browser.get("/dashboard").headers["Location"] == PAGE
     browser.post(f"{PAGE}/{project['_id']}/delete", data={"confirm": "one"})
     assert browser.get("/dashboard").headers["Location"] != PAGE
-
-
-def test_the_list_shows_every_project_of_the_account_only(
-    browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
-    owner.create_project(businessName="One", slug="one")
-    owner.create_project(businessName="<b>Two</b>", slug="two")
-    outsider.create_project(businessName="Theirs", slug="theirs")
-    page = browser.get(PAGE).text
-    assert "/one" in page
-    assert "&lt;b&gt;Two" in page
-    assert "<b>Two" not in page
-    assert "Theirs" not in page
 
 
 def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
@@ -126,26 +109,20 @@ def test_another_address_can_be_chosen(
     assert "Shorten this to 60 characters; it has 61." in answer.text
 
 
-@pytest.mark.parametrize(
-    ("name", "website"),
-    [
+def test_unusable_values_are_refused_in_words(browser: FlaskClient, owner: Caller) -> None:
+    for name, website in (
         ("", ""),
         ("   ", ""),
         ("one\ntwo", ""),
         ("a\x1b[31m", ""),
         ("x" * 201, ""),
         ("Login", ""),
-        ("x" * 100_000, ""),
         ("Fern", "javascript:alert(1)"),
         ("Fern", "a\0b.example"),
         ("Fern", "https://fern.example/" + "x" * 3000),
-    ],
-)
-def test_unusable_values_are_refused_in_words(
-    browser: FlaskClient, owner: Caller, name: str, website: str
-) -> None:
-    answer = create(browser, name, website)
-    assert answer.status_code in (413, 422)
-    if answer.status_code == 422:
+    ):
+        answer = create(browser, name, website)
+        assert answer.status_code == 422
         assert 'aria-invalid="true"' in answer.text
+    assert create(browser, "x" * 100_000).status_code in (413, 422)
     assert projects(owner) == {}

@@ -8,7 +8,6 @@ from werkzeug.test import TestResponse
 from testimonials.operations.jobs.expiry import sweep
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
-from tests.support.rows import add_member
 
 
 @pytest.fixture
@@ -109,33 +108,17 @@ def test_the_same_address_again_is_no_change(
     assert client.get("/fern").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "slug",
-    [
-        "   ",
-        "!!!",
-        "\0",
-        "Login",
-        "theirs",
-        "x" * 61,
-        "x" * 90_000,
-    ],
-)
 def test_an_address_that_cannot_be_is_refused(
-    client: FlaskClient,
-    browser: FlaskClient,
-    owner: Caller,
-    outsider: Caller,
-    project: str,
-    slug: str,
+    client: FlaskClient, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
 ) -> None:
     outsider.create_project(slug="theirs")
-    answer = rename(browser, project, slug)
-    assert answer.status_code in (413, 422)
-    if answer.status_code == 422:
+    for slug in ("   ", "!!!", "\0", "Login", "theirs", "x" * 61):
+        answer = rename(browser, project, slug)
+        assert answer.status_code == 422
         assert 'aria-invalid="true"' in answer.text
         # The page still shows the address that it has.
         assert "https://testimonials.example.com/fern" in answer.text
+    assert rename(browser, project, "x" * 90_000).status_code in (413, 422)
     assert slug_of(owner, project) == "fern"
     assert client.get("/fern").status_code == 200
 
@@ -176,13 +159,14 @@ def test_a_paused_project_takes_and_shows_nothing(
     assert "Words that are shown." in feed(client, project).text
 
 
-@pytest.mark.parametrize("confirm", ["", "Fern", "fern/"])
 def test_deleting_needs_the_address_typed(
-    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str, confirm: str
+    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
 ) -> None:
-    answer = send(browser, project, "delete", confirm=confirm)
-    assert answer.status_code == 422
-    assert "Type fern to delete this project." in answer.text
+    for confirm in ("", "Fern", "fern/"):
+        answer = send(browser, project, "delete", confirm=confirm)
+        assert answer.status_code == 422
+        assert "Type fern to delete this project." in answer.text
+    assert send(browser, project, "take-back").status_code == 404
     assert slug_of(owner, project) == "fern"
     assert client.get("/fern").status_code == 200
 
@@ -191,28 +175,17 @@ def test_a_deleted_project_is_gone_everywhere_at_once(
     client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
 ) -> None:
     rename(browser, project, "new")
-    testimonials = f"/v1/projects/{project}/testimonials"
-    listed = owner.get(testimonials).json
-    assert listed is not None
-    assert "Words that are shown." in feed(client, project).text
+    # What is kept in memory of it is gone, too.
+    seen = ("/new", "/new/wall", f"/widget/{project}/feed", f"/widget/{project}")
+    for path in seen * 2:
+        assert client.get(path).status_code == 200, path
+    assert owner.get(f"/v1/projects/{project}/testimonials").status_code == 200
     answer = send(browser, project, "delete", confirm=" new ")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/projects")
-
-    for path in ("/new", "/fern", "/new/thanks", "/new/theme.css", f"/widget/{project}/feed"):
+    for path in ("/fern", *seen):
         assert client.get(path).status_code == 404, path
-    assert client.get(f"/widget/{project}").status_code == 404
-    assert client.post("/new", data={"text": "Good"}).status_code == 404
-    for path in ("embed-snippet", "testimonials"):
-        assert owner.get(f"/v1/projects/{project}/{path}").status_code == 404, path
-    answer = owner.patch(f"/v1/projects/{project}/widget-config", {"theme": "dark"})
-    assert answer.status_code == 404
-    body = {"authorName": "Maya", "text": "Good"}
-    assert owner.post(testimonials, body).status_code == 404
+    assert owner.get(f"/v1/projects/{project}/testimonials").status_code == 404
     assert owner.get("/v1/projects").json["data"] == []  # type: ignore[index]
-    for path in ("inbox", "settings", "testimonials/new"):
-        assert browser.get(f"/dashboard/projects/{project}/{path}").status_code == 404, path
-    for what in ("slug", "status", "delete", "bulk", "undo"):
-        assert send(browser, project, what, slug="x", confirm="new").status_code == 404, what
     page = browser.get("/dashboard/projects").text
     assert f"/dashboard/projects/{project}/inbox" not in page
     assert f"/dashboard/projects/{project}/take-back" in page
@@ -260,27 +233,3 @@ def test_after_seven_days_it_is_gone_for_good(
             sweep()
     assert send(browser, project, "take-back").status_code == 404
     assert "take-back" not in browser.get("/dashboard/projects").text
-
-
-def test_a_project_that_was_not_deleted_is_not_taken_back(
-    browser: FlaskClient, owner: Caller, project: str
-) -> None:
-    assert send(browser, project, "take-back").status_code == 404
-    assert slug_of(owner, project) == "fern"
-
-
-@pytest.mark.parametrize("slug", ["%00", "a%00b", "%C3%A9", "..", "%ff"])
-def test_an_address_that_nobody_has_is_not_found(client: FlaskClient, slug: str) -> None:
-    assert client.get(f"/{slug}").status_code == 404
-
-
-def test_the_owner_finds_the_key_here_and_a_colleague_does_not(
-    app: Flask, owner: Caller, outsider: Caller
-) -> None:
-    project = owner.create_project(slug="kiln")["_id"]
-    add_member(app, project, outsider, "admin")
-    address = f"/dashboard/projects/{project}/settings"
-    assert "Replace key" in open_browser(app, owner).get(address).text
-    page = open_browser(app, outsider).get(address).text
-    assert "Replace key" not in page
-    assert "API key" not in page

@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
 
 from testimonials.auth.models import Account
@@ -59,11 +58,11 @@ def test_a_table_from_the_dashboard_has_no_formulas_and_no_samples(
     assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
 
 
-@pytest.mark.parametrize("sign", [*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"])
-def test_what_a_table_program_would_calculate_is_shielded(sign: str) -> None:
-    cell = f"{sign}1+1"
-    assert shield(cell) == f"'{cell}"
-    assert unshield(shield(cell)) == cell
+def test_what_a_table_program_would_calculate_is_shielded() -> None:
+    for sign in (*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"):
+        cell = f"{sign}1+1"
+        assert shield(cell) == f"'{cell}"
+        assert unshield(shield(cell)) == cell
 
 
 def test_an_account_takes_no_secret_along() -> None:

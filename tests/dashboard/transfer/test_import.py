@@ -20,7 +20,7 @@ from tests.dashboard.transfer.imports import (
     upload,
     work,
 )
-from tests.support.rows import add_member, add_testimonial, read_testimonials
+from tests.support.rows import add_testimonial, read_testimonials
 
 
 @pytest.fixture
@@ -29,12 +29,6 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     found = open_inbox(app, owner, slug="fern")
     add_testimonial(app, found.project, author_name="Noor", text="From the page")
     return found
-
-
-def test_settings_and_inbox_lead_to_it(inbox: Inbox) -> None:
-    for page in ("settings", "inbox"):
-        assert f'href="{inbox.base}/import"' in inbox.get(page).text
-    assert "Import testimonials" in inbox.get("import").text
 
 
 def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox: Inbox) -> None:
@@ -118,25 +112,26 @@ def test_lines_that_would_be_lost_can_be_mended(app: Flask, inbox: Inbox) -> Non
     assert "Already here 3 Refused 0" in text_of(upload(inbox, table))
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "The file is empty."),
-        (b"Name,Review\n" + b"A,b\n" * 20_001, "more than 20,000 lines"),
-        (b"Name,Review\n" + b"\n" * 600_000, "too many empty rows"),
-        (b"Name,Review" + b",x" * 1_000 + b"\nA,b", "more than 200 columns"),
-        (b"x" * (12 * 1024 * 1024 + 1), "larger than 12 MB"),
-        (b"x" * (13 * 1024 * 1024), "larger than 12 MB"),
-        (b"PK\x03\x04xl/", "Save a spreadsheet as CSV."),
-    ],
+UNUSABLE = (
+    (b"", "The file is empty."),
+    (b"Name,Review\n" + b"A,b\n" * 20_001, "more than 20,000 lines"),
+    (b"Name,Review\n" + b"\n" * 600_000, "too many empty rows"),
+    (b"Name,Review" + b",x" * 1_000 + b"\nA,b", "more than 200 columns"),
+    (b"x" * (12 * 1024 * 1024 + 1), "larger than 12 MB"),
+    (b"x" * (13 * 1024 * 1024), "larger than 12 MB"),
+    (b"PK\x03\x04xl/", "Save a spreadsheet as CSV."),
 )
-def test_a_file_that_can_not_be_used_is_refused_with_the_reason(
-    inbox: Inbox, content: bytes, reason: str
-) -> None:
-    answer = upload(inbox, content)
+
+
+def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox: Inbox) -> None:
+    for content, reason in UNUSABLE:
+        answer = upload(inbox, content)
+        assert answer.status_code == 422
+        assert reason in text_of(answer)
+    answer = inbox.client.post(f"{inbox.base}/import", data={})
     assert answer.status_code == 422
-    assert reason in text_of(answer)
-    assert "Imports until now" not in answer.text
+    assert "Choose a file." in answer.text
+    assert "Imports until now" not in inbox.get("import").text
 
 
 def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,12 +139,6 @@ def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.M
     monkeypatch.setattr(import_pages, "IMPORTS_PER_ACCOUNT", limit)
     # Each is uploaded and shown.
     assert [upload(inbox, TABLE).status_code for _ in range(3)] == [200, 200, 429]
-
-
-def test_a_form_without_a_file_asks_for_one(inbox: Inbox) -> None:
-    answer = inbox.client.post(f"{inbox.base}/import", data={})
-    assert answer.status_code == 422
-    assert "Choose a file." in answer.text
 
 
 def test_few_files_wait_and_each_for_a_day(app: Flask, inbox: Inbox, moved_clock: Any) -> None:
@@ -164,26 +153,21 @@ def test_few_files_wait_and_each_for_a_day(app: Flask, inbox: Inbox, moved_clock
     assert "/login" in inbox.client.get(paths[-1]).headers.get("Location", "/login")
 
 
-@pytest.mark.parametrize(
-    ("codec", "encoding", "name"),
-    [
+def test_an_encoding_is_recognised_or_chosen(app: Flask, inbox: Inbox) -> None:
+    for codec, encoding, name in (
         ("cp1252", "windows-1252", "Zoë"),
-        ("utf-16-le", "utf-16", "Zoë"),
+        ("utf-16-le", "utf-16", "Zoé"),
         ("shift_jis", "shift-jis", "さくらコーヒー"),
         ("cp1250", "windows-1250", "Zażółć"),
-    ],
-)
-def test_an_encoding_is_recognised_or_chosen(
-    app: Flask, inbox: Inbox, codec: str, encoding: str, name: str
-) -> None:
-    shown = upload(inbox, f"Name,Review\n{name},Fine\n".encode(codec))
-    assert "The file isn’t in UTF-8" in shown.text
-    if codec == "cp1250":
-        shown = change(inbox, shown, encoding=encoding)
-    assert re.search(f'<option value="{encoding}" selected', shown.text)
-    start(inbox, shown)
-    work(app)
-    assert any(row.author_name == name for row in read_testimonials(app, inbox.project))
+    ):
+        shown = upload(inbox, f"Name,Review\n{name},Fine {codec}\n".encode(codec))
+        assert "The file isn’t in UTF-8" in shown.text
+        if codec == "cp1250":
+            shown = change(inbox, shown, encoding=encoding)
+        assert re.search(f'<option value="{encoding}" selected', shown.text)
+        start(inbox, shown)
+        work(app)
+        assert any(row.author_name == name for row in read_testimonials(app, inbox.project))
 
 
 def test_what_stands_in_a_file_is_text(inbox: Inbox) -> None:
@@ -199,20 +183,3 @@ def test_first_and_last_names_are_chosen_together(app: Flask, inbox: Inbox) -> N
     )
     import_all(app, inbox, "First name,Last name,Review\nZoë,Ng,Fine\n")
     assert any(row.author_name == "Zoë Ng" for row in read_testimonials(app, inbox.project))
-
-
-def test_an_admin_may_and_a_moderator_may_not(
-    app: Flask, inbox: Inbox, outsider: Caller, make_caller: Any
-) -> None:
-    moderator = make_caller("moderator@example.com", is_claimed=True)
-    add_member(app, inbox.project, outsider, "admin")
-    add_member(app, inbox.project, moderator, "moderator")
-    path = upload(inbox, TABLE).request.path
-    for caller, status in ((outsider, 200), (moderator, 403)):
-        other = Inbox(app, caller, open_inbox(app, caller).client, inbox.project)
-        assert upload(other, TABLE).status_code == status
-        assert other.client.get(path).status_code == status
-    assert f"{inbox.base}/import" not in other.get("inbox").text
-    # A draft belongs to its project.
-    elsewhere = open_inbox(app, outsider).base
-    assert outsider.client.get(f"{elsewhere}/imports/{path[-24:]}").status_code in (303, 404)

@@ -19,6 +19,8 @@ from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, 
 from tests.support.rows import add_member, count_rows, read_testimonials
 from tests.transfer.archives.projects import run, run_well
 
+pytestmark = pytest.mark.recount
+
 FIVE = "Name,Review\n" + "".join(f"P{n},W{n}\n" for n in range(5))
 
 
