@@ -345,21 +345,6 @@ CREATE TABLE link_request (
 	CONSTRAINT pk_link_request PRIMARY KEY (id)
 );
 
-CREATE TABLE former_address (
-	id VARCHAR NOT NULL, 
-	account_id VARCHAR NOT NULL, 
-	email VARCHAR(254) NOT NULL, 
-	left_at BIGINT NOT NULL, 
-	CONSTRAINT pk_former_address PRIMARY KEY (id), 
-	CONSTRAINT fk_former_address_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_former_address_account_id ON former_address (account_id);
-
-CREATE INDEX ix_former_address_email ON former_address (email);
-
-CREATE INDEX ix_former_address_left_at ON former_address (left_at);
-
 CREATE TABLE "member_invitation" (
 	project_id VARCHAR NOT NULL, 
 	email VARCHAR(254) NOT NULL, 

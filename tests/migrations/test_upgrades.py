@@ -83,27 +83,33 @@ def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
 def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app: Flask) -> None:
     make_filled(db.engine, FORMER_HEAD)
     with db.engine.begin() as connection:
-        for table, change in (
-            ("background_job", "name = 'publish'"),
-            ("access_token", "token_hash = NULL"),
-            ("outbox_mail", "state = 'unconfirmed'"),
+        for change in (
+            "background_job SET name = 'publish' WHERE name LIKE '2%'",
+            "proposal SET token_id = NULL WHERE token_id LIKE '2%'",
+            "access_token SET token_hash = NULL WHERE id LIKE '2%'",
+            "outbox_mail SET state = 'unconfirmed' WHERE id LIKE '2%'",
+            "event SET type = 'access.requested' WHERE id LIKE '2%'",
+            "event SET actor_kind = 'operator', actor_name = 'accounts list' WHERE id LIKE '0%'",
+            f"event SET actor_kind = 'operator', actor_name = '{'a1' * 12}' WHERE id LIKE '1%'",
         ):
-            key = "name" if table == "background_job" else "id"
-            connection.execute(text(f"UPDATE {table} SET {change} WHERE {key} LIKE '2%'"))
-            connection.execute(text("UPDATE proposal SET token_id = NULL WHERE token_id LIKE '2%'"))
-    before = read(db.engine)
-    assert "unconfirmed" in {row["state"] for row in before["outbox_mail"]}
-    for row in before["outbox_mail"]:
-        row["state"] = row["state"].replace("unconfirmed", "sent")
+            connection.execute(text(f"UPDATE {change}"))
+    expected = without(read(db.engine), GONE)
     for table, column, value in (
         ("background_job", "name", "publish"),
         ("access_token", "token_hash", None),
+        ("event", "type", "access.requested"),
     ):
-        left = [row for row in before[table] if row[column] != value]
-        assert len(left) == len(before[table]) - 1
-        before[table] = left
+        left = [row for row in expected[table] if row[column] != value]
+        assert len(left) == ROWS - 1
+        expected[table] = left
+    for table, column, old, new in (
+        ("outbox_mail", "state", "unconfirmed", "sent"),
+        ("event", "actor_name", "a1" * 12, "on a page"),
+    ):
+        (row,) = (row for row in expected[table] if row[column] == old)
+        row[column] = new
     upgrade(db.engine)
-    assert read(db.engine) == without(before, GONE)
+    assert read(db.engine) == expected
     assert check(app) == f"The database is sound, and at {head()}.\n"
 
 
@@ -172,7 +178,7 @@ def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path: Path) -> None:
     "statement",
     [
         "UPDATE alembic_version",
-        "DROP TABLE access_request",
+        "DROP TABLE former_address",
         "DROP COLUMN told",
         "version_num='0002'",
     ],

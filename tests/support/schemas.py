@@ -37,6 +37,7 @@ KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
 # What revision 0002 drops.
 GONE = {
     "access_request",
+    "former_address",
     "notification_choice.is_monthly",
     "notification_choice.told_of_month",
 }

@@ -5,7 +5,7 @@ from alembic import op
 revision: str = "0002"
 down_revision: str | None = "0001"
 
-TABLES = ("access_request",)
+TABLES = ("access_request", "former_address")
 # No index, trigger or constraint has one of them, so SQLite needs no new table to drop them.
 COLUMNS = (
     ("notification_choice", "is_monthly"),
@@ -13,7 +13,13 @@ COLUMNS = (
 )
 ROWS = (
     # A job whose last run failed would be reported for good.
-    "DELETE FROM background_job WHERE name IN ('publish')",
+    "DELETE FROM background_job WHERE name IN ('publish', 'backup-rehearsal')",
+    # There are no words for these in the record of what happened.
+    "DELETE FROM event WHERE type IN ('access.declined', 'access.requested', 'address.restored', "
+    "'backup.asked', 'backup.dropped', 'backup.tried')",
+    # The id of an operator who used a page; what has words now are the names of commands.
+    "UPDATE event SET actor_name = 'on a page' WHERE actor_kind = 'operator' "
+    "AND length(actor_name) = 24 AND actor_name NOT LIKE '% %'",
     # Tokens that agents had asked for and not fetched: nobody has ever had them.
     "DELETE FROM access_token WHERE token_hash IS NULL",
     # Mail that had left before a `kill -9`; it is removed when it is old, as what was sent.
