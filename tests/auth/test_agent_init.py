@@ -16,17 +16,15 @@ from tests.support.shapes import data_of, error_of
 
 
 def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
-    data = data_of(init(client))
+    answer = init(client)
+    assert answer.headers["Cache-Control"] == "no-store"
+    data = data_of(answer)
     assert set(data) == {"accountId", "apiKey", "claimRequired", "expiresInDays"}
     assert re.fullmatch(r"[0-9a-f]{24}", data["accountId"])
     assert data["apiKey"].startswith("tst_live_")
     assert data["claimRequired"] is True
     assert data["expiresInDays"] == 7
     assert isinstance(data["expiresInDays"], int)
-
-
-def test_an_answer_that_holds_a_key_is_not_stored(client: FlaskClient) -> None:
-    assert init(client).headers["Cache-Control"] == "no-store"
 
 
 def test_it_needs_no_credentials_and_minds_no_wrong_ones(client: FlaskClient) -> None:
@@ -40,31 +38,19 @@ def test_expires_in_days_is_the_setting(make_app: MakeApp, days: float, shown: f
 
 
 def test_it_mails_one_magic_link_to_the_address(app: Flask, client: FlaskClient) -> None:
-    init(client, "Owner@Example.com")
+    key = data_of(init(client, "Owner@Example.com"))["apiKey"]
     (mail,) = mails(app)
     assert (mail.purpose, mail.recipient, mail.state) == ("claim", "owner@example.com", "queued")
     assert len(mailed_links(app)) == 1
-
-
-def test_the_key_is_in_no_mail(app: Flask, client: FlaskClient) -> None:
-    key = data_of(init(client))["apiKey"]
-    (mail,) = mails(app)
     assert key not in mail.text + mail.html
 
 
-def test_calling_again_replaces_the_key(client: FlaskClient) -> None:
+def test_calling_again_replaces_key_and_link(app: Flask, client: FlaskClient) -> None:
     first, second = init(client), init(client)
     assert first.json["data"]["accountId"] == second.json["data"]["accountId"]
     assert client.get("/v1/me", headers=credentials(first)).status_code == 401
     assert client.get("/v1/me", headers=credentials(second)).status_code == 200
-
-
-def test_calling_again_replaces_the_link(app: Flask, client: FlaskClient) -> None:
-    init(client)
-    init(client)
-    first, second = mailed_links(app)
-    assert client.get(first).status_code == 404
-    assert client.get(second).status_code == 200
+    assert [client.get(link).status_code for link in mailed_links(app)] == [404, 200]
 
 
 def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: MovableClock) -> None:
@@ -75,22 +61,20 @@ def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: Mo
     assert client.get("/v1/me", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("spelling", ["NEW@EXAMPLE.COM", " New@Example.com\n", "new@Example.COM"])
+@pytest.mark.parametrize("spelling", ["NEW@EXAMPLE.COM", " New@Example.com\n"])
 def test_addresses_are_compared_in_lower_case(client: FlaskClient, spelling: str) -> None:
     assert data_of(init(client))["accountId"] == data_of(init(client, spelling))["accountId"]
 
 
-def test_a_claimed_address_gets_no_key(app: Flask, owner: Caller) -> None:
+def test_a_claimed_address_keeps_its_key_and_gets_neither_one_nor_mail(
+    app: Flask, owner: Caller
+) -> None:
     data = data_of(init(owner.client, "Owner@example.com"))
     assert set(data) == {"claimRequired", "accountExists", "message"}
     assert data["claimRequired"] is False
     assert data["accountExists"] is True
     assert isinstance(data["message"], str)
     assert "dashboard settings" in data["message"]
-
-
-def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app: Flask, owner: Caller) -> None:
-    init(owner.client, owner.email)
     assert mails(app) == []
     assert owner.get("/v1/me").status_code == 200
 
@@ -103,27 +87,26 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("email", MALFORMED)
-def test_a_malformed_address_is_400(app: Flask, client: FlaskClient, email: str) -> None:
-    answer = init(client, email)
-    assert answer.json["code"] in ("EMAIL_INVALID", "VALIDATION_FAILED")
-    error_of(answer, 400, answer.json["code"], "email")
+def test_a_malformed_address_is_400(app: Flask, client: FlaskClient) -> None:
+    for number, email in enumerate(MALFORMED):
+        answer = init(client, email, f"10.0.{number}.1")
+        code = answer.get_json()["code"]
+        assert code in ("EMAIL_INVALID", "VALIDATION_FAILED"), email
+        error_of(answer, 400, code, "email")
     assert mails(app) == []
 
 
-@pytest.mark.parametrize("email", ["ünï@example.com", "a@bücher.example", "o'neil+x@example.com"])
-def test_addresses_of_the_whole_world_are_taken(client: FlaskClient, email: str) -> None:
-    headers = credentials(init(client, email))
-    assert data_of(client.get("/v1/me", headers=headers))["email"] == email
+def test_addresses_of_the_whole_world_are_taken(client: FlaskClient) -> None:
+    for email in ("ünï@example.com", "a@bücher.example", "o'neil+x@example.com"):
+        headers = credentials(init(client, email))
+        assert data_of(client.get("/v1/me", headers=headers))["email"] == email
 
 
-@pytest.mark.parametrize("prefix", ["", "mail.", "a.b.", "MAIL."])
-def test_disposable_domains_and_their_subdomains_are_400(
-    app: Flask, client: FlaskClient, prefix: str
-) -> None:
+def test_disposable_domains_and_their_subdomains_are_400(app: Flask, client: FlaskClient) -> None:
     assert "mailinator.com" in blocklist
-    error = error_of(init(client, f"a@{prefix}mailinator.com"), 400, "EMAIL_DISPOSABLE", "email")
-    assert "isposable" in error["message"]
+    for prefix in ("", "mail.", "a.b.", "MAIL."):
+        answer = init(client, f"a@{prefix}mailinator.com")
+        assert "isposable" in error_of(answer, 400, "EMAIL_DISPOSABLE", "email")["message"]
     assert mails(app) == []
 
 

@@ -44,17 +44,11 @@ def email_of(caller: Caller) -> str:
     return str(caller.get("/v1/me").json["data"]["email"])  # type: ignore[index]
 
 
-def test_the_link_goes_to_the_new_address(
-    app: Flask, owner: Caller, browser: FlaskClient, link: str
-) -> None:
-    assert link.startswith("/email/")
-    assert ("email-change", NEW) in purposes(app)
-    assert email_of(owner) == owner.email
-
-
 def test_the_link_alone_changes_nothing(
     app: Flask, client: FlaskClient, owner: Caller, link: str
 ) -> None:
+    assert link.startswith("/email/")
+    assert ("email-change", NEW) in purposes(app)
     # Whoever reads the mail is asked to sign in first, and comes back.
     for method in ("GET", "POST"):
         answer = client.open(link, method=method, follow_redirects=True)
@@ -88,17 +82,6 @@ def test_the_old_address_is_told_and_whom_to_write_to(
     assert f"You now sign in as {NEW}" in words
     assert f"On {clock.day(clock.now())} your account left this address" in words
     assert "from this address: testimonials@testimonials.example.com." in words
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_opening_the_link_changes_nothing(
-    browser: FlaskClient, owner: Caller, link: str, method: str
-) -> None:
-    for _ in range(3):
-        answer = browser.open(link, method=method)
-        assert answer.status_code == 200
-        assert answer.headers["Cache-Control"] == "no-store"
-    assert email_of(owner) == owner.email
 
 
 def test_a_link_works_once(app: Flask, owner: Caller, browser: FlaskClient, link: str) -> None:

@@ -19,6 +19,7 @@ from werkzeug.test import TestResponse
 from testimonials.extensions import db
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.rows import read_account
+from tests.support.sampling import sample
 
 SECRET = "whsec_aVeryLongSecretOfStripe"
 PLANS = "starter=2:price_starter, pro=50:price_pro|price_pro_yearly"
@@ -146,21 +147,16 @@ def test_nothing_is_taken_in_without_the_right_signature(paid: Flask, buyer: Cal
 NO_EVENT = '{"object": "event", "type": "%s", "created": %s, "data": {"object": %s}}'
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_signed_body_that_is_no_event_is_refused(paid: Flask) -> None:
+    for body in (
         b"", b"[]", b"\xff", b"{", b'{"type": 1}', b'{"type": "customer.subscription.created"}',
         (NO_EVENT % ("customer.subscription.created", "1", "{}")).encode(),
         (NO_EVENT % ("checkout.session.completed", '"x"', "5")).encode(),
         (NO_EVENT % ("checkout.session.completed", "1e99", "{}")).encode(),
-    ],
-)  # fmt: skip
-def test_a_signed_body_that_is_no_event_is_refused(paid: Flask, body: bytes) -> None:
-    moment = int(time.time())
-    digest = hmac.new(SECRET.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
-    headers = {"Stripe-Signature": f"t={moment},v1={digest}"}
-    answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
-    assert (answer.status_code, answer.json["code"]) == (400, "EVENT_REFUSED")
+    ):  # fmt: skip
+        headers = {"Stripe-Signature": sign(body)}
+        answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
+        assert (answer.status_code, answer.json["code"]) == (400, "EVENT_REFUSED"), body
 
 
 def test_a_large_body_is_refused(paid: Flask) -> None:
@@ -179,7 +175,7 @@ def test_events_of_other_kinds_are_taken_and_change_nothing(paid: Flask, buyer: 
     assert plan_of(paid, buyer) is None
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))))
+@pytest.mark.parametrize("order", sample(permutations(range(4)), 6))
 def test_the_last_word_on_a_subscription_counts_in_any_order(
     paid: Flask, buyer: Caller, order: tuple[int, ...]
 ) -> None:
@@ -260,18 +256,18 @@ def test_an_unknown_price_changes_nothing_and_is_logged_for_the_operator(
     assert plan_of(paid, buyer) is None
 
 
-@pytest.mark.parametrize("reference", [None, "", "0" * 24, "nora@example.com", "x'; --", 5])
 def test_an_unknown_account_is_logged_without_an_address(
-    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture, reference: Any
+    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture
 ) -> None:
-    send(paid, checkout(reference))
-    send(paid, Subscription().event("created", 1))
-    assert plan_of(paid, buyer) is None
-    assert "names no account" in log.text
-    assert "belongs to no account yet" in log.text
-    assert "set-plan" in log.text
-    assert "nora@example.com" not in log.text
-    assert SECRET not in log.text
+    for number, reference in enumerate((None, "", "0" * 24, "nora@example.com", "x'; --", 5)):
+        log.clear()
+        send(paid, checkout(reference, customer=f"cus_{number}"))
+        send(paid, Subscription(f"cus_{number}").event("created", 1))
+        assert plan_of(paid, buyer) is None
+        assert "names no account" in log.text
+        assert "belongs to no account yet" in log.text
+        assert "set-plan" in log.text
+        assert "nora@" not in log.text
 
 
 def test_an_account_that_is_gone_takes_nothing_with_it(

@@ -8,6 +8,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -100,6 +101,12 @@ class Person:
         raise AssertionError("the provider asks without end")
 
 
+@cache
+def make_keys() -> tuple[rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey]:
+    """Return keys for all tests; making them takes most of a test's time."""
+    return rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
+
+
 class InventiveProvider:
     """A provider in this process that answers as a test tells it to.
 
@@ -111,8 +118,7 @@ class InventiveProvider:
     def __init__(self) -> None:
         self.port = free_port()
         self.issuer = f"http://127.0.0.1:{self.port}"
-        self.rsa = rsa.generate_private_key(65537, 2048)
-        self.ec = ec.generate_private_key(ec.SECP256R1())
+        self.rsa, self.ec = make_keys()
         self.kid, self.subject = "one", "mira"
         self.userinfo: dict[str, Any] = {}
         self.forget()
@@ -120,7 +126,8 @@ class InventiveProvider:
         self.nonces: dict[str, str] = {}
         self.sent: list[dict[str, str]] = []
         self._server = make_server("127.0.0.1", self.port, self._answer, threaded=True)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        # It looks that often whether to stop.
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def forget(self) -> None:
         """Be honest again."""

@@ -156,14 +156,12 @@ def test_a_lie_does_not_sign_in(app: Flask, device: Device, lie: str, value: obj
     assert not is_signed_in(client)
 
 
-@pytest.mark.parametrize(
-    "answer", ["", "{}", "[]", "null", '{"id": 5}', "[" * 50_000, "x" * 99_999]
-)
-def test_rubbish_does_not_sign_in(app: Flask, device: Device, answer: str) -> None:
+def test_rubbish_does_not_sign_in(app: Flask, device: Device) -> None:
     client = app.test_client()
     _, token = begin_use(client)
-    for form in ({"passkey": answer, "passkey_token": token}, {"passkey": answer}, {}):
-        assert client.post("/login/passkey", data=form).status_code == 422
+    for answer in ("", "{}", "[]", "null", '{"id": 5}', "[" * 50_000, "x" * 99_999):
+        for form in ({"passkey": answer, "passkey_token": token}, {"passkey": answer}, {}):
+            assert client.post("/login/passkey", data=form).status_code == 422
 
 
 def test_a_passkey_is_in_one_account_alone(

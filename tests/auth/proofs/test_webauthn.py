@@ -28,6 +28,7 @@ from tests.auth.proofs.authenticator import (
     decode,
     encode,
 )
+from tests.support.sampling import rounds
 
 CHALLENGE = encode(b"thirty-two bytes that are random")
 EXPECTED = Expected(ORIGIN, HOST, CHALLENGE)
@@ -164,7 +165,7 @@ def test_answers_that_are_nothing_are_refused() -> None:
     assert not accepts_new({})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(30, 300), deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     for answer in ({"attestationObject": encode(data)}, {"clientDataJSON": encode(data)}):
@@ -188,7 +189,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(25, 200), deadline=None)
 @given(VALUES)
 def test_what_another_library_writes_is_read_the_same(value: Any) -> None:
     data = cbor2.dumps(value)

@@ -52,6 +52,7 @@ def assert_refused(answer: TestResponse) -> None:
 def test_the_link_sets_a_new_password_and_signs_in(
     client: FlaskClient, owner: Caller, link: str
 ) -> None:
+    assert client.get(link).headers["Referrer-Policy"] == "same-origin"
     answer = reset(client, link)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
@@ -70,22 +71,6 @@ def test_the_answer_is_the_same_for_an_unknown_address(
     }
     assert len(pages) == 1
     assert purposes(app) == [("reset", owner.email)]
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_opening_the_link_changes_nothing(
-    app: Flask, client: FlaskClient, owner: Caller, link: str, method: str
-) -> None:
-    browser = open_browser(app, owner)
-    for _ in range(3):
-        answer = client.open(link, method=method)
-        assert answer.status_code == 200
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert answer.headers["Referrer-Policy"] == "same-origin"
-        assert "Set-Cookie" not in answer.headers
-    assert is_signed_in(browser)
-    assert purposes(app) == [("reset", owner.email)]
-    assert reset(client, link).status_code == 303
 
 
 def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> None:
@@ -144,15 +129,15 @@ def test_every_session_ends(
     assert is_signed_in(other)
 
 
-@pytest.mark.parametrize("password", ["", "short", "password123", "owner@example.com"])
 def test_a_weak_password_is_refused_and_the_link_works_on(
-    app: Flask, client: FlaskClient, owner: Caller, link: str, password: str
+    app: Flask, client: FlaskClient, owner: Caller, link: str
 ) -> None:
     browser = open_browser(app, owner)
-    answer = reset(client, link, password)
-    assert answer.status_code == 422
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert "Set-Cookie" not in answer.headers
+    for password in ("", "short", "password123", "owner@example.com"):
+        answer = reset(client, link, password)
+        assert answer.status_code == 422
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Set-Cookie" not in answer.headers
     assert is_signed_in(browser)
     assert reset(client, link).status_code == 303
 
@@ -183,13 +168,6 @@ def test_a_link_to_an_address_that_is_given_up_works_no_more(
     browser.post("/dashboard/account/email", data={"email": "next@example.com"})
     assert browser.post(mailed_path(app, "email-change")).status_code == 303
     assert_refused(reset(client, link))
-
-
-@pytest.mark.parametrize("email", ["", "plain", "a\0@example.com", '"><script>@x'])
-def test_an_unusable_address_is_refused_in_words(client: FlaskClient, email: str) -> None:
-    answer = ask(client, email)
-    assert answer.status_code == 422
-    assert "<script>@x" not in answer.text
 
 
 def test_an_owner_whose_domain_was_listed_later_gets_the_link(
