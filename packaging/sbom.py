@@ -24,7 +24,7 @@ Component = dict[str, Any]
 
 PROJECT = "testimonials"
 # What the wheel may bring with it.
-EXTRAS = ("postgres", "redis", "metrics", "sentry", "stripe", "s3")
+EXTRAS = ("postgres", "redis", "metrics", "sentry", "stripe")
 LATE = ("late_pillow", "late_psycopg")
 # Licences that packages name in words of their own, read from their licence files.
 NAMED = {
@@ -38,7 +38,6 @@ NAMED = {
     "jinja2": "BSD-3-Clause",
     "markdown-it-py": "MIT",
     "mdurl": "MIT",
-    "obstore": "MIT",
     "ordered-set": "MIT",
     "requests": "Apache-2.0",
     "segno": "BSD-3-Clause",

@@ -11,8 +11,7 @@ from testimonials.collection.forms.cli import forms
 from testimonials.domains.cli import domains
 from testimonials.insights.cli import show_insights
 from testimonials.media.cli import recordings
-from testimonials.operations.backup.cli import backup
-from testimonials.operations.backup.restore_cli import restore
+from testimonials.operations.backup.cli import backup, restore
 from testimonials.operations.config_cli import config
 from testimonials.operations.database.cli import db
 from testimonials.operations.doctor.cli import doctor

@@ -18,9 +18,8 @@ from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
-from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, VERIFY_JOB
 from testimonials.settings.current import current_settings
-from testimonials.settings.parsers import BUCKET
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
@@ -113,9 +112,9 @@ def list_jobs() -> list[BackgroundJob]:
     jobs = db.session.scalars(select(BackgroundJob).order_by(BackgroundJob.name))
     settings = current_settings()
     wanted = {
-        COPY_JOB: settings.backup_to,
-        LIST_JOB: settings.backup_to.startswith(BUCKET),
-        REHEARSAL_JOB: settings.backup_rehearsal_days,
+        COPY_JOB: settings.backup_to or settings.backup_command,
+        LIST_JOB: settings.backup_command,
+        VERIFY_JOB: settings.backup_verify_days,
     }
     return [job for job in jobs if wanted.get(job.name, True)]
 

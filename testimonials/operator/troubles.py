@@ -17,7 +17,7 @@ from testimonials.core.data.identifiers import first_identifier
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
 from testimonials.extensions import db
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.state import BackupState
 from testimonials.operations.doctor.data import check_schema
 from testimonials.operations.health import LEAST_FREE, LONGEST_WAIT, check_host
@@ -28,7 +28,7 @@ NEARLY_FULL = 0.9
 MANY_GUESSES = 100
 # `check_host` finds these too, and here is more to say of them.
 SAID_HERE = {"disk", "room", "mail", "jobs", "smtp", "database"}
-DOCTOR, BACK_UP, REHEARSE = "doctor", "backup now", "backup rehearse"
+DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _judge_jobs(jobs: Sequence[BackgroundJob]) -> Iterator[Trouble]:
         )
         yield Trouble(title, words, DOCTOR, is_grave=True)
     # `_judge_backups` tells of theirs.
-    apart = {BACKUP_JOB, COPY_JOB, REHEARSAL_JOB}
+    apart = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
     failed = [job.name for job in jobs if job.failed_at and job.name not in apart]
     if failed:
         words = "Everything else goes on, and each is tried again by itself."
@@ -109,7 +109,7 @@ def _judge_jobs(jobs: Sequence[BackgroundJob]) -> Iterator[Trouble]:
 
 
 def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
-    hours, days = current_settings().backup_hours, current_settings().backup_rehearsal_days
+    hours, days = current_settings().backup_hours, current_settings().backup_verify_days
     late, now = timedelta(hours=2 * hours), clock.now()
     if backups.last_error:
         words = f"{backups.last_error}. Older backups are still there."
@@ -118,12 +118,12 @@ def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
         title = f"The newest backup is {(now - backups.last_at).days} days old"
         words = f"One is due every {hours} hours. Make one now, and see which job failed."
         yield Trouble(title, words, BACK_UP, is_grave=True)
-    if backups.rehearsed_error:
-        words = f"{backups.rehearsed_error}. The service itself is not concerned."
-        yield Trouble("A backup could not be restored", words, REHEARSE, is_grave=True)
-    elif days and backups.rehearsed_at and now - backups.rehearsed_at > timedelta(days=2 * days):
-        title = f"No restore was tried since {clock.day(backups.rehearsed_at)}"
-        yield Trouble(title, f"One is due every {days} days. Try one now.", REHEARSE)
+    if backups.verified_error:
+        words = f"{backups.verified_error}. The service itself is not concerned."
+        yield Trouble("A backup could not be restored", words, VERIFY, is_grave=True)
+    elif days and backups.verified_at and now - backups.verified_at > timedelta(days=2 * days):
+        title = f"No restore was tried since {clock.day(backups.verified_at)}"
+        yield Trouble(title, f"One is due every {days} days. Try one now.", VERIFY)
 
 
 def _judge_version() -> Iterator[Trouble]:

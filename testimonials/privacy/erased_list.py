@@ -17,8 +17,6 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import give_to_owner, sync
-from testimonials.settings.parsers import BUCKET
-from testimonials.settings.table import Settings
 
 logger = logging.getLogger("testimonials")
 
@@ -119,12 +117,6 @@ def learn_erased(erased: ErasedList) -> None:
     db.session.flush()
 
 
-def find_folder(settings: Settings) -> Path | None:
-    """Return the folder BACKUP_TO, None if it is a bucket or not set."""
-    is_folder = settings.backup_to and not settings.backup_to.startswith(BUCKET)
-    return Path(settings.backup_to) if is_folder else None
-
-
 def write_lists() -> None:
     """Write what the database knows beside it, and beside its backups."""
     erased = read_known()
@@ -146,8 +138,8 @@ def delete_old_erasures() -> int:
 
 def _list_folders() -> list[Path]:
     settings = current_settings()
-    folders = (settings.instance_path, Path(settings.backup_path), find_folder(settings))
-    return [folder for folder in folders if folder is not None]
+    elsewhere = [Path(settings.backup_to)] if settings.backup_to else []
+    return [settings.instance_path, Path(settings.backup_path), *elsewhere]
 
 
 def read_known() -> ErasedList:

@@ -6,6 +6,7 @@ with what the setting must be.
 
 import math
 import re
+import shlex
 from collections.abc import Callable
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -20,8 +21,6 @@ from sqlalchemy.exc import ArgumentError
 Parser = Callable[[object], Any]
 
 MOST_PROJECTS = 1_000_000
-# How the address of a bucket begins.
-BUCKET = "s3://"
 HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
@@ -130,25 +129,14 @@ def parse_folder(value: object) -> str:
         raise ValueError(f"can't be used as a folder: {error}") from None
 
 
-def parse_place(value: object) -> str:
-    """Parse "", a folder, or a bucket with perhaps a prefix such as s3://bucket/reviews."""
+def parse_command(value: object) -> str:
+    """Parse a command with its arguments, quoted as in a shell."""
     text = parse_text(value)
-    if not text.startswith(BUCKET):
-        return parse_folder(value)
-    text = text.rstrip("/")
-    if not re.fullmatch(BUCKET + r"[a-z0-9][a-z0-9.-]+[a-z0-9](/[A-Za-z0-9._-]+)*", text):
-        raise ValueError(f"must be a folder, or a bucket such as s3://bucket/reviews, not {text!r}")
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"can't be read as a command: {error}") from None
     return text
-
-
-def parse_recipients(value: object) -> tuple[str, ...]:
-    """Parse public keys of age or SSH, separated by commas."""
-    given = value if isinstance(value, list | tuple) else parse_text(value).split(",")
-    keys = tuple(" ".join(text.split()) for each in given if (text := parse_text(each)))
-    for key in keys:
-        if not re.fullmatch(r"age1[0-9a-z]{50,}|ssh-(ed25519|rsa) [A-Za-z0-9+/=]+( .*)?", key):
-            raise ValueError(f"must name public keys of age (age1...) or SSH, not {key!r}")
-    return keys
 
 
 def parse_origin(value: object) -> str:

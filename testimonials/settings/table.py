@@ -36,7 +36,6 @@ EXTRAS = (
     ("ratelimit_storage_url", "", "redis", "redis"),
     ("metrics_token", "", "prometheus_client", "metrics"),
     ("sentry_dsn", "", "sentry_sdk", "sentry"),
-    ("backup_to", take.BUCKET, "obstore", "s3"),
 )
 
 
@@ -372,9 +371,9 @@ class Settings:
     )
     backup_to: str = setting(
         "",
-        take.parse_place,
-        "Where each of these backups is copied to, off this machine: `s3://bucket/prefix`, or a "
-        "folder that is mounted. Empty: nowhere.",
+        take.parse_folder,
+        "A folder of another disk or machine, to which each of these backups is copied. It is "
+        "never made, as its disk may be away. Empty: nowhere.",
     )
     backup_keep_weeks: int = setting(
         4,
@@ -386,23 +385,24 @@ class Settings:
         take.whole(0, 120),
         "In `BACKUP_TO` the newest backup of each of the last so many months is kept, too.",
     )
-    backup_age_recipients: tuple[str, ...] = setting(
-        (),
-        take.parse_recipients,
-        "Who can read the copies in `BACKUP_TO`: public keys of age (`age1...`) or SSH, separated "
-        "by commas. The program `age` must be installed. Empty: the copies aren't encrypted.",
-    )
-    backup_age_identity: str = setting(
+    backup_command: str = setting(
         "",
-        take.parse_folder,
-        "A file with the private key of one of them, to fetch and rehearse copies; a relative one "
-        "is in the instance folder. Keep it off this machine, too.",
+        take.parse_command,
+        "A command that takes each of these backups off this machine, such as restic or rclone, "
+        "run without a shell. `{file}` in it is the finished backup, `{folder}` the folder that it "
+        "is in. It takes the list of what was erased, too. Empty: none.",
+        secret=True,
     )
-    backup_rehearsal_days: int = setting(
-        7,
+    backup_command_minutes: int = setting(
+        120,
+        take.whole(1, 1380),
+        "How long `BACKUP_COMMAND` may take; then it is stopped, and tried again.",
+    )
+    backup_verify_days: int = setting(
+        1,
         take.whole(0, 365),
-        "Days between rehearsals, in which `serve` restores the newest backup into a temporary "
-        "folder and checks it. 0: none.",
+        "Days between two times at which `serve` restores the newest backup into a temporary "
+        "folder and checks it. 0: never.",
     )
     stale_while_away: int = setting(
         3600,
@@ -594,7 +594,7 @@ def _complete(settings: Settings) -> Settings:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
         _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
-    if (to := _find_place(settings, settings.backup_to)) and to == _find_backups(settings):
+    if _find_copies(settings) == _find_backups(settings):
         _refuse(PREFIX + "BACKUP_TO", "must be another folder than BACKUP_PATH")
     for name, start, module, extra in EXTRAS:
         value = getattr(settings, name)
@@ -620,8 +620,7 @@ def _complete(settings: Settings) -> Settings:
         app_url=app,
         mail_from=sender,
         backup_path=_find_backups(settings),
-        backup_to=_find_place(settings, settings.backup_to),
-        backup_age_identity=_find_place(settings, settings.backup_age_identity),
+        backup_to=_find_copies(settings),
     )
 
 
@@ -641,6 +640,5 @@ def _find_backups(settings: Settings) -> str:
     return str((settings.instance_path / (settings.backup_path or "backups")).resolve())
 
 
-def _find_place(settings: Settings, place: str) -> str:
-    is_path = place and not place.startswith(take.BUCKET)
-    return str(settings.instance_path / place) if is_path else place
+def _find_copies(settings: Settings) -> str:
+    return str(settings.instance_path / settings.backup_to) if settings.backup_to else ""

@@ -55,7 +55,7 @@ MORE_IMPORTS = {
         "migrations.runner": "An admin command refuses to touch a database of another schema."
     },
     "operations.health": {"migrations.runner": "Whether the schema fits is part of being ready."},
-    "operations.backup.elsewhere.rehearsal": {
+    "operations.backup.verifying": {
         "migrations.runner": "It upgrades what it restored, as the next start would.",
         "migrations.checks": "It does what `db check` does.",
         "migrations.words_check": "It does what `db check` does.",
@@ -89,9 +89,7 @@ COMMITTERS = {
     "operations.jobs.registry": "These are jobs of the background thread; there is no request.",
     "widget.script.versions": "The script is kept by `serve` before there are requests.",
     "operations.backup.scheduled": "It is a job of the background thread; there is no request.",
-    "operations.backup.elsewhere.copying": "It is a job of a background thread, without a request.",
-    "operations.backup.elsewhere.erased": "Likewise.",
-    "operations.backup.elsewhere.rehearsal": "Likewise.",
+    "operations.backup.offsite": "It is a job of a background thread; there is no request.",
     "operations.database.shared_secret": "`serve` compares the key before there are requests.",
     "operations.sample": "The sample is made by `serve` before there are requests.",
 }
@@ -251,7 +249,6 @@ LAZY = {
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.share.qr_codes": {"segno"},
-    "operations.backup.elsewhere.buckets": {"obstore.store"},
     "operations.metrics": {
         "prometheus_client",
         "prometheus_client.metrics_core",

@@ -26,8 +26,6 @@ ANSWERS = {
     "backup-failed": "The operator named this address in the settings.",
     "backup-copy-failed": "The operator named this address in the settings.",
     "backup-copy-works": "The operator named this address in the settings.",
-    "rehearsal-failed": "The operator named this address in the settings.",
-    "rehearsal-works": "The operator named this address in the settings.",
     "backup-works": "The operator named this address in the settings.",
 }
 # Each comes because somebody else did something, or again and again.

@@ -15,8 +15,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.extensions import prepare_engine
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup.cli import backup
-from testimonials.operations.backup.restore_cli import restore
+from testimonials.operations.backup.cli import backup, restore
 from testimonials.settings.table import load_settings
 from tests.support.process import clean_environment, run_command
 

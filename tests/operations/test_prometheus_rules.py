@@ -34,7 +34,7 @@ SERIES = {
     "TestimonialsNoWork": (f'{JOB}{{job="sweep"}}', "0+60x40", "60x40"),
     "TestimonialsBackupOld": (f'{JOB}{{job="backup"}}', "0x40", "-180000x40"),
     "TestimonialsCopyOld": (f'{JOB}{{job="backup-copy"}}', "0x40", "-180000x40"),
-    "TestimonialsRehearsalOld": (f'{JOB}{{job="backup-rehearsal"}}', "0x40", "-1300000x40"),
+    "TestimonialsVerifyOld": (f'{JOB}{{job="backup-verify"}}', "0x40", "-300000x40"),
 }  # fmt: skip
 
 

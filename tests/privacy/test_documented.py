@@ -22,4 +22,4 @@ def test_its_settings_exist() -> None:
     assert named <= {name.upper() for name in Settings.__dataclass_fields__}
     days = {name.upper() for name in Settings.__dataclass_fields__ if name.endswith("_days")}
     # Of numbers, and of proofs and backups.
-    assert days - named <= {"INSIGHT_DAYS", "BACKUP_REHEARSAL_DAYS"}
+    assert days - named <= {"INSIGHT_DAYS", "BACKUP_VERIFY_DAYS"}

@@ -120,7 +120,7 @@ def test_everything_in_it_has_a_licence(binary: Path, tmp_path: Path) -> None:
     wanted = {"Flask", "pillow", "psycopg-binary", "HarfBuzz", "PostgreSQL", "OpenSSL", "SQLite"}
     assert names >= wanted | {"Fraunces", "FriBiDi", "CPython", "PyInstaller bootloader"}
     optional = {part["name"] for part in parts if part.get("scope") == "optional"}
-    assert optional >= {"stripe", "sentry-sdk", "obstore"}
+    assert optional >= {"stripe", "sentry-sdk"}
     assert not optional & {"pillow", "Flask"}
 
 

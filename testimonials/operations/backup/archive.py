@@ -4,13 +4,18 @@ The manifest comes first and gives the size and the SHA-256 of each other file, 
 neither names nor sizes, and notices when something is missing.
 """
 
+import contextlib
+import errno
+import fcntl
 import gzip
 import hashlib
 import io
 import json
 import os
 import re
+import shutil
 import tarfile
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -18,7 +23,6 @@ from pathlib import Path
 from typing import IO, TypedDict, cast
 
 from testimonials.media.store import FOLDER
-from testimonials.operations.backup.working_folder import require_room
 
 FORMAT = "testimonials-backup"
 FORMAT_VERSION = 1
@@ -37,6 +41,8 @@ MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
 # A third of the time that the usual 6 takes, for 5% more bytes.
 COMPRESSION = 4
+# The service needs room to write, too.
+MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class RestoreRefused(Exception):
@@ -233,3 +239,30 @@ def _read_chunks(stream: gzip.GzipFile, left: int) -> Iterator[bytes]:
     while left > 0 and (chunk := stream.read(min(left, CHUNK))):
         left -= len(chunk)
         yield chunk
+
+
+@contextlib.contextmanager
+def working_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Make a folder in `parent`, and remove it with everything in it at the end.
+
+    Only one process at a time works in `parent`, so any other such folder was left by a process
+    that was killed, and is removed first.
+    """
+    descriptor = os.open(parent, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for abandoned in parent.glob(f"{prefix}*"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as folder:
+            yield Path(folder)
+    finally:
+        os.close(descriptor)
+
+
+def require_room(folder: Path, size: int) -> None:
+    """Raise `OSError` if `size` bytes would nearly fill the disk."""
+    needed, free = size + MARGIN_BYTES, shutil.disk_usage(folder).free
+    if free < needed:
+        raise OSError(
+            errno.ENOSPC, f"{needed / 1e6:.0f} MB are needed and {free / 1e6:.0f} MB are free"
+        )

@@ -1,6 +1,6 @@
-"""`testimonials backup`: backups made by hand, and what is known of all of them.
+"""`testimonials backup` and `testimonials restore`.
 
-Making, listing and fetching one don't need the application, which may be unable to start.
+Making, listing and restoring one don't need the application, which may be unable to start.
 """
 
 import os
@@ -13,24 +13,16 @@ from flask.cli import with_appcontext
 from testimonials.core.clock import iso
 from testimonials.core.commands import database_command, json_option, print_json, print_rows
 from testimonials.extensions import begin_write, db
-from testimonials.operations.backup.archive import RestoreRefused, describe_rows
-from testimonials.operations.backup.elsewhere.buckets import PlaceFailed
-from testimonials.operations.backup.elsewhere.copying import forget_stored
-from testimonials.operations.backup.elsewhere.fetching import NEWEST, fetch_backup
-from testimonials.operations.backup.elsewhere.places import open_place
-from testimonials.operations.backup.elsewhere.rehearsal import (
-    RehearsalFailed,
-    Rehearsed,
-    rehearse,
-)
+from testimonials.migrations.runner import head
+from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
+from testimonials.operations.backup.command import CopyFailed
 from testimonials.operations.backup.kept import list_kept
-from testimonials.operations.backup.making import (
-    BackupFailed,
-    make_backup,
-    name_backup,
-)
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.making import BackupFailed, make_backup, name_backup
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
+from testimonials.operations.backup.offsite import forget_stored, is_copy_wanted, list_copies
+from testimonials.operations.backup.restoring import Restored, restore_backup
 from testimonials.operations.backup.state import drop_old
+from testimonials.operations.backup.verifying import Verified, VerifyFailed, verify
 from testimonials.operations.jobs.registry import run_backup_job
 from testimonials.settings.current import current_settings
 from testimonials.settings.instance_folder import hold_folder
@@ -48,7 +40,7 @@ class _BackupGroup(click.Group):
 
 @click.group(cls=_BackupGroup)
 def backup() -> None:
-    """Make, list, fetch and rehearse backups; `backup FILE` is short for `backup make FILE`."""
+    """Make, list and verify backups; `backup FILE` is short for `backup make FILE`."""
 
 
 @backup.command("make")
@@ -87,28 +79,32 @@ def make(file: str, as_json: bool) -> None:
 @json_option
 @database_command
 def back_up_now_command(as_json: bool) -> None:
-    """Make a scheduled backup now, and copy it to BACKUP_TO.
+    """Make a scheduled backup now, copy it to BACKUP_TO and run BACKUP_COMMAND.
 
     This is what `serve` does every BACKUP_HOURS: it counts as one of the BACKUP_KEEP, and old ones
     are removed.
     """
-    copied = None
+    settings = current_settings()
     try:
         made = cast(Path, run_backup_job(BACKUP_JOB))
-        if current_settings().backup_to:
+        if is_copy_wanted():
             begin_write()
             forget_stored()
             db.session.commit()
-            copied = cast(str, run_backup_job(COPY_JOB))
+            run_backup_job(COPY_JOB)
     except BackupFailed as error:
         raise click.ClickException(f"There is {error.what}: {error}.") from None
     size = made.stat().st_size
+    copy = str(Path(settings.backup_to) / made.name) if settings.backup_to else None
     if as_json:
-        print_json({"file": str(made), "size": size, "copiedAs": copied})
+        taken = bool(settings.backup_command)
+        print_json({"file": str(made), "size": size, "copiedTo": copy, "commandRan": taken})
         return
     click.echo(f"{made}: {size} bytes.")
-    if copied:
-        click.echo(f"It was copied to {current_settings().backup_to} as {copied}.")
+    if copy:
+        click.echo(f"It was copied to {copy}.")
+    if settings.backup_command:
+        click.echo("BACKUP_COMMAND has taken it.")
 
 
 @backup.command("list")
@@ -120,8 +116,8 @@ def list_command(as_json: bool) -> None:
     failure = None
     try:
         if settings.backup_to:
-            found[settings.backup_to] = open_place(settings.backup_to).list_backups()
-    except PlaceFailed as error:
+            found[settings.backup_to] = list_copies(Path(settings.backup_to))
+    except CopyFailed as error:
         failure = f"{settings.backup_to} can't be read: {error}."
     rows = [
         {"name": each.name, "madeAt": iso(each.made_at), "size": each.size, "place": place}
@@ -133,50 +129,28 @@ def list_command(as_json: bool) -> None:
         raise click.ClickException(failure)
 
 
-@backup.command("get")
-@click.argument("name")
-@click.argument("target", type=click.Path(path_type=Path), default=Path("."))
-@json_option
-def get(name: str, target: Path, as_json: bool) -> None:
-    """Fetch the backup NAME, or the newest, from BACKUP_TO into the file or folder TARGET.
-
-    It is decrypted with BACKUP_AGE_IDENTITY. Without TARGET it goes into the working directory.
-    `restore` fetches by itself.
-    """
-    settings = load_settings(makes_instance=False)
-    try:
-        file = fetch_backup(settings, name, target.absolute())
-    except RestoreRefused as error:
-        raise click.ClickException(f"{name} can't be fetched: {error}.") from None
-    size = file.stat().st_size
-    if as_json:
-        print_json({"file": str(file), "size": size})
-    else:
-        click.echo(f"{file}: {size} bytes.")
-
-
-@backup.command("rehearse")
-@click.argument("name", default=NEWEST)
+@backup.command("verify")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @json_option
 @database_command
-def rehearse_command(name: str, as_json: bool) -> None:
-    """Restore a backup into a temporary folder and check all of it, as `serve` does each week.
+def verify_command(file: Path | None, as_json: bool) -> None:
+    """Restore a backup into a temporary folder and check all of it, as `serve` does each night.
 
-    NAME is a backup in BACKUP_TO, or a file; by default the newest, whose rehearsal is recorded.
+    Without FILE it is the newest one in BACKUP_TO, or in BACKUP_PATH, and the result is recorded.
     The temporary folder is in the instance folder and needs room for the database.
     """
     try:
-        if name == NEWEST:
-            done = cast(Rehearsed, run_backup_job(REHEARSAL_JOB))
+        if file is None:
+            done = cast(Verified, run_backup_job(VERIFY_JOB))
         else:
-            done = rehearse(current_settings(), name)
-    except RehearsalFailed as error:
-        raise click.ClickException(f"The rehearsal failed: {error}.") from None
+            done = verify(current_settings(), file.absolute())
+    except VerifyFailed as error:
+        raise click.ClickException(f"The backup can't be restored: {error}.") from None
     except BackupFailed as error:
-        raise click.ClickException(f"There is no rehearsal: {error}.") from None
+        raise click.ClickException(f"Nothing was verified: {error}.") from None
     manifest = done.manifest
     if as_json:
-        print_json({"source": done.source, "erasedAgain": done.erased_again, **manifest})
+        print_json({"source": str(done.source), "erasedAgain": done.erased_again, **manifest})
         return
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
     rows = describe_rows(manifest["rows"])
@@ -203,3 +177,64 @@ def drop(dry_run: bool, as_json: bool) -> None:
         click.echo(name)
     words = "would be removed" if dry_run else "were removed"
     click.echo(f"{len(dropped.names)} backup(s) {words}: {dropped.size} bytes.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="Replace existing data; the old files are kept.")
+@click.option("--dry-run", is_flag=True, help="Check FILE without changing anything.")
+@json_option
+def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
+    """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
+
+    FILE is checked before anything changes: its checksums, its database and its counts. What the
+    erased.json beside it names is left out. With --dry-run this works while the service runs, too.
+    Old files are moved to a folder named before-restore- and the time. An interrupted restore
+    leaves the old data, or is completed by the next start.
+    """
+    settings = load_settings(makes_instance=False)
+    settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        done = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
+    except RestoreRefused as error:
+        raise click.ClickException(
+            f"{file} can't be restored: {error}. Nothing was changed."
+        ) from None
+    if not as_json:
+        _report(done, dry_run)
+        return
+    values = {
+        "restored": not dry_run,
+        "database": done.database,
+        "keptIn": [str(path) for path in done.kept],
+        "erasedAgain": done.erased_again,
+        "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),
+    }
+    print_json(values | {**done.manifest})
+
+
+def _report(done: Restored, is_trial: bool) -> None:
+    manifest = done.manifest
+    made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
+    if is_trial:
+        click.echo(
+            f"The backup is sound: {made}, {describe_rows(manifest['rows'])}. Nothing was changed."
+        )
+    else:
+        click.echo(
+            f"Restored {done.database} from the backup {made}: {describe_rows(manifest['rows'])}."
+        )
+    if done.erased_again:
+        click.echo(
+            f"Of it {done.erased_again} row(s) had been erased since. They are left out, with what "
+            "belongs to them."
+        )
+    for folder in done.kept:
+        click.echo(f"The old files are in {folder}.")
+    if (revision := manifest["schemaRevision"]) != head():
+        click.echo(f"Its schema is {revision}; the next start upgrades it to {head()}.")
+    if SECRET not in manifest["members"]:
+        click.echo(
+            "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "
+            "the old one, or links that were sent before stop working."
+        )

@@ -10,7 +10,7 @@ from testimonials.settings.table import Settings
 
 # What `serve` makes each day, and what it makes before an upgrade.
 SCHEDULED = "scheduled"
-_NAME = re.compile(r"(scheduled|backup|before-[0-9]{4})-([0-9]{8}T[0-9]{6}Z)\.tar\.gz(\.age)?")
+_NAME = re.compile(r"(scheduled|backup|before-[0-9]{4})-([0-9]{8}T[0-9]{6}Z)\.tar\.gz")
 _TIME = "%Y%m%dT%H%M%SZ"
 
 

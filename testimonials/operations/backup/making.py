@@ -28,9 +28,10 @@ from testimonials.operations.backup.archive import (
     SETTINGS,
     Manifest,
     describe_member,
+    require_room,
+    working_folder,
     write_archive,
 )
-from testimonials.operations.backup.working_folder import require_room, working_folder
 from testimonials.operations.database.move import copy_to_file, measure_postgres
 from testimonials.settings.instance_folder import give_to_owner, sync
 from testimonials.settings.table import Settings

@@ -1,4 +1,4 @@
-"""The mails to the operator about backups, copies and rehearsals that fail, and that work again."""
+"""The mails to the operator about backups and copies that fail, and that work again."""
 
 from datetime import timedelta
 
@@ -13,7 +13,6 @@ from testimonials.settings.current import current_settings
 
 FAILED, WORKS = "backup-failed", "backup-works"
 COPY_FAILED, COPY_WORKS = "backup-copy-failed", "backup-copy-works"
-REHEARSAL_FAILED, REHEARSAL_WORKS = "rehearsal-failed", "rehearsal-works"
 MAILED_AFTER = timedelta(days=1)
 FOOTNOTE = "This mail goes to the address in the setting OPERATOR_EMAIL."
 UNTIL = "You get this mail once a day until it works, and then one that says so."
@@ -38,10 +37,10 @@ def tell_that_backups_work() -> None:
 
 
 def tell_of_failed_copy(reason: str) -> None:
-    """Mail the operator that a backup was not copied to BACKUP_TO, at most once a day."""
+    """Mail the operator that a backup has not left this machine, at most once a day."""
     if recipient := _find_recipient(COPY_FAILED, COPY_WORKS):
         lines = [
-            f"The newest backup of {app_url()} is on its own machine only: {reason}.",
+            f"The newest backup of {app_url()} was not copied off its machine: {reason}.",
             f"Copying it is retried every hour. {UNTIL} Earlier copies are kept.",
         ]
         subject = _join(f"The backup was not copied: {reason}")
@@ -51,29 +50,9 @@ def tell_of_failed_copy(reason: str) -> None:
 def tell_that_copies_work() -> None:
     """Mail the operator that copies work again, if the last mail was about a failure."""
     if recipient := _find_told(COPY_FAILED, COPY_WORKS):
-        lines = [f"The newest backup of {app_url()} is in {current_settings().backup_to}."]
+        lines = [f"The newest backup of {app_url()} has left its machine."]
         subject = "Backups are copied again"
         send_plain_mail(recipient, COPY_WORKS, subject, lines, footnote=FOOTNOTE)
-
-
-def tell_of_failed_rehearsal(reason: str) -> None:
-    """Mail the operator that a backup could not be restored on trial, at most once a day."""
-    if recipient := _find_recipient(REHEARSAL_FAILED, REHEARSAL_WORKS):
-        lines = [
-            f"The newest backup of {app_url()} was restored into a temporary folder, to see that "
-            f"it can be. That failed: {reason}.",
-            f"The service goes on as it is. The rehearsal is retried every day. {UNTIL}",
-        ]
-        subject = _join(f"A backup could not be restored on trial: {reason}")
-        send_plain_mail(recipient, REHEARSAL_FAILED, subject, lines, footnote=FOOTNOTE)
-
-
-def tell_that_rehearsals_work() -> None:
-    """Mail the operator that a rehearsal works again, if the last mail was about a failure."""
-    if recipient := _find_told(REHEARSAL_FAILED, REHEARSAL_WORKS):
-        lines = [f"The newest backup of {app_url()} was restored on trial, and is sound."]
-        subject = "Backups can be restored again"
-        send_plain_mail(recipient, REHEARSAL_WORKS, subject, lines, footnote=FOOTNOTE)
 
 
 def _join(subject: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from testimonials.core import clock
+from testimonials.core.data.erased import PROJECT
 from testimonials.core.data.sqlite_file import (
     count_rows,
     find_damage,
@@ -26,14 +27,20 @@ from testimonials.operations.backup.archive import (
     Manifest,
     RestoreRefused,
     read_archive,
+    working_folder,
 )
-from testimonials.operations.backup.elsewhere.buckets import PlaceFailed
-from testimonials.operations.backup.elsewhere.erased import list_erased
-from testimonials.operations.backup.elsewhere.fetching import opened_backup
-from testimonials.operations.backup.working_folder import working_folder
 from testimonials.operations.database.engines import MoveRefused
 from testimonials.operations.database.move import restore_to_postgres
-from testimonials.privacy.erased_list import ErasedList, ListDamaged, write_list
+from testimonials.privacy.erased_list import (
+    NAME,
+    ErasedList,
+    ListDamaged,
+    find_projects,
+    join_lists,
+    read_list,
+    read_table,
+    write_list,
+)
 from testimonials.privacy.erasing_again import erase_again
 from testimonials.settings.instance_folder import (
     JOURNAL,
@@ -64,12 +71,12 @@ class Restored:
 
 
 def restore_backup(
-    source: str, settings: Settings, *, is_replacing: bool, is_trial: bool
+    source: Path, settings: Settings, *, is_replacing: bool, is_trial: bool
 ) -> Restored:
     """Put the backup `source` into the instance folder, or only check it if `is_trial`.
 
-    `source` is a file, or the name of a backup in BACKUP_TO. Raises `RestoreRefused`, or
-    `FolderInUse` while anything runs on the instance; a trial may run beside the service.
+    Raises `RestoreRefused`, or `FolderInUse` while anything runs on the instance; a trial may run
+    beside the service.
     """
     folder = settings.instance_path
     try:
@@ -77,7 +84,7 @@ def restore_backup(
             contextlib.nullcontext() if is_trial else hold_alone(folder),
             working_folder(folder, WORK) as work,
         ):
-            with opened_backup(settings, source) as stream:
+            with source.open("rb") as stream:
                 manifest = read_archive(stream, work)
             check_backup(manifest, work)
             # The backup's settings say where its database goes; without any, the folder's do.
@@ -100,14 +107,28 @@ def restore_backup(
         raise RestoreRefused(str(error)) from None
     except MoveRefused as error:
         raise RestoreRefused(error.message.rstrip(".")) from None
-    except PlaceFailed as error:
-        raise RestoreRefused(
-            f"the list of what was erased can't be read from {settings.backup_to}: {error}. To "
-            "restore without it, set TESTIMONIALS_BACKUP_TO to nothing"
-        ) from None
     except OSError as error:
         path = f": {error.filename}" if error.filename else ""
         raise RestoreRefused(f"{error.strerror or error}{path}") from None
+
+
+def list_erased(
+    source: Path, settings: Settings, database: Path | None, unpacked: Path
+) -> ErasedList:
+    """Return what was erased, as far as anything here knows; raise `ListDamaged`.
+
+    That is the SQLite file that is replaced, the one in the backup, and the lists beside both and
+    in BACKUP_TO.
+    """
+    tables = (read_table(database) if database else {}, read_table(unpacked))
+    folders = {settings.instance_path, source.absolute().parent}
+    if settings.backup_to:
+        folders.add(Path(settings.backup_to))
+    files = [read_list(folder / NAME) for folder in folders]
+    # A project that was deleted, and then imported again, is there.
+    back = {(PROJECT, id) for id in (find_projects(database) if database else ())}
+    joined = join_lists((*tables, *files))
+    return {key: at for key, at in joined.items() if key not in back}
 
 
 def check_backup(manifest: Manifest, work: Path) -> None:

@@ -7,24 +7,24 @@ from pathlib import Path
 from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import db
-from testimonials.operations.backup.elsewhere.copying import read_stored
 from testimonials.operations.backup.kept import KeptBackup, list_kept
 from testimonials.operations.backup.making import BackupFailed
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
+from testimonials.operations.backup.offsite import is_copy_wanted, read_stored
 from testimonials.settings.current import current_settings
 
 
 @dataclass(frozen=True)
 class BackupState:
-    """What is kept where, and how the last backup, copy and rehearsal went."""
+    """What is kept where, and how the last backup, copy and restore on trial went."""
 
     # BACKUP_TO, or BACKUP_PATH without it; the last one is the newest there.
     place: str
     last_at: datetime | None
     last_size: int | None
     last_error: str | None
-    rehearsed_at: datetime | None
-    rehearsed_error: str | None
+    verified_at: datetime | None
+    verified_error: str | None
     is_running: bool
     # In BACKUP_PATH, newest first, those before upgrades too; and in BACKUP_TO.
     kept: list[KeptBackup]
@@ -42,19 +42,19 @@ class Dropped:
 def describe_backups() -> BackupState:
     """Return how backups are; asks no other machine."""
     settings = current_settings()
-    made, copied, rehearsed = map(_find_job, (BACKUP_JOB, COPY_JOB, REHEARSAL_JOB))
+    made, copied, verified = map(_find_job, (BACKUP_JOB, COPY_JOB, VERIFY_JOB))
     kept = list_kept(Path(settings.backup_path))
     elsewhere = read_stored(settings.backup_to)
     scheduled = [each for each in (elsewhere if settings.backup_to else kept) if each.is_scheduled]
     newest = scheduled[0] if scheduled else None
-    steps = [made, copied] if settings.backup_to else [made]
+    steps = [made, copied] if is_copy_wanted() else [made]
     return BackupState(
         place=settings.backup_to or settings.backup_path,
         last_at=newest.made_at if newest else None,
         last_size=newest.size if newest else None,
         last_error=next((row.error for row in steps if row.error), None),
-        rehearsed_at=rehearsed.finished_at,
-        rehearsed_error=rehearsed.error,
+        verified_at=verified.finished_at,
+        verified_error=verified.error,
         is_running=any(map(_is_running, steps)),
         kept=kept,
         kept_elsewhere=elsewhere,

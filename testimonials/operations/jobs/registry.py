@@ -23,26 +23,28 @@ from testimonials.core.web.errors import NotFound
 from testimonials.domains.checking import check_due_domains
 from testimonials.extensions import begin_write, db
 from testimonials.insights.counting import current_counts, write_counts
-from testimonials.operations.backup.elsewhere.copying import (
+from testimonials.operations.backup.making import BackupFailed
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, LIST_JOB, VERIFY_JOB
+from testimonials.operations.backup.offsite import (
     LONGEST_COPY,
     copy_newest,
+    hand_over_list,
     is_copy_due,
     is_copy_wanted,
+    is_list_due,
+    is_list_wanted,
 )
-from testimonials.operations.backup.elsewhere.erased import is_list_due, is_list_wanted, keep_list
-from testimonials.operations.backup.elsewhere.rehearsal import (
-    LONGEST_REHEARSAL,
-    is_rehearsal_due,
-    is_rehearsal_wanted,
-    rehearse_newest,
-)
-from testimonials.operations.backup.making import BackupFailed
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, LIST_JOB, REHEARSAL_JOB
 from testimonials.operations.backup.scheduled import (
     LONGEST_BACKUP,
     is_backup_due,
     is_backup_wanted,
     make_scheduled_backup,
+)
+from testimonials.operations.backup.verifying import (
+    LONGEST_VERIFY,
+    is_verify_due,
+    is_verify_wanted,
+    verify_newest,
 )
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.projects.models import Project
@@ -154,8 +156,8 @@ JOBS: tuple[Job, ...] = (
 BACKUP_JOBS: tuple[Job, ...] = (
     Job(BACKUP_JOB, make_scheduled_backup, is_backup_due, LONGEST_BACKUP, is_backup_wanted),
     Job(COPY_JOB, copy_newest, is_copy_due, LONGEST_COPY, is_copy_wanted),
-    Job(LIST_JOB, keep_list, is_list_due, is_wanted=is_list_wanted),
-    Job(REHEARSAL_JOB, rehearse_newest, is_rehearsal_due, LONGEST_REHEARSAL, is_rehearsal_wanted),
+    Job(LIST_JOB, hand_over_list, is_list_due, LONGEST_COPY, is_list_wanted),
+    Job(VERIFY_JOB, verify_newest, is_verify_due, LONGEST_VERIFY, is_verify_wanted),
 )
 # These read a process's own memory, so every process does them.
 OWN_WORK: tuple[Callable[[], object], ...] = (
@@ -179,7 +181,7 @@ def run_jobs() -> None:
 
 
 def run_backups() -> None:
-    """Make, copy and rehearse backups that are due."""
+    """Make, copy and verify backups that are due."""
     _run_due(BACKUP_JOBS)
 
 

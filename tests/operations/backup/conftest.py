@@ -1,9 +1,7 @@
-"""An instance whose backups go somewhere else, and a real bucket to put them in."""
+"""An instance whose backups go somewhere else."""
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from testimonials.extensions import db
 from testimonials.operations.jobs.registry import run_backups
 from testimonials.settings.table import load_settings
 from tests.conftest import MovableClock
-from tests.operations.backup.s3_server import S3Server
 
 Make = Callable[..., Flask]
 
@@ -42,32 +39,6 @@ def make(sqlite_template: Path, tmp_path: Path, moved_clock: MovableClock) -> It
             db.engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def s3_server() -> Iterator[S3Server]:
-    """A real S3-compatible store."""
-    server = S3Server()
-    yield server
-    server.stop()
-
-
-@dataclass(frozen=True)
-class Key:
-    """A pair of keys, made by age itself."""
-
-    public: str
-    file: Path
-
-
-@pytest.fixture
-def age_key(tmp_path: Path) -> Key:
-    """Somebody who may read backups."""
-    assert shutil.which("age-keygen"), "age is not installed; scripts/test installs it."
-    file = tmp_path / "identity.txt"
-    subprocess.run(["age-keygen", "-o", file], check=True, capture_output=True)
-    public = subprocess.run(["age-keygen", "-y", file], check=True, capture_output=True, text=True)
-    return Key(public.stdout.strip(), file)
-
-
 def work(app: Flask) -> None:
     """Do what the thread for backups does each minute."""
     with app.app_context():
@@ -82,10 +53,7 @@ def names(folder: Path) -> list[str]:
 def mails(app: Flask) -> list[str]:
     """Return the subjects of the mails about backups."""
     with app.app_context():
-        purpose = OutboxMail.purpose
-        found = db.session.query(OutboxMail).filter(
-            purpose.like("backup-%") | purpose.like("rehearsal-%")
-        )
+        found = db.session.query(OutboxMail).filter(OutboxMail.purpose.like("backup-%"))
         subjects = [mail.subject for mail in found.order_by(OutboxMail.id)]
         db.session.rollback()
         return subjects

@@ -42,7 +42,7 @@ def test_what_is_there_is_listed_newest_first(app: Flask, folder: Path) -> None:
     assert [each.name for each in state.kept] == [*SCHEDULED[::-1], *BEFORE[::-1]]
     assert state.kept[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
     assert (state.place, state.last_at, state.last_size) == (str(folder), *state.kept[0][:0:-1])
-    assert (state.last_error, state.rehearsed_at, state.is_running) == (None, None, False)
+    assert (state.last_error, state.verified_at, state.is_running) == (None, None, False)
 
 
 def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app: Flask, folder: Path) -> None:

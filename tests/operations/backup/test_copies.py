@@ -1,41 +1,29 @@
-"""Backups off this machine: into a folder that is mounted, or a bucket, encrypted or not."""
+"""Backups off this machine: copied into a folder that is mounted."""
 
 import json
-import os
 import shutil
-import socket
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from testimonials.core import clock
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import db
-from testimonials.operations.backup.elsewhere.buckets import BucketPlace
-from testimonials.operations.backup.elsewhere.places import FolderPlace
-from testimonials.operations.backup.kept import read_time
+from testimonials.operations.backup.kept import list_kept, read_time
 from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.backup.state import describe_backups
-from testimonials.privacy.erased_list import FORMAT, NAME
 from testimonials.settings.secret import SettingError
 from testimonials.settings.table import load_settings
-from tests.conftest import Caller, MovableClock, StartService
-from tests.operations.backup.conftest import Key, Make, mails, names, work
-from tests.operations.backup.s3_server import BUCKET, S3Server
+from tests.conftest import Caller, MovableClock
+from tests.operations.backup.conftest import Make, mails, names, work
 from tests.operations.disks import fill, small_disk
-from tests.operations.instances import emails, make_instance, query, refusal, restore_here
+from tests.operations.instances import make_instance, query, refusal, restore_here
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment, run_command
-from tests.support.rows import add_testimonial
-from tests.support.servers import free_port, wait_for
-from tests.transfer.archives.projects import run_well
 
 FIRST = "scheduled-20310505T090000Z.tar.gz"
 SECOND = "scheduled-20310506T090000Z.tar.gz"
-PREFIX = f"s3://{BUCKET}/our/backups"
 
 
 @pytest.fixture
@@ -50,19 +38,6 @@ def place(tmp_path: Path) -> Path:
 def app(make: Make, place: Path) -> Flask:
     """An instance whose backups are copied there."""
     return make(backup_to=str(place))
-
-
-@pytest.fixture
-def bucket(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> BucketPlace:
-    """An empty bucket."""
-    for name, value in s3_server.variables.items():
-        monkeypatch.setenv(name, value)
-    found = BucketPlace(PREFIX)
-    found.write("made", [b""], 0)
-    for each in found._bucket().list():
-        for there in each:
-            found.remove(there["path"])
-    return found
 
 
 def job_error(app: Flask) -> str | None:
@@ -134,7 +109,7 @@ def test_an_empty_folder_under_a_disk_that_is_not_mounted_is_not_filled(
     moved_clock.move(minutes=1)
     done = app.test_cli_runner().invoke(args=["backup", "now"])
     assert done.exit_code == 0, done.output
-    assert f"It was copied to {place} as scheduled-" in done.output
+    assert f"It was copied to {place}/scheduled-" in done.output
     assert len(names(place)) == 1
 
 
@@ -153,186 +128,6 @@ def test_a_disk_that_is_full_leaves_nothing_and_takes_the_next_once_there_is_roo
         assert names(disk) == [FIRST]
 
 
-def test_only_who_has_the_private_key_reads_what_is_encrypted(
-    make: Make, owner: Caller, place: Path, age_key: Key, tmp_path: Path
-) -> None:
-    settings = {"backup_to": str(place), "backup_age_recipients": age_key.public}
-    app = make(**settings)
-    work(app)
-    assert names(place) == [f"{FIRST}.age"]
-    assert (place / f"{FIRST}.age").read_bytes().startswith(b"age-encryption.org/v1")
-    work(app)
-    assert names(place) == [f"{FIRST}.age"]
-    new = tmp_path / "new"
-    for name in ("newest", FIRST, f"{FIRST}.age"):
-        words = refusal(new, "restore", name, **settings)
-        assert "it is encrypted, and BACKUP_AGE_IDENTITY names no file" in words
-    other = tmp_path / "other.txt"
-    subprocess.run(["age-keygen", "-o", other], check=True, capture_output=True)
-    words = refusal(new, "restore", "newest", "--identity", other, **settings)
-    assert "age can't decrypt it: no identity matched any of the recipients" in words
-    assert "Nothing was changed." in words
-    done = restore_here(new, "newest", "--identity", age_key.file, **settings)
-    assert done["restored"]
-    assert emails(new) == {"owner@example.com"}
-    # From the file itself, wherever it was brought.
-    restore_here(tmp_path / "newer", place / f"{FIRST}.age", backup_age_identity=str(age_key.file))
-
-
-def test_what_was_cut_or_changed_is_refused(
-    make: Make, owner: Caller, place: Path, age_key: Key, tmp_path: Path
-) -> None:
-    work(make(backup_to=str(place), backup_age_recipients=age_key.public))
-    whole = (place / f"{FIRST}.age").read_bytes()
-    identity = {"backup_age_identity": str(age_key.file)}
-    for number, content in enumerate(
-        (whole[:-1], whole[: len(whole) // 2], whole[:-9] + bytes(9), whole + b"more", b"")
-    ):
-        file = tmp_path / f"{number}.tar.gz.age"
-        file.write_bytes(content)
-        words = refusal(tmp_path / "new", "restore", file, **identity)
-        assert "Nothing was changed." in words
-        assert names(tmp_path / "new") in ([], ["instance.lock"])
-
-
-def test_without_age_nothing_leaves_unencrypted(
-    make: Make, owner: Caller, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    app = make(backup_to=str(place), backup_age_recipients="age1" + "q" * 58)
-    work(app)
-    assert names(place) == []
-    assert "the program age is not installed" in str(job_error(app))
-
-
-def test_a_key_that_age_refuses_is_said(make: Make, owner: Caller, place: Path) -> None:
-    app = make(backup_to=str(place), backup_age_recipients="age1" + "q" * 58)
-    work(app)
-    assert names(place) == []
-    assert "CopyFailed: age can't encrypt it: malformed recipient" in str(job_error(app))
-
-
-def test_a_bucket_takes_them_encrypted_and_gives_them_back(
-    make: Make,
-    owner: Caller,
-    bucket: BucketPlace,
-    age_key: Key,
-    tmp_path: Path,
-    moved_clock: MovableClock,
-) -> None:
-    settings = {"backup_to": PREFIX, "backup_age_recipients": age_key.public}
-    settings |= {"backup_age_identity": str(age_key.file)}
-    app = make(**settings, backup_keep=1, backup_keep_weeks=0)
-    bucket.write("notes.txt", [b"{}"], 2)
-    work(app)
-    assert [each.name for each in bucket.list_backups()] == [f"{FIRST}.age"]
-    moved_clock.move(days=1)
-    work(app)
-    assert [each.name for each in bucket.list_backups()] == [f"{SECOND}.age"]
-    assert b"".join(bucket.read("notes.txt")) == b"{}"
-    assert restore_here(tmp_path / "new", "newest", **settings)["restored"]
-    assert emails(tmp_path / "new") == {"owner@example.com"}
-    listed = _command(tmp_path / "new", "list", **settings)
-    assert [(each["name"], each["place"]) for each in listed] == [(f"{SECOND}.age", PREFIX)]
-    fetched = _command(tmp_path / "new", "get", SECOND, str(tmp_path), **settings)
-    assert fetched["file"] == str(tmp_path / SECOND)
-    local = tmp_path / "ours" / "backups" / SECOND
-    assert (tmp_path / SECOND).read_bytes() == local.read_bytes()
-    again = refusal(tmp_path / "new", "backup", "get", "newest", tmp_path, **settings)
-    assert f"{SECOND} already exists" in again
-
-
-def test_a_bucket_has_the_list_of_what_was_erased_for_a_new_machine(
-    make: Make, owner: Caller, bucket: BucketPlace, tmp_path: Path, moved_clock: MovableClock
-) -> None:
-    app = make(backup_to=PREFIX)
-    project = owner.create_project(slug="fern")["_id"]
-    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
-    bucket.write(NAME, [b"not a list"], 10)
-    work(app)
-    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == []
-    run_well(app, "authors", "erase", "noor@example.com", "--yes")
-    work(app)
-    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == [], "A minute hasn't passed."
-    moved_clock.move(minutes=1)
-    work(app)
-    written = b"".join(bucket.read(NAME))
-    assert {each["kind"] for each in json.loads(written)["erased"]} == {"testimonial", "person"}
-    assert b"noor" not in written
-    rehearsed = _command(tmp_path / "ours", "rehearse", FIRST, backup_to=PREFIX)
-    assert rehearsed["erasedAgain"] == 1
-    assert restore_here(tmp_path / "new", "newest", backup_to=PREFIX)["erasedAgain"] == 1
-    assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
-    bucket.write(NAME, [b"not a list"], 10)
-    said = refusal(tmp_path / "newer", "restore", "newest", backup_to=PREFIX)
-    assert f"{PREFIX}/{NAME} is damaged. Nothing was changed." in said
-
-
-def test_an_empty_instance_takes_nothing_from_the_list_in_the_bucket(
-    make: Make, owner: Caller, bucket: BucketPlace
-) -> None:
-    app = make(backup_to=PREFIX)
-    at = clock.to_milliseconds(clock.now())
-    row = {"kind": "testimonial", "id": "a" * 24, "at": at}
-    listed = json.dumps({"format": FORMAT, "erased": [row]}).encode()
-    bucket.write(NAME, [listed], len(listed))
-    work(app)
-    assert json.loads(b"".join(bucket.read(NAME)))["erased"] == [row]
-
-
-def test_a_large_one_goes_in_parts_and_one_that_is_cut_is_not_there(bucket: BucketPlace) -> None:
-    parts = [os.urandom(1024 * 1024) for _ in range(20)]
-    bucket.write(FIRST, iter(parts), 20 * 1024 * 1024)
-    assert [each.size for each in bucket.list_backups()] == [20 * 1024 * 1024]
-    assert b"".join(bucket.read(FIRST)) == b"".join(parts)
-
-    def end_early() -> Any:
-        yield from parts
-        raise OSError("the disk has gone")
-
-    with pytest.raises(OSError, match="the disk has gone"):
-        bucket.write(SECOND, end_early(), 20 * 1024 * 1024)
-    assert [each.name for each in bucket.list_backups()] == [FIRST]
-
-
-@pytest.mark.parametrize("wrong", ["secret", "port"])
-def test_a_bucket_that_can_not_be_used_says_why(
-    make: Make, owner: Caller, bucket: BucketPlace, monkeypatch: pytest.MonkeyPatch, wrong: str
-) -> None:
-    if wrong == "secret":
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
-    else:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
-    app = make(backup_to=PREFIX)
-    work(app)
-    said = {"secret": "SignatureDoesNotMatch: The request signature", "port": "error sending"}
-    assert said[wrong] in str(job_error(app))
-    assert "Debug" not in str(job_error(app))
-    assert len(mails(app)) == 1
-
-
-@pytest.mark.process
-def test_a_store_that_never_answers_holds_up_nothing(
-    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    instance = make_instance(tmp_path / "service", "owner@example.com")
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-        }.items():
-            monkeypatch.setenv(name, value)
-        service = start(backup_to=PREFIX, workers="1")
-        connection, _ = silent.accept()
-        with connection:
-            assert connection.recv(100).startswith(b"GET /")
-            done = "SELECT count(*) FROM background_job WHERE finished_at IS NOT NULL"
-            wait_for(lambda: query(instance, done) == [(5,)], what="the other jobs")
-            assert service.stop() == 0
-    assert len(names(instance / "backups")) == 1
-
-
 @pytest.mark.process
 def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
     instance = make_instance(tmp_path / "service", "owner@example.com")
@@ -340,14 +135,14 @@ def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
     run_until_event("os.rename", ".unfinished-copy", 1, ["backup", "now"], environment)
     (unfinished,) = names(place)
     assert unfinished.startswith(".unfinished-copy-scheduled")
-    assert FolderPlace(place).list_backups() == []
+    assert list_kept(place) == []
     words = refusal(instance, "backup", "now", backup_to=str(place))
     assert "another process is doing the same" in words
     # As two minutes later.
     shutil.rmtree(instance / "backups")
     query(instance, "UPDATE background_job SET leased_until = 1")
-    copied = _command(instance, "now", backup_to=str(place))["copiedAs"]
-    assert names(place) == [copied]
+    copied = _command(instance, "now", backup_to=str(place))["copiedTo"]
+    assert [str(place / name) for name in names(place)] == [copied]
 
 
 def _command(instance: Path, name: str, *arguments: str, **settings: str) -> Any:
@@ -357,16 +152,10 @@ def _command(instance: Path, name: str, *arguments: str, **settings: str) -> Any
     return json.loads(done.stdout)
 
 
-def test_settings_name_public_keys_and_complete_paths(tmp_path: Path) -> None:
+def test_the_folder_is_another_than_that_of_the_backups(tmp_path: Path) -> None:
     def load(**values: object) -> Any:
         return load_settings({}, {"instance_path": str(tmp_path), **values})
 
-    settings = load(backup_to="copies", backup_age_identity="key.txt")
-    assert settings.backup_to == str(tmp_path / "copies")
-    assert settings.backup_age_identity == str(tmp_path / "key.txt")
-    keys = "age1" + "q" * 58, "ssh-ed25519 AAAAC3Nz me@example.com"
-    assert load(backup_age_recipients=", ".join(keys)).backup_age_recipients == keys
+    assert load(backup_to="copies").backup_to == str(tmp_path / "copies")
     with pytest.raises(SettingError, match="BACKUP_TO must be another folder than BACKUP_PATH"):
         load(backup_to="backups")
-    with pytest.raises(SettingError, match="public keys of age"):
-        load(backup_age_recipients="--identity=/etc/shadow")

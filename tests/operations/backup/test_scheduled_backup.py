@@ -8,7 +8,7 @@ from flask import Flask
 from testimonials.core.data.leases import BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, REHEARSAL_JOB
+from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.scheduled import is_backup_due
 from testimonials.operations.jobs.registry import run_backup_job
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
@@ -63,7 +63,7 @@ def test_0_hours_make_none(make: Make, folder: Path, owner: Caller) -> None:
     assert names(folder) == []
 
 
-def test_either_database_is_backed_up_copied_and_rehearsed(
+def test_either_database_is_backed_up_copied_and_verified(
     make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path
 ) -> None:
     folder, place = tmp_path / "backups", tmp_path / "elsewhere"
@@ -75,8 +75,8 @@ def test_either_database_is_backed_up_copied_and_rehearsed(
     assert names(place) == [name]
     with app.app_context():
         jobs = {job.name: job for job in db.session.query(BackgroundJob)}
-        assert {jobs[name].error for name in (BACKUP_JOB, COPY_JOB, REHEARSAL_JOB)} == {None}
-        assert jobs[REHEARSAL_JOB].finished_at is not None
+        assert {jobs[name].error for name in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)} == {None}
+        assert jobs[VERIFY_JOB].finished_at is not None
         db.session.rollback()
     restore_here(tmp_path / "new", place / name)
     assert "owner@example.com" in emails(tmp_path / "new")

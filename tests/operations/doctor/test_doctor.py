@@ -431,8 +431,8 @@ def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None
     assert "the disk is full" in found
 
 
-def test_copies_and_rehearsals_that_fail(
-    make_healthy: MakeHealthy, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+def test_copies_and_restores_on_trial_that_fail(
+    make_healthy: MakeHealthy, instance: Path, backend: str
 ) -> None:
     if backend == "postgresql":
         pytest.skip("backups by `serve` are for SQLite")
@@ -441,12 +441,11 @@ def test_copies_and_rehearsals_that_fail(
     app = make_healthy(backup_to=str(place))
     said = app.test_cli_runner().invoke(args=["doctor"]).stdout
     assert consult(app) == {}
-    assert "aren't encrypted by this program" in said
     assert "is on the same disk as the data" in said
-    old = f"UPDATE background_job SET finished_at = {ago(days=15)} WHERE name = 'backup-rehearsal'"
+    old = f"UPDATE background_job SET finished_at = {ago(days=3)} WHERE name = 'backup-verify'"
     change(app, sql=old)
     assert f"No backup in {place} has been restored on trial since" in consult(app)["backups"]
-    for name, reason in (("backup-copy", "the bucket is away"), ("backup-rehearsal", "damaged")):
+    for name, reason in (("backup-copy", "the disk is away"), ("backup-verify", "damaged")):
         failed = f"UPDATE background_job SET failed_at = {ago(minutes=1)}, error = '{reason}'"
         change(app, sql=f"{failed} WHERE name = '{name}'")
         assert reason in consult(app)["backups"]
@@ -455,10 +454,18 @@ def test_copies_and_rehearsals_that_fail(
     assert f"The newest backup in {place} is not there yet" in consult(app)["backups"]
     place.rmdir()
     assert f"BACKUP_TO ({place}) can't be read: there is no folder" in consult(app)["backups"]
-    place.mkdir()
-    monkeypatch.setenv("PATH", "/nowhere")
-    sealed = make_healthy(backup_to=str(place), backup_age_recipients="age1" + "q" * 58)
-    assert "the program age is not installed" in consult(sealed)["backups"]
+
+
+def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy, backend: str) -> None:
+    if backend == "postgresql":
+        pytest.skip("backups by `serve` are for SQLite")
+    app = make_healthy(backup_command="true {file}")
+    assert consult(app) == {}
+    old = f"UPDATE background_job SET finished_at = {ago(days=3)} WHERE name = 'backup-copy'"
+    change(app, sql=old)
+    assert "BACKUP_COMMAND has taken no backup since" in consult(app)["backups"]
+    absent = make_healthy(backup_command="no-such-program {file}")
+    assert "BACKUP_COMMAND begins with no-such-program" in consult(absent)["backups"]
 
 
 def test_backups_that_are_somebody_elses_work_are_not_called_fine(

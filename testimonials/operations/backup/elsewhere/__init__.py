@@ -1,1 +1,0 @@
-"""Backups off this machine: copied, encrypted, fetched and rehearsed."""

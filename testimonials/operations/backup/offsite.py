@@ -1,0 +1,231 @@
+"""Backups off this machine: a copy in a folder that is mounted, and the operator's own command."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import IO
+
+from sqlalchemy import delete, func, select
+
+from testimonials.core.data.erased import Erased
+from testimonials.core.data.leases import BackgroundJob, is_over
+from testimonials.extensions import begin_write, db
+from testimonials.operations.backup.command import CopyFailed, run_command
+from testimonials.operations.backup.kept import KeptBackup, choose_expired, list_kept, sort_kept
+from testimonials.operations.backup.models import StoredBackup
+from testimonials.operations.backup.notices import tell_of_failed_copy, tell_that_copies_work
+from testimonials.operations.backup.scheduled import RETRIED_AFTER, find_newest
+from testimonials.privacy.erased_list import NAME, read_known, write_list
+from testimonials.settings.current import current_settings
+from testimonials.settings.instance_folder import give_to_owner, sync
+from testimonials.settings.table import Settings
+
+logger = logging.getLogger("testimonials")
+
+LONGEST_COPY = timedelta(days=1)
+# A file that is being written.
+UNFINISHED = ".unfinished-copy-"
+CHUNK = 1024 * 1024
+# Written to the disk as often: a burst would hold up the service's commits.
+FLUSHED_AFTER = 16 * CHUNK
+
+# Stands for the place of what the command has taken.
+COMMAND = "BACKUP_COMMAND"
+# Between two rounds of the thread for backups, and what a transaction may take to commit.
+PAUSE = timedelta(seconds=50)
+MARGIN = timedelta(minutes=1)
+
+
+def is_copy_wanted() -> bool:
+    """Return whether backups of this instance leave its machine."""
+    settings = current_settings()
+    return bool(settings.backup_to or settings.backup_command)
+
+
+def is_copy_due(row: BackgroundJob) -> bool:
+    """Return whether the newest backup hasn't left this machine, an hour after a failure.
+
+    Of several hosts, each with a BACKUP_PATH of its own, the one that made it copies it.
+    """
+    if (newest := find_newest()) is None:
+        return False
+    stored = read_stored(current_settings().backup_to or COMMAND)
+    if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
+        return False
+    if row.error is not None or row.leased_until is not None:
+        return is_over(row.started_at, RETRIED_AFTER)
+    return newest.name not in (each.name for each in stored)
+
+
+def read_stored(place: str) -> list[KeptBackup]:
+    """Return the backups that were in a place when it was last asked, newest first."""
+    rows = db.session.scalars(select(StoredBackup).where(StoredBackup.place == place))
+    return sort_kept(KeptBackup(row.name, row.size, row.made_at) for row in rows)
+
+
+def copy_newest() -> None:
+    """Copy the newest backup to BACKUP_TO and have BACKUP_COMMAND take it; mail about failures.
+
+    Old copies are removed. Commits. Raises `CopyFailed`.
+    """
+    if (newest := find_newest()) is None:
+        raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
+    failures = []
+    # If one of them fails, there is still the other.
+    for work in _list_works(current_settings()):
+        try:
+            work(newest)
+        except CopyFailed as error:
+            failures.append(str(error))
+    if failures:
+        failure = CopyFailed("; ".join(failures))
+        begin_write()
+        tell_of_failed_copy(str(failure))
+        db.session.commit()
+        raise failure
+    begin_write()
+    tell_that_copies_work()
+    db.session.commit()
+    logger.info("backup copied: %s", newest.name)
+
+
+def forget_stored() -> None:
+    """Forget what was in BACKUP_TO, which may have been emptied on purpose; the caller commits."""
+    db.session.execute(delete(StoredBackup))
+
+
+def list_copies(folder: Path) -> list[KeptBackup]:
+    """Return the backups in BACKUP_TO, newest first; raise `CopyFailed`.
+
+    The folder is never made, as its disk may be away.
+    """
+    with _told():
+        if not folder.is_dir():
+            raise CopyFailed(f"there is no folder {folder}; is its disk mounted?")
+        return list_kept(folder)
+
+
+def _list_works(settings: Settings) -> Iterator[Callable[[KeptBackup], None]]:
+    if settings.backup_to:
+        yield _copy
+    if settings.backup_command:
+        yield _hand_over
+
+
+def _copy(newest: KeptBackup) -> None:
+    settings = current_settings()
+    folder = Path(settings.backup_to)
+    found = list_copies(folder)
+    known = read_stored(settings.backup_to)
+    db.session.rollback()
+    if known and not found:
+        # A disk that isn't mounted leaves an empty folder.
+        raise CopyFailed(
+            f"{folder} is empty, but had {len(known)} backup(s); is its disk mounted? If it was "
+            "emptied on purpose, run `testimonials backup now`"
+        )
+    if newest.name not in (each.name for each in found):
+        with _told():
+            _write(folder, newest.name)
+    try:
+        for each in choose_expired(list_copies(folder), settings):
+            # Kept even if the clock was ahead when the others were made.
+            if each.name != newest.name:
+                with _told():
+                    (folder / each.name).unlink(missing_ok=True)
+    finally:
+        _note(settings.backup_to, list_copies(folder))
+
+
+def _write(folder: Path, name: str) -> None:
+    """Write a file beside its place, and move it there once it is on the disk."""
+    unfinished = folder / f"{UNFINISHED}{name}"
+    for abandoned in folder.glob(f"{UNFINISHED}*"):
+        abandoned.unlink()
+    try:
+        with (
+            (Path(current_settings().backup_path) / name).open("rb") as source,
+            os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file,
+        ):
+            _flow(source, file)
+        give_to_owner(unfinished, folder)
+        unfinished.replace(folder / name)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
+    # Not every kind of network disk can do this.
+    with contextlib.suppress(OSError):
+        sync(folder)
+
+
+def _flow(source: IO[bytes], target: IO[bytes]) -> None:
+    left = FLUSHED_AFTER
+    while chunk := source.read(CHUNK):
+        target.write(chunk)
+        left -= len(chunk)
+        if left <= 0:
+            os.fsync(target.fileno())
+            left = FLUSHED_AFTER
+    target.flush()
+    os.fsync(target.fileno())
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        path = f": {error.filename}" if error.filename else ""
+        raise CopyFailed(f"{error.strerror or error}{path}") from None
+
+
+def _note(place: str, found: list[KeptBackup]) -> None:
+    begin_write()
+    db.session.execute(delete(StoredBackup))
+    db.session.add_all(
+        StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
+        for each in found
+    )
+    db.session.commit()
+
+
+def _hand_over(newest: KeptBackup) -> None:
+    if not current_settings().backup_to:
+        # Before it, so that no other host tries again with an older one.
+        _note(COMMAND, [newest])
+    run_command(Path(current_settings().backup_path) / newest.name)
+
+
+def is_list_wanted() -> bool:
+    """Return whether the operator's command keeps the list of what was erased."""
+    return bool(current_settings().backup_command)
+
+
+def is_list_due(row: BackgroundJob) -> bool:
+    """Return whether something was erased since the command got the list, or the last try failed.
+
+    A backup has the list of its own time in its database.
+    """
+    if row.error is not None:
+        return is_over(row.started_at, RETRIED_AFTER)
+    newest = db.session.scalar(select(func.max(Erased.erased_at)))
+    if newest is None or not is_over(row.started_at, PAUSE):
+        return False
+    return row.started_at is None or newest > row.started_at - MARGIN
+
+
+def hand_over_list() -> None:
+    """Have the operator's command take the list of what was erased; raise `CopyFailed`."""
+    folder = Path(current_settings().backup_path)
+    erased = read_known()
+    db.session.rollback()
+    if not folder.is_dir():
+        # There is no backup that could bring anything back.
+        return
+    with _told():
+        write_list(folder, erased)
+    run_command(folder / NAME)

@@ -1,0 +1,228 @@
+"""The operator's own command, which takes backups off this machine."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials.core.data.leases import BackgroundJob
+from testimonials.extensions import db
+from testimonials.operations.backup import command
+from testimonials.operations.backup.models import COPY_JOB, LIST_JOB
+from testimonials.privacy.erased_list import NAME
+from testimonials.settings.secret import SettingError
+from testimonials.settings.table import load_settings
+from tests.conftest import Caller, MovableClock
+from tests.operations.backup.conftest import Make, mails, names, work
+from tests.operations.instances import query, restore_here
+from tests.support.rows import add_testimonial
+from tests.support.servers import wait_for
+from tests.transfer.archives.projects import run_well
+
+FIRST = "scheduled-20310505T090000Z.tar.gz"
+SECOND = "scheduled-20310506T090000Z.tar.gz"
+Script = Callable[[str], str]
+
+
+@pytest.fixture
+def app(make: Make) -> Flask:
+    """The instance in which the owner is."""
+    return make()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    """Write a program, and return its path."""
+
+    def write(content: str) -> str:
+        path = tmp_path / "take away"
+        path.write_text(f"#!/bin/sh\n{content}\n")
+        path.chmod(0o755)
+        return f"'{path}'"
+
+    return write
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Path:
+    """Where the command puts backups."""
+    folder = tmp_path / "away"
+    folder.mkdir()
+    return folder
+
+
+def job_error(app: Flask, name: str = COPY_JOB) -> str | None:
+    with app.app_context():
+        error = db.session.get_one(BackgroundJob, name).error
+        db.session.rollback()
+        return error
+
+
+def test_it_takes_each_backup_once(
+    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+) -> None:
+    program = script(f'cp "$1" "{away}/" && echo "$1 $2 $TESTIMONIALS_BACKUP_FILE" >>"{away}/log"')
+    app = make(backup_command=f"{program} {{file}} '--of={{folder}} $HOME;'")
+    for _ in range(2):
+        work(app)
+        moved_clock.move(minutes=2)
+    moved_clock.move(days=1, minutes=-4)
+    work(app)
+    folder = tmp_path / "ours" / "backups"
+    # No shell reads its words.
+    said = [f"{folder / name} --of={folder} $HOME; {folder / name}" for name in (FIRST, SECOND)]
+    assert (away / "log").read_text().splitlines() == said
+    assert job_error(app) is None
+    assert restore_here(tmp_path / "new", away / SECOND)["restored"]
+    moved_clock.move(minutes=1)
+    done = app.test_cli_runner().invoke(args=["backup", "now", "--json"])
+    assert json.loads(done.output)["commandRan"]
+    assert len((away / "log").read_text().splitlines()) == 3
+
+
+def test_a_failure_is_told_without_secrets_until_it_works(
+    make: Make,
+    owner: Caller,
+    script: Script,
+    moved_clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("RESTIC_PASSWORD", "correct horse")
+    program = script(
+        "yes '' | head -c 100000; "
+        'echo "Fatal: no https://me:pass@store.example for $RESTIC_PASSWORD"; exit 1'
+    )
+    app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
+    for _ in range(30):
+        work(app)
+        moved_clock.move(hours=1)
+    said = "ended with exit code 1: Fatal: no https://(hidden)@store.example for (hidden)"
+    assert str(job_error(app)).endswith(f"take away {said}")
+    subjects = mails(app)
+    assert len(subjects) == 2
+    assert all(said in subject for subject in subjects)
+    assert said in caplog.text
+    assert "horse" not in caplog.text
+    script("echo done")
+    work(app)
+    assert mails(app)[2:] == ["Backups are copied again"]
+    assert job_error(app) is None
+
+
+def test_one_that_hangs_is_stopped_with_what_it_started(
+    make: Make, owner: Caller, script: Script, away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(command, "MINUTE", 1)
+    program = script(f"trap '' TERM\nsleep 600 & echo $! >'{away}/started'\nwait\nsleep 600")
+    app = make(backup_command=f"{program} {{file}}", backup_command_minutes=2)
+    begun = time.monotonic()
+    work(app)
+    assert time.monotonic() - begun < 30
+    assert str(job_error(app)).endswith("did not end within 2 minutes and was stopped")
+    child = Path("/proc", (away / "started").read_text().strip(), "stat")
+
+    def has_ended() -> bool:
+        return not child.exists() or child.read_text().split()[2] == "Z"
+
+    wait_for(has_ended, what="the end of what it started")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "can't be run: No such file or directory"),
+        ("kill -9 $$", f"ended by signal {signal.SIGKILL.value}"),
+        ("exit 3", "ended with exit code 3"),
+    ],
+)
+def test_each_way_to_fail_is_said(
+    make: Make, owner: Caller, script: Script, content: str | None, said: str
+) -> None:
+    program = script(content) if content else "/nowhere/restic"
+    app = make(backup_command=f"{program} {{file}}")
+    work(app)
+    assert str(job_error(app)).endswith(said)
+
+
+def test_what_it_leaves_running_holds_nothing_up(
+    make: Make, owner: Caller, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.2)
+    app = make(backup_command=script("sleep 5 & echo started"))
+    begun = time.monotonic()
+    work(app)
+    assert time.monotonic() - begun < 4
+    assert job_error(app) is None
+
+
+def test_a_folder_that_is_away_keeps_no_backup_from_the_command(
+    make: Make, owner: Caller, script: Script, away: Path, tmp_path: Path
+) -> None:
+    program = script(f'cp "$1" "{away}/"')
+    app = make(backup_command=f"{program} {{file}}", backup_to=str(tmp_path / "not mounted"))
+    work(app)
+    assert names(away) == [FIRST]
+    assert "there is no folder" in str(job_error(app))
+
+
+def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
+    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+) -> None:
+    program = script(f'cp "$1" "{away}/"')
+    one = make(backup_path=str(tmp_path / "one"), backup_command=f"{program} {{file}}")
+    two = make(backup_path=str(tmp_path / "two"), backup_command=f"{program} {{file}}")
+    work(one)
+    script("exit 1")
+    moved_clock.move(hours=24)
+    work(two)
+    assert names(tmp_path / "two") == [SECOND]
+    moved_clock.move(hours=1)
+    script(f'cp "$1" "{away}/"')
+    (away / FIRST).unlink()
+    work(one)
+    assert names(away) == []
+    work(two)
+    assert names(away) == [SECOND]
+
+
+def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
+    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+) -> None:
+    program = script(f'cp "$1" "{away}/" && echo "$1" >>"{tmp_path}/log"')
+    app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
+    project = owner.create_project(slug="fern")["_id"]
+    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
+    work(app)
+    assert names(away) == [FIRST]
+    moved_clock.move(hours=1)
+    run_well(app, "authors", "erase", "noor@example.com", "--yes")
+    for _ in range(5):
+        work(app)
+        moved_clock.move(minutes=1)
+    assert names(away) == [NAME, FIRST]
+    assert b"noor" not in (away / NAME).read_bytes()
+    # Once more where it may have been written while the first was on its way.
+    assert len((tmp_path / "log").read_text().splitlines()) <= 3
+    assert restore_here(tmp_path / "new", away / FIRST)["erasedAgain"] == 1
+    assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
+    moved_clock.move(hours=1)
+    script("exit 1")
+    run_well(app, "authors", "erase", "li@example.com", "--yes")
+    work(app)
+    assert "ended with exit code 1" in str(job_error(app, LIST_JOB))
+
+
+def test_a_command_is_written_as_in_a_shell(tmp_path: Path) -> None:
+    def load(value: str) -> str:
+        values = {"instance_path": str(tmp_path), "backup_command": value}
+        return load_settings({}, values).backup_command
+
+    assert load(" restic backup '{file}' ") == "restic backup '{file}'"
+    with pytest.raises(SettingError, match="BACKUP_COMMAND can't be read as a command"):
+        load("restic 'backup")
