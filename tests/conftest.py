@@ -376,19 +376,24 @@ def hash_of_password() -> str:
 MakeCaller = Callable[..., Caller]
 
 
+def start_caller(app: Flask, email: str, *, is_claimed: bool = False) -> Caller:
+    """Make an account, claimed or not, past the rate limits."""
+    with app.app_context():
+        begin_write()
+        access = start_account(email)
+        assert access is not None
+        if is_claimed:
+            claim_account(access.account, hash_of_password())
+        db.session.commit()
+        return Caller(app.test_client(), access.account.id, email, access.api_key)
+
+
 @pytest.fixture
 def make_caller(app: Flask) -> MakeCaller:
     """Make accounts, claimed or not, past the rate limits."""
 
     def make(email: str, *, is_claimed: bool = False, on: Flask | None = None) -> Caller:
-        with (on or app).app_context():
-            begin_write()
-            access = start_account(email)
-            assert access is not None
-            if is_claimed:
-                claim_account(access.account, hash_of_password())
-            db.session.commit()
-            return Caller((on or app).test_client(), access.account.id, email, access.api_key)
+        return start_caller(on or app, email, is_claimed=is_claimed)
 
     return make
 

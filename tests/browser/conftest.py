@@ -185,12 +185,12 @@ class Watch:
 
     def listen(self, context: BrowserContext) -> None:
         """Note console errors and warnings, CSP violations among them, and uncaught errors."""
-        context.on("console", lambda message: self._note(message.type, message.text))
-        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        context.on("console", lambda message: self._note(message.page, message.type, message.text))
+        context.on("weberror", lambda error: self._note(error.page, "error", str(error.error)))
 
-    def _note(self, kind: str, text: str) -> None:
+    def _note(self, page: Page | None, kind: str, text: str) -> None:
         if kind in ("error", "warning") and not text.startswith(EXPECTED_REPORTS):
-            self.complaints.append(f"{kind}: {text}")
+            self.complaints.append(f"{page.url if page else ''}: {kind}: {text}")
 
 
 @pytest.fixture(scope="session")
@@ -204,9 +204,11 @@ def browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def serve_site(base_path: str = "", **more: str) -> Iterator[Site]:
-    """Run a service, with `more` settings; with a path, below that on a host whose nginx has other
-    things too.
+def serve_site(
+    base_path: str = "", prepare: Callable[[Path], object] = lambda folder: None, **more: str
+) -> Iterator[Site]:
+    """Run a service, with `more` settings, in a folder that is prepared; with a path, below that on
+    a host whose nginx has other things too.
     """
     sink = MailSink()
     sink.start()
@@ -221,6 +223,7 @@ def serve_site(base_path: str = "", **more: str) -> Iterator[Site]:
     if base_path:
         settings["base_url"] = f"http://127.0.0.1:{port}{base_path}"
     with memory_folder() as folder, contextlib.ExitStack() as stack:
+        prepare(Path(folder))
         service = start_service(Path(folder), (), settings)
         service.url = more.get("base_url", service.url)
         if base_path:

@@ -23,13 +23,10 @@ def claim_button(page: Page) -> None:
     follow(page.get_by_role("button", name="Claim my account"))
 
 
-@with_and_without_script
-def test_from_the_mail_to_the_claimed_account(
-    site: Site, open_page: OpenPage, has_script: bool
-) -> None:
+def test_from_the_mail_to_the_claimed_account(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=False)
     link = project.claim_link()
-    page = open_page(link, java_script_enabled=has_script)
+    page = open_page(link, java_script_enabled=False)
     expect(page.get_by_role("heading", level=1)).to_have_text("Make it yours")
     expect(page.get_by_text(project.email, exact=True)).to_be_visible()
     expect(page.get_by_text("6 samples")).to_be_visible()
@@ -86,29 +83,21 @@ def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
 
 
 @with_and_without_script
-@pytest.mark.parametrize(
-    ("password", "problem"),
-    [
-        ("", "Use at least 10 characters"),
-        ("short", "this has 5"),
-        ("password123", "easy to guess"),
-    ],
-)
 def test_refused_password_focuses_the_summary(
-    site: Site, open_page: OpenPage, has_script: bool, password: str, problem: str
+    site: Site, open_page: OpenPage, has_script: bool
 ) -> None:
     page = open_page(site.create_project().claim_link(), java_script_enabled=has_script)
-    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_label("Password", exact=True).fill("short")
     page.get_by_role("radio", name="Replace it").check()
     claim_button(page)
     summary = page.get_by_role("alert")
-    expect(summary).to_contain_text(problem)
+    expect(summary).to_contain_text("this has 5")
     expect(summary).to_be_focused()
     expect(page).to_have_title(re.compile("^Error: "))
     expect(page.get_by_role("radio", name="Replace it")).to_be_checked()
     field = page.get_by_label("Password", exact=True)
     expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_have_accessible_description(re.compile(re.escape(problem)))
+    expect(field).to_have_accessible_description(re.compile("this has 5"))
     expect(field).to_have_value("")
     summary.get_by_role("link").click()
     expect(field).to_be_focused()
@@ -117,25 +106,20 @@ def test_refused_password_focuses_the_summary(
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is claimed")
 
 
-@with_and_without_script
-def test_replaced_key_is_shown_once_and_works(
-    site: Site, open_page: OpenPage, has_script: bool
-) -> None:
+def test_replaced_key_is_shown_once_and_works(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     link = project.claim_link()
     clipboard = ["clipboard-read", "clipboard-write"]
-    page = open_page(link, java_script_enabled=has_script, permissions=clipboard)
+    page = open_page(link, permissions=clipboard)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("radio", name="Replace it").check()
     claim_button(page)
     key = page.get_by_role("textbox", name="Your new key").inner_text()
     assert KEY.fullmatch(key)
     copy = page.get_by_role("button", name="Copy key")
-    expect(copy).to_be_visible(visible=has_script)
-    if has_script:
-        copy.click()
-        expect(page.get_by_text("Copied to the clipboard.")).to_be_attached()
-        assert page.evaluate("navigator.clipboard.readText()") == key
+    copy.click()
+    expect(page.get_by_text("Copied to the clipboard.")).to_be_attached()
+    assert page.evaluate("navigator.clipboard.readText()") == key
     old = project.headers["x-api-key"]
     assert key != old
     answer = site.service.call("GET", "/v1/me", headers=project.headers)
@@ -144,43 +128,3 @@ def test_replaced_key_is_shown_once_and_works(
     assert project.call("GET", "")["_id"] == project.id
     page.goto(link)
     assert not KEY.search(page.content())
-
-
-@with_and_without_script
-def test_somebody_who_never_asked_removes_it(
-    site: Site, open_page: OpenPage, has_script: bool
-) -> None:
-    project = site.create_project()
-    page = open_page(project.claim_link(), java_script_enabled=has_script)
-    follow(page.get_by_role("link", name="I didn’t ask for this"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Remove this account?")
-    follow(page.get_by_role("link", name="Go back, keep it"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Make it yours")
-    follow(page.get_by_role("link", name="I didn’t ask for this"))
-    follow(page.get_by_role("button", name="Remove this account"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("The account is removed")
-    assert site.service.call("GET", "/v1/me", headers=project.headers).status == 401
-    assert site.service.call("GET", f"/{project.slug}").status == 404
-
-
-@with_and_without_script
-def test_newer_link_can_be_asked_for_and_works(
-    site: Site, open_page: OpenPage, has_script: bool
-) -> None:
-    project = site.create_project()
-    old = project.claim_link()
-    page = open_page(old + "x", java_script_enabled=has_script)
-    expect(page.get_by_role("heading", level=1)).to_have_text("This link doesn’t work")
-    address = page.get_by_role("textbox", name="Your email address")
-    address.fill("no address")
-    follow(page.get_by_role("button", name="Send me a new link"))
-    expect(page.get_by_role("alert")).to_be_focused()
-    expect(address).to_have_value("no address")
-    address.fill(project.email.upper())
-    follow(page.get_by_role("button", name="Send me a new link"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Check your mail")
-    new = site.claim_link(project.email, other_than=old)
-    page.goto(old)
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is a newer link")
-    page.goto(new)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Make it yours")

@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page
-from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -57,7 +56,6 @@ def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
     page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox")
     expect(page.locator(".side-nav .count-badge", has_text="8 waiting")).to_be_attached()
     follow(page.get_by_role("link", name="8 proposals wait for you."))
-    check_screens(page)
     with next_page(page):
         page.get_by_role("button", name=re.compile("Accept.*Change the collection page")).press(
             "Enter"
@@ -71,6 +69,4 @@ def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
     with next_page(page):
         page.get_by_role("button", name="Accept all 6").press("Enter")
     expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
-    check_screens(page)
     follow(page.get_by_role("link", name="Decided"))
-    check_screens(page)

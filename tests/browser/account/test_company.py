@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.auth.company.providers import MIRA, CertifiedProvider, settings_for
 from tests.browser.conftest import OpenPage, Site, serve_site
+from tests.browser.looks import look
 from tests.browser.pages import follow, next_page
-from tests.browser.screens import check_screens
 from tests.support.servers import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -53,12 +53,12 @@ def test_somebody_new_links_and_comes_back(
     site: Site, provider: CertifiedProvider, open_page: OpenPage
 ) -> None:
     page = open_page(f"{site.url}/login")
-    check_screens(page)
+    assert look(page) == []
     sign_in(page, site, "mira")
     expect(page).to_have_url(f"{site.url}/dashboard/projects")
     page.goto(f"{site.url}/dashboard/account/security")
     expect(page.get_by_text(COMPANY).first).to_be_visible()
-    check_screens(page)
+    assert look(page) == []
     page.get_by_text("Theme and sign out").locator("..").click()
     follow(page.get_by_role("button", name="Sign out", exact=True))
     # She is still signed in at the company, so one press is enough.
@@ -73,7 +73,7 @@ def test_an_account_that_an_agent_began(
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "mira")
     expect(page.get_by_role("heading", name="Make it yours")).to_be_visible()
-    check_screens(page)
+    assert look(page) == []
     page.get_by_role("radio", name="Take it away").check()
     follow(page.get_by_role("button", name="Claim my account"))
     expect(page).to_have_url(f"{site.url}/dashboard/projects")
@@ -86,11 +86,11 @@ def test_what_goes_wrong_is_said(
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "eve")
     expect(page.get_by_role("heading", name="That didn’t work")).to_be_focused()
-    check_screens(page)
+    assert look(page) == []
     # A provider without an answer leaves the browser on the page that leads there.
     page.route(f"{provider.issuer}/**", lambda route: route.fulfill(status=204))
     follow(page.get_by_role("link", name="Try again"))
     with next_page(page):
         page.get_by_role("button", name=COMPANY).click()
     expect(page.get_by_role("heading", name=f"On to {COMPANY}")).to_be_visible()
-    check_screens(page)
+    assert look(page) == []

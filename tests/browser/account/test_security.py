@@ -12,7 +12,6 @@ from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
 from tests.auth.proofs.authenticator import code_of
 from tests.browser.conftest import OpenPage, Project, Site, serve_site
-from tests.browser.screens import check_screens
 from tests.support.servers import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -72,14 +71,11 @@ def test_a_passkey_is_added_proves_and_signs_in(
     session = plug_in(page)
     page.goto(f"{site.url}{SECURITY}")
     expect(page.get_by_text("Only a password protects this account")).to_be_visible()
-    check_screens(page)
     add_passkey(page, "Mira’s phone")
-    check_screens(page)
     forget_proofs(site)
     # Without a password only the passkey proves it.
     page.get_by_role("button", name="Do without a password").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it’s you")
-    check_screens(page)
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_text("Your password is gone.")).to_be_visible()
     page.get_by_role("button", name="Sign out everywhere", exact=True).click()
@@ -97,12 +93,10 @@ def test_an_app_is_connected_and_asked_for(
     project.sign_in(page, "")
     page.goto(f"{site.url}{SECURITY}")
     page.get_by_role("button", name="Connect an app").click()
-    check_screens(page)
     secret = page.locator("#app-key").inner_text().replace(" ", "")
     page.get_by_label("2. Type the code it shows").fill(code_of(secret, int(time.time()) // 30))
     page.get_by_role("button", name="Turn it on").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Keep these ten codes")
-    check_screens(page)
     codes = re.findall(r"\w{4}-\w{4}", page.locator("#codes").inner_text())
     assert len(codes) == 10
     done = page.get_by_role("button", name="Done")
@@ -110,14 +104,12 @@ def test_an_app_is_connected_and_asked_for(
     page.get_by_label("I’ve put them somewhere safe").check()
     done.click()
     expect(page.get_by_text("Well protected")).to_be_visible()
-    check_screens(page)
     page.context.clear_cookies()
     page.goto(f"{site.url}/login")
     page.get_by_label("Email address").fill(project.email)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Code from your app")
-    check_screens(page)
     page.get_by_role("button", name="Use a recovery code").click()
     page.get_by_label("Recovery code").fill(codes[0])
     page.get_by_role("button", name="Go on").click()

@@ -5,6 +5,8 @@ import pytest
 from tests.browser.conftest import OpenPage, Site
 from tests.support.servers import wait_for
 
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
 PAGES = (
     "inbox", "share", "widget", "widgets", "page", "page/questions", "forms", "insights",
     "integrations", "settings", "invitations", "import", "domain", "team",
@@ -29,6 +31,12 @@ def test_each_page_fits_a_phone(site: Site, open_page: OpenPage, language: str) 
         answer = page.goto(f"{site.url}/dashboard/{path}")
         assert answer is not None
         assert answer.status == 200, path
-        assert page.locator("html").get_attribute("lang") == language, path
+        root = page.locator("html")
+        assert root.get_attribute("lang") == language, path
+        assert root.get_attribute("dir") == ("rtl" if language == "ar" else "ltr"), path
         # The preview of an editor gets its room from a script.
         wait_for(lambda: page.evaluate(WIDTH) <= 360, what=f"{path} to fit")
+    page.set_viewport_size({"width": 1280, "height": 740})
+    side = page.locator(".side").bounding_box()
+    assert side is not None
+    assert (side["x"] > 640) == (language == "ar")

@@ -22,7 +22,6 @@ from mcp.shared.auth import (
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.screens import check_screens
 from tests.support.servers import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -119,7 +118,6 @@ def test_a_program_connects_and_does_what_it_was_allowed(
         expect(page.get_by_text("a program on this computer")).to_be_visible()
         expect(page.get_by_label("Read")).to_be_checked()
         expect(page.get_by_label("Draft")).to_be_checked()
-        check_screens(page)
         page.get_by_label("Draft").uncheck()
         page.get_by_label("Projects").select_option(project.id)
         page.get_by_role("button", name="Allow").click()

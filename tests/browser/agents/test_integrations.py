@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import follow
-from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -18,7 +17,6 @@ def test_tokens_and_webhooks_are_made_in_dialogs(site: Site, open_page: OpenPage
     project = site.create_project()
     page = open_page(site.url, permissions=["clipboard-read", "clipboard-write"])
     project.sign_in(page, HERE)
-    check_screens(page)
     page.get_by_role("link", name="Make the first token").click()
     name = page.get_by_label("Name", exact=True)
     expect(name).to_be_focused()
@@ -43,24 +41,6 @@ def test_tokens_and_webhooks_are_made_in_dialogs(site: Site, open_page: OpenPage
     follow(page.get_by_role("button", name="Send a test"))
     answer = page.get_by_role("listitem").get_by_text("The host has no public address.")
     expect(answer).to_be_visible()
-    check_screens(page)
     page.goto(f"{project.dashboard}{HERE}")
-    check_screens(page)
     page.get_by_role("link", name=re.compile("^Look")).click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    check_screens(page)
-
-
-def test_a_phone_finds_it_behind_more(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(site.url, viewport={"width": 320, "height": 700}, java_script_enabled=False)
-    project.sign_in(page, "/inbox")
-    page.get_by_text("More", exact=True).click()
-    follow(page.get_by_role("link", name="Integrations"))
-    follow(page.get_by_role("link", name="Make the first token"))
-    page.get_by_label("Name", exact=True).fill("Script")
-    follow(page.get_by_role("button", name="Make the token"))
-    expect(page.get_by_label("The new token")).to_have_value(re.compile("^tst_tok_"))
-    follow(page.get_by_role("link", name="Revoke"))
-    follow(page.get_by_role("button", name="Revoke token"))
-    expect(page.get_by_text("It stopped working at once")).to_be_visible()

@@ -7,7 +7,6 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import open_form
-from tests.browser.screens import check_screens
 from tests.support.rows import change_project, read_testimonials
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -133,11 +132,8 @@ def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> Non
     expect(page.get_by_text("We kept your draft.")).to_be_hidden()
 
 
-@with_and_without_script
-def test_errors_keep_what_was_typed(
-    project: Project, open_page: OpenPage, has_script: bool
-) -> None:
-    page = open_page(project.page_url, java_script_enabled=has_script)
+def test_errors_keep_what_was_typed(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url)
     open_form(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_label("Company").fill("x" * 121)
@@ -174,15 +170,9 @@ def test_errors_keep_what_was_typed(
     assert (row["text"], row["rating"]) == (TEXT, 2)
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(413, "too long to send"), (429, "Too many messages"), (500, "went wrong on our side")],
-)
-def test_text_stays_when_the_service_fails(
-    project: Project, open_page: OpenPage, status: int, words: str
-) -> None:
+def test_text_stays_when_the_service_fails(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
-    answers = [status]
+    answers = [500]
 
     def answer(route: Route) -> None:
         if answers and route.request.method == "POST":
@@ -193,7 +183,7 @@ def test_text_stays_when_the_service_fails(
     page.route(project.page_url, answer)
     write(page)
     page.get_by_role("button", name=SEND).click()
-    expect(page.get_by_text(words)).to_be_visible()
+    expect(page.get_by_text("went wrong on our side")).to_be_visible()
     expect(page.get_by_label("Your words")).to_have_value(TEXT)
     page.get_by_role("button", name="Try again").click()
     check_thanks(page)
@@ -232,20 +222,6 @@ def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page
     words.fill("😀" * 2001)
     expect(page.get_by_text("1 too many (2001 of 2000)")).to_be_visible()
     assert len(words.input_value()) == 2001
-
-
-def test_nothing_is_wider_than_the_screen(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project(businessName="w" * 120, headline="h" * 160, description="d" * 500)
-    page = open_page(project.page_url)
-    check_screens(page)
-    open_form(page)
-    check_screens(page)
-    page.get_by_label("Your words").fill("w" * 2001)
-    page.get_by_role("button", name=SEND).click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    check_screens(page)
-    page.goto(f"{project.page_url}/thanks")
-    check_screens(page)
 
 
 def test_an_answer_shows_on_the_card_and_can_be_taken_back(

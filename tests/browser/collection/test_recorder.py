@@ -155,14 +155,3 @@ def test_without_a_camera_there_are_other_ways(
     page.get_by_role("button", name="Write instead").click()
     expect(page.get_by_label("Your words")).to_be_visible()
     refusing.close()
-
-
-def test_without_a_script_a_file_is_sent(project: Project, open_page: OpenPage) -> None:
-    page = open_page(project.page_url, java_script_enabled=False, **PHONE)
-    page.get_by_label(re.compile("^A video")).set_input_files(FILES / "chromium.webm")
-    page.get_by_label("Your name").fill("Theo Brandt")
-    page.get_by_role("checkbox", name=re.compile("my video or voice if I send one")).check()
-    page.get_by_role("button", name="Send my testimonial").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you")
-    (row,) = project.stored()
-    assert row["kind"] == "video"

@@ -5,11 +5,17 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow
-from tests.browser.screens import check_screens
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-LONG = "Superkalifragilistisch" * 60
+
+# Made in the page, since so much would be long on its way there.
+CHOOSE_LARGE = """(field) => {
+  const files = new DataTransfer();
+  files.items.add(new File([new Uint8Array(12 * 1024 * 1024 + 1)], 'a.csv', { type: 'text/csv' }));
+  field.files = files.files;
+  field.dispatchEvent(new Event('change', { bubbles: true }));
+}"""
 
 
 def file_of(text: str) -> FilePayload:
@@ -45,49 +51,12 @@ def test_a_file_is_looked_at_changed_and_imported(
     assert len(site.run_json("testimonials", "list", project.id, "--limit", "700")) == 600
     follow(page.get_by_role("button", name="Undo this import"))
     expect(page.get_by_role("heading", level=1)).to_have_text("The import was undone")
-    if has_script:
-        check_screens(page)
 
 
 def test_a_file_that_is_too_large_is_not_sent(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)
     project.sign_in(page, "/import")
-    page.get_by_label("CSV or JSON file").set_input_files(file_of("x" * (12 * 1024 * 1024 + 1)))
+    page.get_by_label("CSV or JSON file").evaluate(CHOOSE_LARGE)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("alert")).to_contain_text("The file is larger than 12 MB.")
-
-
-def test_the_pages_are_accessible_and_fit(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, "/import")
-    check_screens(page)
-    row = f'{"N" * 100},"{LONG}",4.5,2024-01-02,"{"R" * 100}"'
-    choose(page, project, f"Name,Words,Rating,Date,Role\n{row}\nمريم,خدمة رائعة,5,,\nA,B,9,,\n")
-    check_screens(page)
-    choose(page, project, "Wer,Was\nA,B\n")
-    check_screens(page)
-    choose(page, project, f"Name,Words,Date,Photo\nA,{LONG * 2},03/04/2024,ftp://x\n")
-    check_screens(page)
-    page.get_by_label("3 April 2024").check()
-    follow(page.get_by_role("button", name="Continue"))
-    check_screens(page)
-    page.goto(f"{site.url}/dashboard/projects/import")
-    check_screens(page)
-
-
-def test_exports_are_downloaded(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page)
-    page.goto(f"{project.dashboard}/settings")
-    for name, ending in (("Export all", ".zip"), ("CSV of the testimonials", ".csv")):
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name=name).click()
-        assert waiting.value.suggested_filename.startswith(project.slug)
-        assert waiting.value.suggested_filename.endswith(ending)
-    page.goto(f"{site.url}/dashboard/account")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Export everything of mine").click()
-    assert waiting.value.path().read_bytes()[:2] == b"PK"

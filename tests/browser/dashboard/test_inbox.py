@@ -5,10 +5,8 @@ import re
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
 
-from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, next_page, send_testimonial
-from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 from tests.support.visitors import Visitors, words_of
 
@@ -23,15 +21,14 @@ def claim(page: Page, project: Project) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is claimed")
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
 def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
-    site: Site, open_page: OpenPage, has_script: bool
+    site: Site, open_page: OpenPage
 ) -> None:
     project = site.create_project()
     visitor = open_page(project.page_url)
     send_testimonial(visitor, project, "Hannah Whitlock")
     clipboard = ["clipboard-read", "clipboard-write"]
-    page = open_page(project.page_url, java_script_enabled=has_script, permissions=clipboard)
+    page = open_page(project.page_url, permissions=clipboard)
     claim(page, project)
     follow(page.get_by_role("link", name="Open your dashboard"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
@@ -46,10 +43,9 @@ def test_from_the_mail_to_an_approved_testimonial_in_the_widget(
     page.goto(project.dashboard + "/inbox?status=approved")
     link = page.get_by_role("link", name="Copy link")
     url = str(link.get_attribute("href"))
-    if has_script:
-        link.click()
-        expect(page.get_by_text("Link copied.")).to_be_visible()
-        assert page.evaluate("navigator.clipboard.readText()") == url
+    link.click()
+    expect(page.get_by_text("Link copied.")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == url
     visitor.goto(url)
     expect(visitor.get_by_text("Words of Hannah Whitlock")).to_be_visible()
     follow(visitor.get_by_role("link", name="All testimonials"))
@@ -76,13 +72,10 @@ def test_from_the_mail_to_the_website_in_two_taps(
     box = approve.bounding_box()
     assert box
     assert (box["height"], box["y"] > 370) == (60, True)
-    check_screens(phone)
-    phone.set_viewport_size({"width": 360, "height": 740})
     with next_page(phone):
         approve.tap()
     heading = "All decided" if is_signed_in else "Approved"
     expect(phone.get_by_role("heading", level=1)).to_have_text(heading)
-    check_screens(phone)
     feed = visitor.request.get(f"{site.url}/widget/{project.id}/feed").json()
     assert [item["authorName"] for item in feed["items"]] == ["Hannah Whitlock"]
     if is_signed_in:
@@ -110,19 +103,6 @@ def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) 
         for status in ("approved", "rejected")
     }
     assert counts == {"approved": 10, "rejected": 10}
-
-
-def test_undo_brings_a_row_back(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    send_testimonial(page, project, "Tom Okafor")
-    project.sign_in(page)
-    page.goto(f"{site.url}/dashboard")
-    page.keyboard.press("a")
-    expect(page.get_by_text("Approved Tom Okafor")).to_be_visible()
-    page.keyboard.press("z")
-    expect(page.get_by_role("listitem").filter(has_text="Words of Tom Okafor")).to_be_visible()
-    assert project.stored()[0]["status"] == "pending"
 
 
 def test_undo_outlives_a_page_from_before_it_that_comes_late(
@@ -155,48 +135,3 @@ def test_undo_outlives_a_page_from_before_it_that_comes_late(
     # Two turns of the page's own loop later it has seen it.
     page.evaluate("new Promise((done) => setTimeout(() => setTimeout(done)))")
     expect(row).to_be_visible()
-
-
-def test_a_session_that_was_ended_elsewhere_is_out_at_once(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    first = open_page(project.page_url)
-    project.sign_in(first)
-    second = open_page(f"{site.url}/login")
-    second.get_by_label("Email").fill(project.email)
-    second.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    follow(second.get_by_role("button", name="Sign in"))
-    expect(second.get_by_role("heading", level=1)).to_have_text("Inbox")
-    first.goto(f"{site.url}/dashboard/account/security")
-    follow(first.get_by_role("button", name="Sign out everywhere", exact=True))
-    expect(first.get_by_role("heading", level=1)).to_have_text("Sign in")
-    second.reload()
-    expect(second.get_by_role("heading", level=1)).to_have_text("Sign in")
-
-
-def test_axe_finds_nothing_on_the_owners_pages(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project(skipDemoTestimonials=False)
-    page = open_page(project.page_url)
-    send_testimonial(page, project, "ليلى منصور " + "x" * 60)
-    project.sign_in(page)
-    base = f"{site.url}/dashboard"
-    inbox = f"{base}/projects/{project.id}"
-    for address in (
-        f"{inbox}/inbox",
-        f"{inbox}/inbox?status=all",
-        f"{inbox}/inbox?status=trash",
-        f"{inbox}/testimonials/new",
-        f"{inbox}/testimonials/{project.stored()[0]['_id']}",
-        f"{inbox}/testimonials/{project.stored()[0]['_id']}/picture",
-        f"{inbox}/settings",
-        f"{inbox}/notifications",
-        f"{base}/projects",
-        f"{base}/account",
-    ):
-        page.goto(address)
-        check_screens(page)
-
-
-@pytest.mark.parametrize("path", ["/login", "/signup", "/forgot", "/reset/broken"])
-def test_axe_finds_nothing_on_the_ways_in(site: Site, open_page: OpenPage, path: str) -> None:
-    page = open_page(f"{site.url}{path}")
-    assert find_violations(page) == []

@@ -1,15 +1,13 @@
 """The Share page and the checklist, as a person uses them."""
 
 import base64
-import re
 
 import pytest
 import segno
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow, send_testimonial
-from tests.browser.screens import check_screens
+from tests.browser.pages import follow
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -106,34 +104,6 @@ def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
     expect(page.get_by_role("tabpanel", name="WordPress")).to_be_focused()
     page.reload()
     expect(page.get_by_role("tab", name="WordPress", selected=True)).to_be_visible()
-
-
-def test_without_a_script(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, java_script_enabled=False, viewport=WIDE)
-    for name in PLATFORMS:
-        follow(page.get_by_role("link", name=name, exact=True))
-        panel = page.locator("[data-panel]:visible")
-        expect(panel).to_have_count(1)
-        expect(panel.locator("code").first).to_contain_text(project.id)
-    expect(page.get_by_role("button", name=re.compile("^Copy"))).to_have_count(0)
-    page.get_by_label("Message to customers").fill("Two words?\n" + project.page_url)
-    follow(page.get_by_role("button", name="Save"))
-    expect(page.get_by_label("Message to customers")).to_have_value(
-        "Two words?\n" + project.page_url
-    )
-    page.get_by_text("Lines for a strict CSP").click()
-    expect(page.get_by_text(f"connect-src {site.url};")).to_be_visible()
-    page.get_by_role("radio", name="Rating badge").check()
-    page.get_by_role("combobox", name="Theme").select_option("dark")
-    page.get_by_role("switch", name="Pin this version").check()
-    follow(page.get_by_role("button", name="Update the snippet"))
-    code = page.locator("[data-panel]:visible code")
-    expect(code).to_contain_text('data-testimonials-shape="badge" data-testimonials-theme="dark"')
-    expect(code).to_contain_text('integrity="sha384-')
-    follow(page.get_by_role("link", name="Vue"))
-    expect(code).to_contain_text('data-testimonials-shape="badge"')
-    follow(page.get_by_role("button", name="Use our words"))
-    expect(page.get_by_label("Message to customers")).to_have_value(re.compile("honest"))
 
 
 def test_a_phone_has_a_list_in_place_of_tabs(site: Site, open_page: OpenPage) -> None:
@@ -260,33 +230,6 @@ def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> N
     expect(page.get_by_text("1 of 5 done")).to_be_visible()
 
 
-def test_the_checklist_leads_to_the_end(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page)
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_text("Your agent built the first version.")).to_be_visible()
-    follow(page.get_by_role("button", name="Look", exact=True))
-    page.wait_for_url(f"**/widget/{project.id}")
-    expect(page.locator('[data-testimonials-state="ready"]')).to_be_attached()
-    visitor = open_page(project.page_url)
-    send_testimonial(visitor, project, "Hannah Whitlock")
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_text("2 of 5 done")).to_be_visible()
-    # The keys of the inbox are the same with the list above it.
-    page.keyboard.press("a")
-    expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
-    page.reload()
-    expect(page.get_by_text("3 of 5 done")).to_be_visible()
-    follow(page.get_by_role("button", name="Remove all 6"))
-    expect(page.get_by_role("heading", name="Sample testimonials")).to_have_count(0)
-    items = project.call("GET", "/testimonials")["items"]
-    assert [item["authorName"] for item in items] == ["Hannah Whitlock"]
-    follow(page.get_by_role("button", name="Hide checklist"))
-    expect(page.get_by_role("heading", name="Getting started")).to_have_count(0)
-    follow(page.get_by_role("link", name="Settings").first)
-    follow(page.get_by_role("button", name="Show checklist"))
-    expect(page.get_by_role("heading", name="Getting started")).to_be_visible()
-
-
 def test_a_folded_checklist_stays_folded(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page)
     page.goto(project.dashboard + "/inbox")
@@ -296,21 +239,3 @@ def test_a_folded_checklist_stays_folded(site: Site, open_page: OpenPage) -> Non
     page.reload()
     expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
     expect(page.get_by_text("0 of 5 done")).to_be_visible()
-
-
-def test_axe_finds_nothing(site: Site, open_page: OpenPage) -> None:
-    name = "Werkstatt für außergewöhnlich" + "lange" * 18
-    project = site.create_project(skipDemoTestimonials=False, businessName=name)
-    page = open_page(f"{site.url}/")
-    project.sign_in(page)
-    for path in (
-        "/share",
-        "/share?platform=squarespace&shape=one&pin=1",
-        "/share/card",
-        "/inbox",
-    ):
-        page.goto(project.dashboard + path)
-        for details in page.locator(".policy > summary, .more-samples > summary").all():
-            if details.is_visible():
-                details.click()
-        check_screens(page)

@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import follow, open_form, send_testimonial
-from tests.browser.screens import check_screens
 from tests.conftest import StartService
 from tests.support.servers import wait_for
 
@@ -48,7 +47,7 @@ FILLER = """
 LINKS = "Look: https://a.example https://b.example https://c.example " + "more of it " * 8
 
 
-@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "pt", "ja", "ar"])
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
 def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     site: Site, open_page: OpenPage, language: str
 ) -> None:
@@ -101,31 +100,6 @@ def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) ->
     assert {row["status"] for row in project.stored()} == {"pending"}
 
 
-def test_the_tab_appears_when_something_is_marked(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    send_testimonial(page, project, "Maya")
-    project.sign_in(page)
-    page.goto(f"{site.url}/dashboard")
-    tab = page.get_by_role("link", name=re.compile("^Spam"))
-    expect(tab).to_have_count(0)
-    page.get_by_role("button", name=re.compile("Mark as spam.*Maya")).click()
-    expect(page.get_by_text("Marked Maya as spam")).to_be_visible()
-    expect(tab).to_be_visible()
-    assert project.stored()[0]["status"] == "spam"
-
-
-def test_without_a_script_spam_is_released(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url, java_script_enabled=False)
-    send_testimonial(page, project, "Link Farm", LINKS)
-    project.sign_in(page)
-    page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox?status=spam")
-    follow(page.get_by_role("button", name=re.compile("Not spam.*Link Farm")))
-    expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
-    assert project.stored()[0]["status"] == "pending"
-
-
 def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: StartService) -> None:
     service = start()
     body = {"slug": "kiln", "skipDemoTestimonials": True}
@@ -143,13 +117,3 @@ def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: Sta
     page.close()
     found = service.run("testimonials", "list", "kiln", "--json")
     assert [row["status"] for row in json.loads(found.stdout)] == ["pending"]
-
-
-def test_axe_finds_nothing_in_the_spam_folder(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    send_testimonial(page, project, "Link Farm", LINKS)
-    project.sign_in(page)
-    for path in ("/inbox?status=spam", f"/testimonials/{project.stored()[0]['_id']}"):
-        page.goto(f"{project.dashboard}{path}")
-        check_screens(page)

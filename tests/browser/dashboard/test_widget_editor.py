@@ -12,10 +12,8 @@ from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 from testimonials.extensions import db
 from testimonials.projects import models
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG
-from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import held_back
-from tests.browser.screens import check_screens
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -529,30 +527,6 @@ def test_the_buttons_words_and_target_show_and_save_themselves(
     assert feed["cta"]["label"] == "Book now"
 
 
-def test_the_form_works_without_a_script(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project(skipDemoTestimonials=False)
-    page = open_editor(site, open_page, project, java_script_enabled=False)
-    expect(page.locator("[data-preview]")).to_be_hidden()
-    open_parts(page)
-    page.get_by_role("radio", name="Marquee").check()
-    page.get_by_role("radio", name="One row").check()
-    page.locator("#stars-off").check()
-    page.get_by_label("Shown first").fill("2")
-    page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_role("heading", name="One thing needs a change")).to_be_visible()
-    # Its part is open again.
-    expect(page.get_by_label("Shown first")).to_have_value("2")
-    expect(page.get_by_role("radio", name="One row")).to_be_checked()
-    page.get_by_label("Shown first").fill("12")
-    page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_text("Draft saved", exact=True)).to_be_visible()
-    assert stored(site, project) == WIDGET_CONFIG
-    publish(page)
-    changed = {"layout": "carousel", "animation": "horizontal"}
-    changed |= {"showStars": False, "initialCount": 12}  # type: ignore[dict-item]
-    assert stored(site, project) == WIDGET_CONFIG | changed
-
-
 def test_the_keyboard_reaches_and_changes_everything(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=False)
     page = wide(site, open_page, project)
@@ -617,23 +591,3 @@ def test_a_phone_shows_one_pane_at_a_time(site: Site, open_page: OpenPage) -> No
     expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
     page.get_by_role("button", name="Settings", exact=True).click()
     expect(page.get_by_role("radio", name="Rose")).to_be_visible()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_editor_and_its_preview(
-    site: Site, open_page: OpenPage, theme: str
-) -> None:
-    project = site.create_project(skipDemoTestimonials=False, businessName=theme + "x" * 90)
-    if theme == "dark":
-        project.call("PATCH", "/widget-config", {"theme": "dark", "layout": "carousel"})
-    page = open_editor(site, open_page, project, color_scheme=theme)
-    open_parts(page)
-    page.get_by_role("button", name="Reset").click()
-    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
-    check_screens(page)
-    page.get_by_role("button", name="Preview", exact=True).click()
-    page.get_by_text("Your page", exact=True).click()
-    check_screens(page)
-    page.goto(editor_url(site, project) + "/preview")
-    expect(page.locator(SHOWN)).to_have_attribute("data-testimonials-state", "ready")
-    assert find_rules(page) == []

@@ -5,7 +5,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow
-from tests.browser.screens import check_screens
 from tests.dashboard.insights.counted import add_forms, add_reads, add_views
 from tests.support.rows import add_testimonial
 
@@ -37,20 +36,10 @@ def count_much(site: Site, project: Project) -> None:
     add_forms(site.app, project.id, 212, 61)
 
 
-def test_the_page_on_every_screen(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_insights(project, open_page)
-    check_screens(page)
-    add_views(site.app, project.id, 1)
-    page.reload()
-    check_screens(page)
-
-
 def test_much_on_every_screen(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     count_much(site, project)
     page = open_insights(project, open_page)
-    check_screens(page)
     # From what is read most to its testimonial, and back.
     row = page.get_by_role("row", name="Ida Sørensen").filter(has_text="Pinned")
     expect(row).to_have_count(1)
@@ -60,7 +49,6 @@ def test_much_on_every_screen(site: Site, open_page: OpenPage) -> None:
     follow(page.get_by_role("link", name="All 6 that were seen"))
     page.locator(".views summary").click()
     expect(page.get_by_role("table", name="Views per day, newest first")).to_be_visible()
-    check_screens(page)
 
 
 def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenPage) -> None:
@@ -80,17 +68,6 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenP
     assert room is not None
     page.mouse.move(room["x"] + room["width"] - 3, room["y"] + 20)
     expect(page.locator("[data-chosen-wall]")).to_have_text("40")
-
-
-def test_the_page_without_script(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    count_much(site, project)
-    page = open_insights(project, open_page, java_script_enabled=False)
-    expect(page.get_by_role("slider")).to_have_count(0)
-    page.locator(".views summary").click()
-    expect(page.get_by_role("table", name="Views per day, newest first")).to_be_visible()
-    follow(page.get_by_role("link", name="90 days"))
-    expect(page.get_by_text("In the last 90 days")).to_be_visible()
 
 
 def test_the_phones_bar_has_four_places(site: Site, open_page: OpenPage) -> None:

@@ -18,7 +18,7 @@ from testimonials.operator.reports.services import add_report
 from testimonials.projects.services import lock_project
 from testimonials.settings.table import load_settings
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.screens import check_screens
+from tests.browser.looks import look
 from tests.conftest import PASSWORD
 from tests.support.mail_servers import MailSink
 from tests.support.process import start_service
@@ -75,12 +75,12 @@ def test_it_is_whole_on_every_screen(site: Site, open_page: OpenPage) -> None:
     Project(site, headers, BOSS, "", "").sign_in(page)
     page.goto(f"{site.url}/operator")
     expect(page.get_by_text("Nothing needs you.")).to_be_visible()
-    check_screens(page)
+    assert look(page) == []
     need_somebody(site)
     page.reload()
     expect(page.get_by_text("given up").first).to_be_visible()
     expect(page.get_by_text("Nothing needs you.")).to_be_hidden()
-    check_screens(page)
+    assert look(page) == []
     with site.app.app_context():
         begin_write()
         earlier = clock.now() - clock.timedelta(minutes=61)

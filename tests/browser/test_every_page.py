@@ -1,0 +1,200 @@
+"""Every page of the service, on a desk and a phone, in light and dark: nothing is wrong with it.
+
+The pages are read from the URL map, so a new one is looked at without being named here, by the
+first who may see it. `test_every_state` has what only somebody's doing leads to.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from tests.attacks.world import Door
+from tests.browser.axe import find_violations
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.looks import find_dead_links, look, look_on_a_phone, open_all
+from tests.browser.rich_world import RichSite, path_at, serve_rich_site
+from tests.support import sampling
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+Known = dict[str, set[str]]
+
+# In how many tests; one worker takes each.
+PARTS = 8
+# What answers with a page to nobody in the world, and why.
+NO_PAGES = {
+    "It leads on.": {
+        "/dashboard",
+        "/dashboard/projects/<project_id>/decide",
+        "/dashboard/tokens/new",
+        "/login/company/done",
+    },
+    "It is a file, which the world has none of, or for programs.": {
+        "/media/recordings/<recording_id>",
+        "/media/recordings/<recording_id>.vtt",
+        "/metrics",
+    },
+    "It takes a company's provider, as in account/test_company.": {"/login/company/claim"},
+    "It takes an offer, as in test_every_state.": {"/dashboard/projects/<project_id>/offer"},
+    "It takes a recording, as in test_every_state.": {"/yours/<token>/recording"},
+}
+# What is no page of its own, but a part of one or of a mail.
+PARTS_OF_PAGES = {
+    "/<slug>/recorder",
+    "/<slug>/recordings/<recording_id>",
+    "/widget/<project_id>/fragment",
+    "/widget/<project_id>/newsletter",
+}
+# More of the same pages, by who opens them.
+PROJECT = "/dashboard/projects/{project_id}"
+MORE = {
+    "nobody": (
+        "/nothing-here",
+        "/claim/nothing",
+        "/invite/broken",
+        "/{slug}/wall?lang=ar&rating=4",
+    ),
+    "owner": (
+        *(
+            f"{PROJECT}/inbox?status={status}"
+            for status in ("approved", "rejected", "spam", "trash", "all", "all&q=nothing+such")
+        ),
+        "/dashboard/account/activity?q=nothing+such",
+        f"{PROJECT}/page/words?lang=de",
+        f"{PROJECT}/share?platform=squarespace&shape=one&pin=1",
+    ),
+    "reader": (
+        f"{PROJECT}/inbox",
+        f"{PROJECT}/testimonials/{{testimonial_id}}",
+        f"{PROJECT}/team",
+        "/dashboard/account/team",
+    ),
+}
+# Rules that a page may break, and why.
+ALLOWED = {
+    # axe takes what is in a closed details element for hidden. Beside the text it is always shown,
+    # and Tab leads through its links, as a test below holds.
+    "/docs": {"scrollable-region-focusable"},
+}
+
+
+@pytest.fixture(scope="module")
+def rich(sqlite_template: Path) -> Iterator[RichSite]:
+    """A service with a world in it."""
+    with serve_rich_site(sqlite_template) as rich:
+        yield rich
+
+
+@pytest.fixture(scope="module")
+def known() -> Known:
+    """The addresses that were found to lead somewhere, by who follows them."""
+    return defaultdict(set)
+
+
+@pytest.fixture
+def site(rich: RichSite) -> Site:
+    return rich.site
+
+
+def keep_some_calls(page: Page) -> None:
+    """Leave a few of the reference's many equal sections; with --deep, after all were judged.
+
+    The colours of ten thousand elements would take half a minute.
+    """
+    if sampling.IS_DEEP:
+        found = {each["id"] for each in find_violations(page, others=("color-contrast",))}
+        assert found <= ALLOWED["/docs"]
+    left_out = "[...document.querySelectorAll('.docs-body > section')].slice(8, -8)"
+    page.evaluate(f"{left_out}.forEach((section) => section.remove())")
+
+
+def remove_preview(page: Page) -> None:
+    """Take the page inside away: it may have the owner's own colours, and the editor says so."""
+    page.locator("[data-preview]").evaluate_all("all => all.forEach((each) => each.remove())")
+
+
+PREPARE: dict[str, Callable[[Page], object]] = {"/docs": keep_some_calls}
+DRAWN = """() => [...document.querySelectorAll('[data-testimonials-project]')].every((each) =>
+  ['ready', 'empty'].includes(each.dataset.testimonialsState))"""
+
+
+def name(door: Door) -> str:
+    """Return a rule with its fixed words in their places."""
+    return re.sub(r"<any\(.*?\):(\w+)>", lambda found: door.words[found[1]], door.rule.rule)
+
+
+def test_every_page_is_seen_by_somebody(rich: RichSite) -> None:
+    unseen = {name(door) for door, visitor in rich.pages if visitor is None}
+    assert unseen == set().union(*NO_PAGES.values())
+    assert {door.rule.rule for door, _ in rich.pages} >= PARTS_OF_PAGES
+    assert len(rich.pages) > 70
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_wrong_with_any_page(
+    rich: RichSite, open_page: OpenPage, known: Known, part: int
+) -> None:
+    visits = [
+        (visitor, path_at(rich, door), door.rule.rule)
+        for door, visitor in rich.pages
+        if visitor and door.rule.rule not in PARTS_OF_PAGES
+    ]
+    for visitor, paths in MORE.items():
+        visits += [(visitor, path.format(**rich.world.ids), "") for path in paths]
+    found: list[str] = []
+    tabs: dict[str, Page] = {}
+    for visitor, path, rule in visits[part::PARTS]:
+        if visitor not in tabs:
+            tabs[visitor] = open_tab(rich, open_page, visitor, found)
+        found += visit(tabs[visitor], f"{rich.site.url}{path}", rule, known[visitor])
+    assert not found, "\n".join(found)
+
+
+def open_tab(rich: RichSite, open_page: OpenPage, visitor: str, found: list[str]) -> Page:
+    """Open somebody's browser, which notes each file that a page asks for in vain."""
+    page = open_page("about:blank")
+    if visitor in rich.world.cookies:
+        cookie = {"name": "testimonials", "value": rich.world.cookies[visitor]}
+        page.context.add_cookies([cookie | {"url": rich.site.url}])  # type: ignore[list-item]
+
+    def note(answer: Response) -> None:
+        if answer.status >= 400 and not answer.request.is_navigation_request():
+            found.append(f"{page.url}: {answer.url} answers {answer.status}")
+
+    page.on("response", note)
+    return page
+
+
+def visit(page: Page, url: str, rule: str, known: set[str]) -> Iterator[str]:
+    """Open a page as a link to it does, and look at it; then unfold what is folded.
+
+    Those without a rule may be about something that isn't there.
+    """
+    answer = page.goto(url)
+    assert answer is not None
+    if rule and answer.status != 200:
+        yield f"{url} answers {answer.status}"
+    page.wait_for_function(DRAWN)
+    yield from find_dead_links(page, known)
+    PREPARE.get(rule, remove_preview)(page)
+    if not page.title().strip():
+        yield f"{page.url} has no title"
+    allowed = ALLOWED.get(rule, ())
+    yield from look(page, allowed)
+    if open_all(page):
+        yield from (f"unfolded: {each}" for each in look_on_a_phone(page, allowed))
+
+
+def test_keyboard_reaches_the_list_of_calls(site: Site, open_page: OpenPage) -> None:
+    page = open_page(f"{site.url}/docs", viewport={"width": 1280, "height": 800})
+    links = page.locator("nav a")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    for link in links.all():
+        page.keyboard.press("Tab")
+        expect(link).to_be_focused()
+        expect(link).to_be_in_viewport()

@@ -1,0 +1,454 @@
+"""What pages become by somebody's doing: after errors, with a dialog or menu open, done, empty.
+
+Each journey stops where there is something to look at, on every screen; `test_every_page` opens
+what has an address from the start.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.auth.proofs.authenticator import code_of
+from tests.browser.account.test_security import add_passkey, forget_proofs, plug_in
+from tests.browser.collection.test_author_page import write
+from tests.browser.conftest import OpenPage, Project, Site, other_address, serve_site
+from tests.browser.dashboard.test_import import choose
+from tests.browser.dashboard.test_requests import link_in, mail_to
+from tests.browser.dashboard.test_team import invite, join
+from tests.browser.looks import look
+from tests.browser.pages import follow, numbers, open_form, send_testimonial
+from tests.browser.rich_world import ADDRESS, LONG
+from tests.browser.test_proposals import propose_many
+from tests.collection.test_photos import phone_photo
+from tests.conftest import PASSWORD
+from tests.dashboard.insights.counted import add_views
+from tests.support.rows import add_recording, read_testimonials
+from tests.support.servers import free_port
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+Journey = Callable[[Site, OpenPage], Iterator[Page]]
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A service with a host name, which passkeys need."""
+    port = free_port()
+    with serve_site(base_url=f"http://localhost:{port}", port=str(port)) as site:
+        yield site
+
+
+def press(page: Page, button: str, heading: str) -> None:
+    """Press a button and wait for the heading that follows."""
+    page.get_by_role("button", name=button, exact=True).click()
+    expect(page.get_by_role("heading", name=heading).first).to_be_visible()
+
+
+def enter(
+    site: Site, open_page: OpenPage, path: str = "", **values: object
+) -> tuple[Project, Page]:
+    """Make a project and open one of its pages in its owner's browser."""
+    project = site.create_project(**values)
+    page = open_page("about:blank")
+    project.sign_in(page, path)
+    return project, page
+
+
+def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project = site.create_project(skipDemoTestimonials=False, website="example.com")
+    old = project.claim_link()
+    page = open_page(old)
+    yield page
+    press(page, "Claim my account", "One thing needs a change")
+    yield page
+    # An older link than the newest.
+    site.agent_init(project.email)
+    newest = site.claim_link(project.email, other_than=old)
+    page.goto(old)
+    yield page
+    page.goto(newest)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("radio", name="Keep it").check()
+    press(page, "Claim my account", "Your account is claimed")
+    yield page
+    page.goto(newest)
+    yield page
+    page = open_page(site.create_project().claim_link())
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("radio", name="Replace it").check()
+    press(page, "Claim my account", "Your account is claimed")
+    yield page
+    page.goto(f"{site.url}/claim")
+    press(page, "Send me a new link", "One thing needs a change")
+    yield page
+    page.get_by_role("textbox", name="Your email address").fill(ADDRESS)
+    press(page, "Send me a new link", "Check your mail")
+    yield page
+
+
+def signing_up_over_a_stranger(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    strange = site.create_project()
+    first = site.claim_link(strange.email)
+    page = open_page(f"{site.url}/signup")
+    page.get_by_label("Email address").fill(strange.email)
+    follow(page.get_by_role("button", name="Mail me the link"))
+    yield page
+    page.goto(site.claim_link(strange.email, other_than=first))
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    press(page, "Claim my account", "Make it yours")
+    yield page
+
+
+def proving_who_is_there(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    _, page = enter(site, open_page, "/inbox")
+    forget_proofs(site)
+    page.goto(f"{site.url}/dashboard/account")
+    theirs = f"{next(numbers)}{ADDRESS}"
+    page.get_by_label("New address").fill(theirs)
+    press(page, "Change address", "Confirm it’s you")
+    yield page
+    page.get_by_label("Your password").fill("seven green lanterns")
+    press(page, "Confirm", "Confirm it’s you")
+    yield page
+    page.get_by_label("Your password").fill(PASSWORD)
+    press(page, "Confirm", "Account")
+    yield page
+    page.goto(site.mailed_link(theirs, rf"{site.url}/email/\S+"))
+    yield page
+    press(page, "Use this address", "Account")
+    yield page
+
+
+def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, page = enter(site, open_page)
+    session = plug_in(page)
+    page.goto(f"{site.url}/dashboard/account/security")
+    add_passkey(page, "Mira’s phone")
+    yield page
+    forget_proofs(site)
+    press(page, "Do without a password", "Confirm it’s you")
+    yield page
+    session.detach()
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard/account/security")
+    page.get_by_role("button", name="Connect an app").click()
+    secret = page.locator("#app-key").inner_text().replace(" ", "")
+    yield page
+    page.get_by_label("2. Type the code it shows").fill(code_of(secret, int(time.time()) // 30))
+    press(page, "Turn it on", "Keep these ten codes")
+    yield page
+    page.get_by_label("I’ve put them somewhere safe").check()
+    press(page, "Done", "Well protected")
+    yield page
+    page.context.clear_cookies()
+    page.goto(f"{site.url}/login")
+    page.get_by_label("Email address").fill(project.email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    press(page, "Sign in", "Code from your app")
+    yield page
+
+
+def collecting(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    values = {"businessName": "w" * 120, "headline": "h" * 160, "description": "d" * 500}
+    project = site.create_project(**values)
+    page = open_page(project.page_url)
+    open_form(page)
+    yield page
+    page.get_by_label("Your words").fill("w" * 2001)
+    press(page, "Send my testimonial", "3 things need a change")
+    yield page
+    page.goto(f"{site.url}/widget/{project.id}")
+    yield page
+    site.pause(project.id)
+    page.goto(project.page_url)
+    yield page
+
+
+def choosing_a_photo(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    def file(data: bytes, name: str) -> FilePayload:
+        return {"name": name, "mimeType": "image/jpeg", "buffer": data}
+
+    page = open_page(f"{site.create_project().page_url}?lang=ar")
+    open_form(page)
+    expect(page.locator(".is-ready")).to_be_visible()
+    page.locator("#photo").set_input_files(file(phone_photo(), "me.jpg"))
+    expect(page.locator("[data-photo-face] canvas")).to_be_visible()
+    yield page
+    page.locator("#photo").set_input_files(file(phone_photo()[:900], "n" * 200 + ".jpg"))
+    expect(page.locator("[data-photo-face] canvas")).to_have_count(0)
+    yield page
+    page.locator("[data-send]").click()
+    expect(page.locator("#photo-error")).to_be_visible()
+    yield page
+
+
+def writing_and_withdrawing(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    own = write(page, f"axe-{project.slug}@example.com").partition("?")[0]
+    yield page
+    path = own.removeprefix(site.url)
+    site.service.call("POST", f"{path}/withdraw", b"", other_address())
+    page.goto(f"{own}?lang=ar")
+    yield page
+    (row,) = read_testimonials(site.app, project.id)
+    add_recording(site.app, row.id)
+    for action in ("", "/recording"):
+        page.goto(f"{own}{action}")
+        yield page
+
+
+def asking(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    number = next(numbers)
+    name = f"صالون السرخس {number} " + "x" * 90
+    _, page = enter(site, open_page, "/invitations", businessName=name)
+    yield page
+    press(page, "Preview", "One thing needs a change")
+    yield page
+    email = f"leila{number}@example.com"
+    people = f"ليلى منصور <{email}>\n{number}{ADDRESS}\n{email}\nfoo"
+    page.get_by_label("Email addresses").fill(people)
+    follow(page.get_by_role("button", name="Preview"))
+    expect(page.get_by_text("1 line needs a correction")).to_be_visible()
+    yield page
+    follow(page.get_by_role("button", name=re.compile("^Send to 2")))
+    yield page
+    mail = mail_to(site, email)
+    visitor = open_page(link_in(mail, "Write a few words"))
+    yield visitor
+    for words in ("I’d rather not", "Don’t ask me again"):
+        visitor.goto(link_in(mail, words))
+        follow(visitor.get_by_role("button", name=words))
+        yield visitor
+
+
+def inviting(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    number = next(numbers)
+    name = f"صالون السرخس {number} " + "x" * 90
+    project, owner = enter(site, open_page, businessName=name)
+    link = invite(owner, project, f"{number}{ADDRESS}", "admin")
+    held = f"held{number}@example.com"
+    site.agent_init(held)
+    stranger = open_page(invite(owner, project, held))
+    yield stranger
+    press(stranger, "Claim my account and join", "2 things need a change")
+    yield stranger
+    owner.goto(link)
+    yield owner
+    stranger.goto(link)
+    join(stranger)
+    stranger.goto(link)
+    yield stranger
+    owner.goto(f"{project.dashboard}/team")
+    press(owner, "Send invitation", "One thing needs a change")
+    yield owner
+    owner.get_by_label("New owner").select_option(index=0)
+    follow(owner.get_by_role("button", name="Offer the project"))
+    yield owner
+    stranger.goto(f"{project.dashboard}/offer")
+    yield stranger
+    follow(stranger.get_by_role("button", name="Become the owner"))
+    yield stranger
+
+
+def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, owner = enter(site, open_page)
+    owner.goto(f"{site.url}/dashboard/account/team")
+    yield owner
+    email = f"{next(numbers)}{ADDRESS}"
+    owner.get_by_label("Their email address").fill(email)
+    owner.get_by_role("radio", name="Reader").check()
+    follow(owner.get_by_role("button", name="Send invitation"))
+    reader = open_page(site.mailed_link(email, rf"{site.url}/invite/\S+"))
+    yield reader
+    join(reader)
+    yield reader
+    owner.goto(f"{project.dashboard}/team")
+    yield owner
+    owner.goto(f"{site.url}/dashboard/account/team")
+    follow(owner.get_by_role("link", name=re.compile(f"Remove {email[:9]}")))
+    yield owner
+
+
+def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, page = enter(site, open_page, "/integrations")
+    yield page
+    page.get_by_role("link", name="Make the first token").click()
+    page.get_by_label("Name", exact=True).fill("W" * 80)
+    yield page
+    page.get_by_role("dialog").get_by_role("button", name="Make the token").click()
+    expect(page.get_by_label("The new token")).to_be_visible()
+    yield page
+    page.get_by_role("link", name="Add endpoint").click()
+    page.get_by_label("Address").fill("https://hooks.example.invalid/" + "x" * 460)
+    follow(page.get_by_role("dialog").get_by_role("button", name="Add endpoint"))
+    yield page
+    follow(page.get_by_role("button", name="Send a test"))
+    answer = page.get_by_role("listitem").get_by_text("The host has no public address.")
+    expect(answer).to_be_visible()
+    yield page
+    page.goto(f"{project.dashboard}/integrations")
+    page.get_by_role("link", name=re.compile("^Look")).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    yield page
+
+
+def naming_a_host(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    _, page = enter(site, open_page, "/domain")
+    yield page
+    field = page.get_by_label("Host name")
+    for host in ("not a name", f"{'words-of-our-customers-' * 2}{next(numbers)}.larkspur.example"):
+        field.fill(host)
+        field.press("Enter")
+        expect(
+            page.get_by_text(f"_testimonials.{host}" if "." in host else "Error:").first
+        ).to_be_visible()
+        yield page
+    follow(page.get_by_role("button", name="Check now"))
+    yield page
+    follow(page.get_by_role("button", name="Remove host name"))
+    expect(field).to_have_value("")
+
+
+def beginning(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    """A project of today, with its samples, and menus that are on every page."""
+    name = "Werkstatt für außergewöhnlich" + "lange" * 18
+    project, page = enter(site, open_page, "/inbox", skipDemoTestimonials=False, businessName=name)
+    yield page
+    page.locator(".switcher > summary").click()
+    yield page
+    page.locator(".switcher > summary").click()
+    page.get_by_text("More", exact=True).click()
+    yield page
+    page.goto(f"{project.dashboard}/inbox")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_text("Theme and sign out").locator("..").click()
+    yield page
+    page.goto(f"{site.url}/dashboard/projects?q=nothing")
+    yield page
+    for path in ("/order", "/widgets", "/forms", "/insights", "/proposals", "/page/questions"):
+        page.goto(f"{project.dashboard}{path}")
+        page.locator("[data-preview]").evaluate_all("all => all.forEach((each) => each.remove())")
+        yield page
+    add_views(site.app, project.id, 1)
+    page.goto(f"{project.dashboard}/insights")
+    yield page
+
+
+def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, page = enter(site, open_page)
+    body = {"authorName": "Maya " + "x" * 60, "text": LONG[:1900], "rating": 5}
+    project.call("POST", "/testimonials", body)
+    for tag in ("x" * 40, "وسم"):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{project.dashboard}/inbox?status=approved")
+        page.get_by_role("checkbox", name=re.compile("^Select Maya")).check()
+        page.get_by_text("Tag…").click()
+        page.get_by_label("Tag for the selected").fill(tag)
+        yield page
+        page.set_viewport_size({"width": 320, "height": 800})
+        # A phone's bar has room for two decisions and this.
+        page.locator(".bulk-more > summary").click()
+        page.get_by_text("Tag…").click()
+        yield page
+        follow(page.get_by_role("button", name="Add", exact=True))
+    yield page
+    page.goto(f"{project.dashboard}/testimonials/new")
+    press(page, "Add testimonial", "2 things need a change")
+    yield page
+
+
+def deciding_by_mail(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, phone = enter(site, open_page, "/notifications")
+    phone.get_by_label("Decide from the mail without signing in").check()
+    follow(phone.get_by_role("button", name="Save"))
+    send_testimonial(open_page(project.page_url), project, "Hannah Whitlock")
+    link = site.mailed_link(project.email, r"https?://\S+/decide/\S+")
+    phone.goto(f"{project.dashboard}/decide")
+    yield phone
+    stranger = open_page(link)
+    yield stranger
+    press(stranger, "Approve", "Approved")
+    yield stranger
+    phone.goto(f"{project.dashboard}/decide")
+    yield phone
+
+
+def importing(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, page = enter(site, open_page)
+    row = f'{"N" * 100},"{LONG[:1300]}",4.5,2024-01-02,"{"R" * 100}"'
+    for text in (
+        f"Name,Words,Rating,Date,Role\n{row}\nمريم,خدمة رائعة,5,,\nA,B,9,,\n",
+        "Wer,Was\nA,B\n",
+        f"Name,Words,Date,Photo\nA,{LONG},03/04/2024,ftp://x\n",
+    ):
+        choose(page, project, text)
+        yield page
+    page.get_by_label("3 April 2024").check()
+    follow(page.get_by_role("button", name="Continue"))
+    yield page
+    choose(page, project, "Name,Words\nA,B\n")
+    follow(page.get_by_role("button", name=re.compile("^Import 1 ")))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Imported one testimonial")
+    yield page
+    follow(page.get_by_role("button", name="Undo this import"))
+    yield page
+
+
+def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    """The editors, with what they warn of; what stands inside may have the owner's own colours."""
+    project, page = enter(site, open_page, "/page", skipDemoTestimonials=False)
+    page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
+    expect(page.get_by_text("Hard to read: 3.9 to 1.")).to_be_visible()
+    page.locator("[data-preview]").evaluate("frame => frame.remove()")
+    yield page
+    page.goto(f"{project.dashboard}/widget")
+    for name in ("Content", "Details"):
+        page.get_by_role("heading", name=name).click()
+    page.get_by_role("button", name="Reset").click()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    yield page
+    page.get_by_role("button", name="Preview", exact=True).click()
+    page.get_by_text("Your page", exact=True).click()
+    yield page
+    # The widget's own other colours.
+    project.call("PATCH", "/widget-config", {"theme": "dark", "layout": "carousel"})
+    page.goto(f"{project.dashboard}/widget/preview")
+    expect(
+        page.locator("main .stage:not(.is-next) [data-testimonials-state=ready]")
+    ).to_be_visible()
+    yield page
+    for path in (f"/widget/{project.id}", f"/{project.slug}/wall"):
+        page.goto(f"{site.url}{path}")
+        yield page
+
+
+def answering_an_agent(site: Site, open_page: OpenPage) -> Iterator[Page]:
+    project, page = enter(site, open_page)
+    propose_many(project)
+    page.goto(f"{project.dashboard}/proposals")
+    yield page
+    press(page, "Accept all 8", "Nothing waits for you")
+    yield page
+    follow(page.get_by_role("link", name="Decided"))
+    yield page
+
+
+JOURNEYS: tuple[Journey, ...] = (
+    answering_an_agent, asking, beginning, choosing_a_photo, claiming, collecting,
+    deciding_by_mail, designing, importing, integrating, inviting, moderating, naming_a_host,
+    protecting_an_account, proving_who_is_there, reading_along, signing_up_over_a_stranger,
+    writing_and_withdrawing,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.__name__)
+def test_nothing_is_wrong_on_the_way(site: Site, open_page: OpenPage, journey: Journey) -> None:
+    found = []
+    for number, page in enumerate(journey(site, open_page), start=1):
+        heading = page.locator("h1").first.text_content()
+        found += [f"stop {number}, {heading}: {each}" for each in look(page)]
+    assert not found, "\n".join(found)
