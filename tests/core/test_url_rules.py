@@ -49,24 +49,15 @@ def test_the_base_path_is_taken_away_once(path: str, base: str, within: str) -> 
     assert remove_base_path(path, base) == within
 
 
-@pytest.mark.parametrize(
-    ("target", "is_ours"),
-    [
-        ("/reviews/dashboard?next=/..", True),
-        ("/reviews/", True),
-        ("/reviewsx/", False),
-        ("/dashboard", False),
-        ("/reviews/../shop", False),
-        ("/reviews/%2E./shop", False),
-        ("//reviews/", False),
-    ],
-)
-def test_signing_in_leads_nowhere_beside_the_base_path(
-    make_app: MakeApp, target: str, is_ours: bool
-) -> None:
+def test_signing_in_leads_nowhere_beside_the_base_path(make_app: MakeApp) -> None:
     app = make_app(base_url="https://example.com/reviews")
     with app.test_request_context("/", base_url="https://example.com/reviews"):
-        assert safe_target(target) == (target if is_ours else "")
+        for target in ("/reviews/dashboard?next=/..", "/reviews/"):
+            assert safe_target(target) == target
+        for target in (
+            "/reviewsx/", "/dashboard", "/reviews/../shop", "/reviews/%2E./shop", "//reviews/"
+        ):  # fmt: skip
+            assert safe_target(target) == ""
 
 
 def test_a_base_path_is_none_of_the_services_own_and_no_projects(

@@ -13,7 +13,7 @@ from tests.conftest import StartService
 from tests.support.process import Answer, Service
 from tests.support.servers import MailSink, wait_for
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OWNER, AUTHOR, STRANGER = "owner@example.com", "author@example.com", "stranger@example.org"

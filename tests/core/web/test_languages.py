@@ -36,21 +36,16 @@ def test_a_person_of_an_unknown_language_is_spoken_to_in_english(code: str | Non
         assert ngettext("%(num)s star", "%(num)s stars", 2) == "2 stars"
 
 
-@pytest.mark.parametrize(
-    ("code", "number", "text"),
-    [
-        ("en", 1, "1 star"), ("en", 0, "0 stars"),
-        ("fr", 0, "0 étoile"), ("fr", 2, "2 étoiles"),
-        ("ja", 1, "星1つ"), ("ja", 5, "星5つ"),
+def test_each_language_counts_in_its_own_way() -> None:
+    for code, number, text in (
+        ("en", 1, "1 star"), ("en", 0, "0 stars"), ("fr", 0, "0 étoile"), ("fr", 2, "2 étoiles"),
+        ("ja", 1, "星1つ"), ("ja", 5, "星5つ"), ("tr", 1, "1 yıldız"), ("tr", 5, "5 yıldız"),
         ("pl", 1, "1 gwiazdka"), ("pl", 3, "3 gwiazdki"), ("pl", 12, "12 gwiazdek"),
-        ("pl", 22, "22 gwiazdki"), ("tr", 1, "1 yıldız"), ("tr", 5, "5 yıldız"),
-        ("ar", 0, "بلا نجوم"), ("ar", 1, "نجمة واحدة"), ("ar", 2, "نجمتان"),
-        ("ar", 3, "3 نجوم"), ("ar", 11, "11 نجمة"), ("ar", 100, "100 نجمة"),
-    ],
-)  # fmt: skip
-def test_each_language_counts_in_its_own_way(code: str, number: int, text: str) -> None:
-    with speaking(code):
-        assert ngettext("%(num)s star", "%(num)s stars", number) == text
+        ("pl", 22, "22 gwiazdki"), ("ar", 0, "بلا نجوم"), ("ar", 1, "نجمة واحدة"),
+        ("ar", 2, "نجمتان"), ("ar", 3, "3 نجوم"), ("ar", 11, "11 نجمة"), ("ar", 100, "100 نجمة"),
+    ):  # fmt: skip
+        with speaking(code):
+            assert ngettext("%(num)s star", "%(num)s stars", number) == text
 
 
 def test_numbers_are_grouped_as_the_language_does() -> None:
@@ -85,6 +80,7 @@ def test_a_mail_is_in_the_language_of_its_reader(app: Flask) -> None:
         assert '<html lang="en" dir="ltr">' in render_template("email/notice.html", **values)
 
 
+@pytest.mark.thorough
 def test_no_catalog_is_read_before_somebody_needs_it() -> None:
     """And none of what makes the catalogs is needed to run: Babel is for developers alone."""
     code = (

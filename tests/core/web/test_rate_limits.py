@@ -89,6 +89,7 @@ def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: Proc
     return sum(is_let_in(app, limit) for _ in range(15))
 
 
+@pytest.mark.thorough
 def test_counts_are_exact_over_processes(make_counting_app: MakeApp, limit: Limit) -> None:
     settings = current_settings(make_counting_app())
     names = ("instance_path", "database_url", "ratelimit_storage_url")
@@ -140,7 +141,9 @@ def test_the_sweep_removes_hours_that_have_passed(app: Flask, limit: Limit) -> N
     assert count_counters(app) == 1
 
 
-@pytest.mark.parametrize("kind", ["silent", "away", "unix"])
+@pytest.mark.parametrize(
+    "kind", ["away", "unix", pytest.param("silent", marks=pytest.mark.thorough)]
+)
 def test_without_redis_nobody_signs_up_or_in_and_is_told_why(
     make_app: MakeApp, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
