@@ -89,16 +89,15 @@ def test_a_slug_of_60_characters_as_sent_is_taken(agent: Caller) -> None:
     assert slug_of(agent, slug=f"  {'ß' * 60}\n") == "s" * 60
 
 
-@pytest.mark.parametrize("slug", ["a" * 61, "-" * 30 + "a" + "-" * 30, "😀" * 61])
-def test_a_slug_of_61_characters_as_sent_is_400(agent: Caller, slug: str) -> None:
-    error = error_of(agent.post("/v1/projects", {"slug": slug}), 400, "VALIDATION_FAILED", "slug")
-    assert "at most 60" in error["message"]
+def test_a_slug_that_is_too_long_as_sent_or_normalizes_to_nothing_is_400(agent: Caller) -> None:
+    def refuse(slug: str) -> str:
+        answer = agent.post("/v1/projects", {"slug": slug, "businessName": "Fern"})
+        return str(error_of(answer, 400, "VALIDATION_FAILED", "slug")["message"])
 
-
-@pytest.mark.parametrize("slug", ["", "   ", "---", "😀", "!?", "\u200b", "a\nb", "a\u0000"])
-def test_a_slug_that_normalizes_to_nothing_is_400(agent: Caller, slug: str) -> None:
-    body = {"slug": slug, "businessName": "Fern"}
-    error_of(agent.post("/v1/projects", body), 400, "VALIDATION_FAILED", "slug")
+    for slug in ("a" * 61, "-" * 30 + "a" + "-" * 30, "😀" * 61):
+        assert "at most 60" in refuse(slug)
+    for slug in ("", "   ", "---", "😀", "!?", "\u200b", "a\nb", "a\u0000"):
+        assert refuse(slug)
 
 
 TAKEN = "This slug is already taken. Please choose a different one."

@@ -4,7 +4,6 @@ import json
 from threading import Barrier, Thread
 
 import pytest
-from flask import Flask
 
 from testimonials.access.models import AccessToken
 from testimonials.access.scopes import Scope
@@ -23,25 +22,10 @@ from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.operations.jobs.test_prune import prune
-from tests.projects.team.test_team import Team, members
+from tests.projects.team.team_page import Team, members
 from tests.support.rows import add_member, add_workspace_member, count_rows, read_project
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def team(app: Flask, owner: Caller) -> Team:
-    """The owner before a new project's team page."""
-    project = owner.create_project(businessName="Fern & Fable", slug="fern")["_id"]
-    return Team(app, open_browser(app, owner), project)
-
-
-@pytest.fixture
-def admin(team: Team, make_caller: MakeCaller) -> Caller:
-    """An admin of the project."""
-    caller = make_caller("admin@example.com", is_claimed=True)
-    add_member(team.app, team.project, caller, "admin")
-    return caller
 
 
 def offer(team: Team, receiver: Caller, **form: str) -> None:
@@ -124,14 +108,6 @@ def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
     # Without the role there is nothing to answer.
     assert team.post(f"members/{admin.account_id}/role", role="reader").status_code == 303
     assert answer(team, admin, "accept") == 403
-
-
-def test_it_must_be_proved_who_offers(team: Team, admin: Caller, moved_clock: MovableClock) -> None:
-    moved_clock.move(hours=2)
-    asked = team.post("offer", receiver=admin.account_id)
-    assert asked.status_code == 401
-    assert "hand this project over" in asked.text
-    assert count_rows(team.app, OwnershipOffer) == 0
 
 
 def test_without_the_team_the_former_owner_and_theirs_are_out(
