@@ -177,15 +177,6 @@ def test_an_address_that_was_disowned_stays_so(kept: Kept, tmp_path: Path) -> No
     assert query(kept.instance, select) == expected
 
 
-def test_the_history_of_others_forgets_the_address_too(kept: Kept, tmp_path: Path) -> None:
-    erase_by_command(kept)
-    run_well(kept.app, "prune")
-    restore_here(tmp_path / "restored", kept.backup)
-    assert query(tmp_path / "restored", "SELECT before FROM testimonial_change") == [
-        ('{"rating": 4}',)
-    ]
-
-
 def test_what_a_person_writes_later_stays(
     make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path, moved_clock: MovableClock
 ) -> None:
@@ -201,12 +192,18 @@ def test_what_a_person_writes_later_stays(
     assert texts(tmp_path / "restored") == ["Anew", "Words of Li"]
 
 
-def test_a_dry_run_tells_and_changes_nothing(kept: Kept, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing_and_the_history_of_others_forgets_the_address_too(
+    kept: Kept, tmp_path: Path
+) -> None:
     erase_by_command(kept)
     run_well(kept.app, "prune")
-    told = restore_here(tmp_path / "restored", kept.backup, "--dry-run")
+    restored = tmp_path / "restored"
+    told = restore_here(restored, kept.backup, "--dry-run")
     assert (told["restored"], told["erasedAgain"]) == (False, 1)
-    assert not (tmp_path / "restored" / NAME).exists()
+    assert not (restored / NAME).exists()
+    restore_here(restored, kept.backup)
+    found = query(restored, "SELECT before FROM testimonial_change")
+    assert found == [('{"rating": 4}',)]
 
 
 def test_a_damaged_list_is_refused_and_never_passed_over(kept: Kept, tmp_path: Path) -> None:
@@ -219,6 +216,9 @@ def test_a_damaged_list_is_refused_and_never_passed_over(kept: Kept, tmp_path: P
 def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) -> None:
     erase_by_command(kept)
     run_well(kept.app, "prune")
+    # Of a person it keeps a salted hash alone.
+    assert EMAIL not in (kept.folder / NAME).read_text()
+    assert (kept.folder / NAME).stat().st_mode & 0o777 == 0o600
     known = read_list(kept.instance / NAME)
     with kept.app.app_context():
         begin_write()
@@ -227,13 +227,6 @@ def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) ->
     run_well(kept.app, "prune")
     assert count_rows(kept.app, Erased) == 2
     assert read_list(kept.instance / NAME) == known == read_list(kept.folder / NAME)
-
-
-def test_only_a_salted_hash_is_kept_of_a_person(kept: Kept) -> None:
-    erase_by_command(kept)
-    run_well(kept.app, "prune")
-    assert EMAIL not in (kept.folder / NAME).read_text()
-    assert (kept.folder / NAME).stat().st_mode & 0o777 == 0o600
 
 
 def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_erased(
