@@ -15,6 +15,7 @@ from testimonials.collection import pages
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import change_project, read_testimonials
+from tests.support.sampling import sample
 
 # A word of the button that sends, by language.
 SEND = {
@@ -61,8 +62,6 @@ THANKS = {
 }
 FORM = {"text": "They listened.", "name": "Noor Haddad", "consent": "yes"}
 
-each_language = pytest.mark.parametrize("code", SEND)
-
 
 @pytest.fixture
 def project(owner: Caller) -> dict[str, Any]:
@@ -91,47 +90,43 @@ def _send(client: FlaskClient, slug: str, query: str = "", **values: str) -> Tes
     return client.post(f"/{slug}", data=dict(hidden) | FORM | values)
 
 
-@pytest.mark.parametrize(
-    ("header", "code"),
-    [
-        ("de", "de"),
-        ("de-AT", "de"),
-        ("pt-BR,pt;q=0.9,en;q=0.8", "pt"),
-        ("ar-EG;q=0.9,ar;q=0.8", "ar"),
-        ("zh-CN,fr;q=0.3", "fr"),
-        # The region makes German no worse than the English that follows it.
-        ("de-CH,en;q=0.9", "de"),
-        ("en;q=0.4,es;q=0.7,fr;q=0.5", "es"),
-        ("de;q=0,fr;q=0.1", "fr"),
-        ("*;q=0.9,ja;q=0.1", "ja"),
-        ("", "en"),
-        (";;,=,q=9,de;q=abc,\x7f--,;q=", "en"),
-        ("x" * 5000, "en"),
-        ("../../etc/passwd", "en"),
-    ],
+HEADERS = (
+    ("de", "de"),
+    ("de-AT", "de"),
+    ("pt-BR,pt;q=0.9,en;q=0.8", "pt"),
+    ("ar-EG;q=0.9,ar;q=0.8", "ar"),
+    ("zh-CN,fr;q=0.3", "fr"),
+    # The region makes German no worse than the English that follows it.
+    ("de-CH,en;q=0.9", "de"),
+    ("en;q=0.4,es;q=0.7,fr;q=0.5", "es"),
+    ("de;q=0,fr;q=0.1", "fr"),
+    ("*;q=0.9,ja;q=0.1", "ja"),
+    ("", "en"),
+    (";;,=,q=9,de;q=abc,\x7f--,;q=", "en"),
+    ("x" * 5000, "en"),
+    ("../../etc/passwd", "en"),
 )
-def test_the_browser_says_the_language(
-    client: FlaskClient, slug: str, header: str, code: str
-) -> None:
-    page = _speaks(client.get(f"/{slug}", headers={"Accept-Language": header}), code)
-    assert SEND[code] in page
 
 
-@each_language
-def test_the_address_wins_over_the_browser(client: FlaskClient, slug: str, code: str) -> None:
-    answer = client.get(f"/{slug}?lang={code}", headers={"Accept-Language": "fr"})
-    page = _speaks(answer, code)
-    assert SEND[code] in page
-    # A name of any direction stands for itself in the sentence.
-    assert CONSENT[code] in re.sub("</?bdi>", "", page)
+def test_the_browser_says_the_language(client: FlaskClient, slug: str) -> None:
+    for header, code in HEADERS:
+        page = _speaks(client.get(f"/{slug}", headers={"Accept-Language": header}), code)
+        assert SEND[code] in page
 
 
-@pytest.mark.parametrize("asked", ["xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"])
-def test_an_unknown_language_leaves_it_to_the_browser(
-    client: FlaskClient, slug: str, asked: str
-) -> None:
-    answer = client.get(f"/{slug}?lang={asked}", headers={"Accept-Language": "es"})
-    _speaks(answer, "en" if asked.startswith("EN") else "de" if asked.startswith("de_") else "es")
+def test_the_address_wins_over_the_browser(client: FlaskClient, slug: str) -> None:
+    for code, send in SEND.items():
+        answer = client.get(f"/{slug}?lang={code}", headers={"Accept-Language": "fr"})
+        page = _speaks(answer, code)
+        assert send in page
+        # A name of any direction stands for itself in the sentence.
+        assert CONSENT[code] in re.sub("</?bdi>", "", page)
+
+
+def test_an_unknown_language_leaves_it_to_the_browser(client: FlaskClient, slug: str) -> None:
+    for asked in ("xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"):
+        answer = client.get(f"/{slug}?lang={asked}", headers={"Accept-Language": "es"})
+        _speaks(answer, {"EN-us-x": "en", "de_AT/..": "de"}.get(asked, "es"))
 
 
 def test_a_refused_form_keeps_its_language(client: FlaskClient, slug: str) -> None:
@@ -143,53 +138,44 @@ def test_a_refused_form_keeps_its_language(client: FlaskClient, slug: str) -> No
     assert "They listened.</textarea>" in page
 
 
-@each_language
 def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
-    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str, code: str
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
 ) -> None:
-    answer = _send(client, slug, f"?lang={code}")
-    assert answer.status_code == 303
-    target = urlsplit(answer.headers["Location"])
-    assert (target.path, parse_qs(target.query)["lang"]) == (f"/{slug}/thanks", [code])
-    heading = re.search("<h1.*?</h1>", _speaks(client.get(answer.headers["Location"]), code))
-    assert heading
-    assert THANKS[code] in heading[0]
-    assert "<bdi>Noor</bdi>" in heading[0]
-    (row,) = read_testimonials(app, project["_id"])
-    assert row.consent_language == code
-    assert (row.consent_text or "").startswith(CONSENT[code])
+    for code in ("ar", *sample(sorted(SEND.keys() - {"ar"}), 3)):
+        answer = _send(client, slug, f"?lang={code}", text=f"In {code}.")
+        assert answer.status_code == 303
+        target = urlsplit(answer.headers["Location"])
+        assert (target.path, parse_qs(target.query)["lang"]) == (f"/{slug}/thanks", [code])
+        heading = re.search("<h1.*?</h1>", _speaks(client.get(answer.headers["Location"]), code))
+        assert heading
+        assert THANKS[code] in heading[0]
+        assert "<bdi>Noor</bdi>" in heading[0]
+        row = read_testimonials(app, project["_id"])[-1]
+        assert row.consent_language == code
+        assert (row.consent_text or "").startswith(CONSENT[code])
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_every_refusal_is_translated(client: FlaskClient, slug: str) -> None:
+    for values, message in (
         ({"text": "x" * 12345}, "Kürzen Sie dies auf 2000 Zeichen; es hat 12.345."),
         ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
         ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),
         ({"consent": ""}, "Setzen Sie hier ein Häkchen"),
         ({"token": "x"}, "Diese Seite war lange geöffnet."),
-    ],
-)
-def test_every_refusal_is_translated(
-    client: FlaskClient, slug: str, values: dict[str, str], message: str
-) -> None:
-    answer = _send(client, slug, "?lang=de", **values)
-    assert answer.status_code == 422
-    page = _speaks(answer, "de")
-    assert message in page
-    assert "Eine Angabe muss geändert werden" in page
+    ):
+        answer = _send(client, slug, "?lang=de", **values)
+        assert answer.status_code == 422
+        page = _speaks(answer, "de")
+        assert message in page
+        assert "Eine Angabe muss geändert werden" in page
 
 
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(1, "أمر واحد يحتاج"), (2, "أمران يحتاجان"), (3, "3 أمور تحتاج"), (4, "4 أمور تحتاج")],
-)
-def test_numbers_take_their_plural_forms(
-    client: FlaskClient, slug: str, count: int, words: str
-) -> None:
+def test_numbers_take_their_plural_forms(client: FlaskClient, slug: str) -> None:
     wrong = {"name": "", "text": "", "consent": "", "email": "noor@"}
-    sent = dict(list(wrong.items())[:count])
-    assert words in _speaks(_send(client, slug, "?lang=ar", **sent), "ar")
+    said = ("أمر واحد يحتاج", "أمران يحتاجان", "3 أمور تحتاج", "4 أمور تحتاج")
+    for count, words in enumerate(said, 1):
+        sent = dict(list(wrong.items())[:count])
+        assert words in _speaks(_send(client, slug, "?lang=ar", **sent), "ar")
 
 
 def test_texts_that_the_owner_changed_are_not_translated(
@@ -205,20 +191,19 @@ def test_texts_that_the_owner_changed_are_not_translated(
     )
 
 
-@pytest.mark.parametrize("path", ["", "/thanks"])
 def test_the_switch_leads_to_each_language_with_all_the_address_holds(
-    client: FlaskClient, slug: str, path: str
+    client: FlaskClient, slug: str
 ) -> None:
-    page = client.get(f"/{slug}{path}?name=No%26or&lang=es&name=b").text
-    links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="(\w+)" dir="(\w+)"', page)
-    assert {lang for _, lang, *_ in links} == SEND.keys()
-    for url, lang, hreflang, direction in links:
-        assert html.unescape(url) == f"?name=No%26or&name=b&lang={lang}"
-        assert hreflang == lang
-        assert direction == ("rtl" if lang == "ar" else "ltr")
-    assert re.findall(r'lang="(\w+)" hreflang="\w+" dir="\w+" aria-current="true"', page) == ["es"]
-    # And they lead there.
-    _speaks(client.get(f"/{slug}{path}{html.unescape(links[0][0])}"), links[0][1])
+    for path in ("", "/thanks"):
+        page = client.get(f"/{slug}{path}?name=No%26or&lang=es&name=b").text
+        links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="(\w+)" dir="(\w+)"', page)
+        assert {lang for _, lang, *_ in links} == SEND.keys()
+        for url, lang, hreflang, direction in links:
+            assert html.unescape(url) == f"?name=No%26or&name=b&lang={lang}"
+            assert hreflang == lang
+            assert direction == ("rtl" if lang == "ar" else "ltr")
+        current = re.findall(r'lang="(\w+)" hreflang="\w+" dir="\w+" aria-current="true"', page)
+        assert current == ["es"]
 
 
 def test_the_switch_can_not_be_made_to_lead_elsewhere(client: FlaskClient, slug: str) -> None:
@@ -306,15 +291,13 @@ def test_a_renamed_address_leads_on_with_its_language(
         assert (odd.status_code, odd.location) == (307, f"/clay{path}?name=%FF%20a")
 
 
-@pytest.mark.parametrize("code", ["fr", "ar"])
-def test_html_in_a_name_is_text_in_every_language(
-    client: FlaskClient, owner: Caller, code: str
-) -> None:
+def test_html_in_a_name_is_text_in_every_language(client: FlaskClient, owner: Caller) -> None:
     attack = "<script>alert(1)</script>%(x)s %"
     slug = owner.create_project(businessName=attack)["publicPageConfig"]["slug"]
-    for answer in (
-        client.get(f"/{slug}?lang={code}"),
-        _send(client, slug, f"?lang={code}", name=""),
-    ):
-        assert "<script>alert" not in answer.text
-        assert "&lt;script&gt;alert(1)&lt;/script&gt;%(x)s %" in answer.text
+    for code in ("fr", "ar"):
+        for answer in (
+            client.get(f"/{slug}?lang={code}"),
+            _send(client, slug, f"?lang={code}", name=""),
+        ):
+            assert "<script>alert" not in answer.text
+            assert "&lt;script&gt;alert(1)&lt;/script&gt;%(x)s %" in answer.text

@@ -25,6 +25,7 @@ from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member, add_testimonial
 from tests.support.servers import MailSink
+from tests.support.visitors import form_token
 
 
 @pytest.fixture
@@ -49,8 +50,7 @@ class Site:
     def send(self, *names: str, status: int = 303, **values: str) -> None:
         """Let visitors of these names write."""
         for name in names:
-            page = self.client.get("/kiln").text
-            token = html.unescape(re.search(r'name="token" value="([^"]+)"', page)[1])  # type: ignore[index]
+            token = form_token(self.client.get("/kiln").text)
             form = {"text": f"Words of {name}", "name": name, "consent": "yes", "rating": "4"}
             answer = self.client.post("/kiln", data=form | {"token": token} | values)
             assert answer.status_code == status
@@ -110,8 +110,7 @@ def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(app: Flask, si
     site.send("Robot", subject="Buy now")
     site.send("Nameless", status=422, consent="")
     assert site.told() == []
-    page = site.client.get("/kiln").text
-    token = html.unescape(re.search(r'name="token" value="([^"]+)"', page)[1])  # type: ignore[index]
+    token = form_token(site.client.get("/kiln").text)
     for _ in range(3):
         site.send("Noor", token=token)
         site.clock.move(minutes=6)

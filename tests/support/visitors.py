@@ -12,6 +12,13 @@ from urllib.parse import urlencode, urlsplit
 Work = Callable[[http.client.HTTPConnection, int], None]
 
 
+def form_token(page: str) -> str:
+    """Return the token of the form on a collection page."""
+    found = re.search(r'name="token" value="([^"]+)"', page)
+    assert found, page
+    return html.unescape(found[1])
+
+
 @dataclass
 class Visitors:
     """So many people before the page at `url`, behind one trusted proxy; numbers name them."""
@@ -34,9 +41,7 @@ class Visitors:
     def _open(self, connection: http.client.HTTPConnection, number: int) -> None:
         connection.request("GET", urlsplit(self.url).path, headers=_address(number))
         page = connection.getresponse().read().decode()
-        found = re.search(r'name="token" value="([^"]+)"', page)
-        assert found
-        self.tokens[number] = html.unescape(found[1])
+        self.tokens[number] = form_token(page)
 
     def _send(self, connection: http.client.HTTPConnection, number: int) -> None:
         form = {

@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 from testimonials.core.mail.outbox import OutboxMail
 from tests.auth.links import ORIGIN, mails
 from tests.support.rows import read_testimonials
+from tests.support.visitors import form_token
 
 WORDS = {
     "text": "They listened.\nTwice.",
@@ -35,9 +36,7 @@ class Visitor:
     def make_form(self, **values: str) -> dict[str, str]:
         """Open the form and fill it in."""
         page = self.client.get(f"/{self.slug}").text
-        found = re.search(r'name="token" value="([^"]+)"', page)
-        assert found
-        return WORDS | {"token": html.unescape(found[1])} | values
+        return WORDS | {"token": form_token(page)} | values
 
     def send(self, form: dict[str, str]) -> str:
         """Send a form; return the path of the author's page that the thank-you page shows."""

@@ -13,7 +13,6 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.data.database import Base
 from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.pictures.images import AVATAR, Image
@@ -22,7 +21,7 @@ from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.support.pictures import photo, read_image, to_bytes
-from tests.support.rows import add_testimonial, count_rows
+from tests.support.rows import add_testimonial, count_rows, everything
 from tests.transfer.archives.projects import run, run_well
 
 EMAIL = "noor@example.com"
@@ -84,15 +83,6 @@ def _mail(recipient: str, purpose: str, **values: Any) -> OutboxMail:
     return OutboxMail(
         purpose=purpose, recipient=recipient, subject="s", text="t", html="h", **values
     )
-
-
-def everything(app: Flask) -> dict[str, set[str]]:
-    """Return every row of the database."""
-    with app.app_context():
-        return {
-            table.name: {repr(tuple(row)) for row in db.session.execute(select(table))}
-            for table in Base.metadata.sorted_tables
-        }
 
 
 def test_a_dry_run_tells_and_removes_nothing(app: Flask, inbox: Inbox) -> None:

@@ -22,6 +22,7 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_testimonial, read_testimonials
+from tests.support.visitors import form_token
 
 CHOICE = {
     "id": "takehome",
@@ -64,10 +65,8 @@ def ask(configurer: Caller, project: str, *questions: dict[str, Any], status: in
 
 def send(client: FlaskClient, path: str = f"/{SLUG}", **values: Any) -> TestResponse:
     """Fill in the form at `path` and send it."""
-    token = re.search(r'name="token" value="([^"]+)"', client.get(path).text)
-    assert token
     said = {"text": "They know my name.", "name": "Noor", "consent": "yes"}
-    form = said | {"token": html.unescape(token[1])} | values
+    form = said | {"token": form_token(client.get(path).text)} | values
     return client.post(path, data=form)
 
 

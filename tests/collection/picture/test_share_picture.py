@@ -18,6 +18,7 @@ from tests.conftest import Caller
 from tests.dashboard.project.test_settings import rename
 from tests.support.pictures import photo, read, read_image, to_bytes
 from tests.support.rows import change_project, count_rows, expire_account
+from tests.support.sampling import sample
 
 WHITE = (255, 255, 255)
 
@@ -61,18 +62,15 @@ def test_the_page_names_its_picture_title_and_address(client: FlaskClient, slug:
         assert line in page
 
 
-def test_it_is_a_png_of_the_size_that_networks_ask_for(client: FlaskClient, slug: str) -> None:
-    answer = client.get(f"/{slug}/share.png")
-    picture = Pictures.open(io.BytesIO(answer.data))
-    assert (picture.format, picture.size) == ("PNG", (1200, 630))
-    assert len(answer.data) < 300_000
-
-
 def test_it_holds_the_initial_the_texts_and_the_stars(
     app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
 ) -> None:
     change_project(app, project["_id"], page_config={"buttonColor": "#047857"})
-    picture = draw(client, slug)
+    answer = client.get(f"/{slug}/share.png")
+    assert len(answer.data) < 300_000
+    drawn = Pictures.open(io.BytesIO(answer.data))
+    assert (drawn.format, drawn.size) == ("PNG", (1200, 630))
+    picture = drawn.convert("RGB")
     assert ink(picture, (84, 92, 188, 196), (4, 120, 87)) > 6_000
     assert ink(picture, (84, 92, 188, 196), WHITE) > 200
     text = (0x18, 0x18, 0x1B)
@@ -147,27 +145,32 @@ def test_unknown_and_expired_pages_have_none_and_renamed_ones_lead_on(
         assert client.get(f"/{name}/share.png").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("name", "headline"),
-    [
-        ("W" * 120, "w" * 160),
-        ("🎉🎉", "🎉"),
-        ("مقهى الياسمين", "كيف كانت زيارتك؟"),
-        ("日本の店", "いかがでしたか？"),
-        ("Кофейня", "Как всё прошло?"),
-        ("नमस्ते", "आपका अनुभव कैसा रहा?"),
-        ("A\u0301\u0308" * 40, "line\nbreak\n" * 10),
-    ],
-    ids=["long", "emoji", "arabic", "japanese", "cyrillic", "devanagari", "marks"],
+# Long ones, and what other scripts do.
+HARD = (
+    ("W" * 120, "w" * 160),
+    ("A\u0301\u0308" * 40, "line break " * 10),
+    *sample(
+        [
+            ("🎉🎉", "🎉"),
+            ("مقهى الياسمين", "كيف كانت زيارتك؟"),
+            ("日本の店", "いかがでしたか？"),
+            ("Кофейня", "Как всё прошло?"),
+            ("नमस्ते", "आपका अनुभव कैसा रहा?"),
+        ],
+        2,
+    ),
 )
+
+
 def test_every_name_and_headline_makes_a_picture_within_its_edges(
-    client: FlaskClient, owner: Caller, name: str, headline: str
+    app: Flask, client: FlaskClient, project: dict[str, Any], slug: str
 ) -> None:
-    body = {"businessName": name, "headline": headline.replace("\n", " "), "slug": "any-script"}
-    owner.create_project(**body)
-    picture = draw(client, "any-script")
-    assert picture.size == (1200, 630)
-    # Between the card's edge and its text there is nothing but the card.
-    for box in ((50, 80, 76, 520), (1124, 80, 1150, 520)):
-        assert picture.crop(box).getcolors() == [((box[2] - box[0]) * 440, WHITE)]
-    assert ink(picture, (36, 200, 1164, 560), (0xF5, 0x9E, 0x0B)) > 2_000
+    for name, headline in HARD:
+        page = {"headline": headline[:160]}
+        change_project(app, project["_id"], business_name=name, page_config=page)
+        picture = draw(client, slug)
+        assert picture.size == (1200, 630)
+        # Between the card's edge and its text there is nothing but the card.
+        for box in ((50, 80, 76, 520), (1124, 80, 1150, 520)):
+            assert picture.crop(box).getcolors() == [((box[2] - box[0]) * 440, WHITE)]
+        assert ink(picture, (36, 200, 1164, 560), (0xF5, 0x9E, 0x0B)) > 2_000

@@ -20,6 +20,7 @@ from tests.collection.requests.asking import ask, form_of, requests_to
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import read_testimonials
 from tests.support.shapes import data_of
+from tests.support.visitors import form_token
 
 NOTE = "Your words will be marked “Verified customer”."
 
@@ -59,17 +60,11 @@ def secret(browser: FlaskClient, project: str) -> str:
     return found[0]
 
 
-def token_of(page: str) -> str:
-    found = re.search(r'name="token" value="([^"]+)"', page)
-    assert found
-    return html.unescape(found[1])
-
-
 def write(client: FlaskClient, app: Flask, project: str, link: str, text: str) -> Any:
     """Write by a link; return the row."""
     page = client.get("/kiln").text
     sent = {"text": text, "name": "Maya Chen", "consent": "yes", "purchase": link}
-    answer = client.post("/kiln", data=sent | {"token": token_of(page)})
+    answer = client.post("/kiln", data=sent | {"token": form_token(page)})
     assert answer.status_code == 303, answer.text
     return next(row for row in read_testimonials(app, project) if row.text == text)
 
@@ -89,9 +84,10 @@ def test_what_a_shop_signed_marks_one_testimonial(
     assert (second.purchase_reference, second.purchase_verified_at) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_link_that_proves_nothing_opens_the_plain_form(
+    client: FlaskClient, project: str, secret: str
+) -> None:
+    changes: tuple[dict[str, Any], ...] = (
         {"exp": 1},
         {"exp": None},
         {"exp": True},
@@ -101,14 +97,10 @@ def test_what_a_shop_signed_marks_one_testimonial(
         {"order": "x" * 121},
         {"order": ["A-1042"]},
         {"order": "a\x00b"},
-    ],
-)
-def test_a_link_that_proves_nothing_opens_the_plain_form(
-    client: FlaskClient, project: str, secret: str, change: dict[str, Any]
-) -> None:
-    page = client.get("/kiln", query_string={"purchase": sign(secret, claims(**change))})
-    assert page.status_code == 200
-    assert NOTE not in html.unescape(page.text)
+    )
+    for change in changes:
+        page = client.get("/kiln", query_string={"purchase": sign(secret, claims(**change))})
+        assert (page.status_code, NOTE in html.unescape(page.text)) == (200, False), change
 
 
 def test_only_this_projects_secret_and_this_algorithm_count(
@@ -165,7 +157,7 @@ def test_a_mailed_request_with_an_order_proves_it_too(
     assert NOTE in html.unescape(page.text)
     invitation = re.search(r'name="invitation" value="([^"]+)"', page.text)
     assert invitation
-    sent = {"text": "As asked.", "name": "Noor", "consent": "yes", "token": token_of(page.text)}
+    sent = {"text": "As asked.", "name": "Noor", "consent": "yes", "token": form_token(page.text)}
     client.post("/kiln", data=sent | {"invitation": html.unescape(invitation[1])})
     (row,) = read_testimonials(app, project)
     assert row.purchase_reference == "A-17"

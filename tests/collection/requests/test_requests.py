@@ -102,19 +102,16 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     assert states(browser, project) == {"noor@example.com": "Sent", "li@example.org": "Sent"}
 
 
-@pytest.mark.parametrize(
-    ("name", "greeted"),
-    [
+def test_people_are_greeted_with_their_first_name() -> None:
+    for name, greeted in (
         ("Noor Haddad", "Noor"),
         ("Haddad, Noor", "Noor"),
         ("Dr. Haddad", "Dr. Haddad"),
         ("山田太郎", "山田太郎"),
         ("Haddad,", "Haddad"),
         ("", ""),
-    ],
-)
-def test_people_are_greeted_with_their_first_name(name: str, greeted: str) -> None:
-    assert first_name(name) == greeted
+    ):
+        assert first_name(name) == greeted
 
 
 def test_a_mail_has_the_owners_brand_and_what_is_known_of_each_person(
@@ -206,31 +203,25 @@ def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
     assert "Asked by email" not in browser.get(editor + second.id).text
 
 
-@pytest.mark.parametrize(
-    ("asks_email", "typed", "is_verified"),
-    [
-        (True, "noor@example.com", True),
-        (True, "NOOR@example.com", True),
-        (True, "other@example.com", False),
-        (True, "", False),
-        (False, "other@example.com", True),
-    ],
-)
 def test_an_address_is_proven_by_the_link_sent_to_it_and_no_other(
-    app: Flask,
-    client: FlaskClient,
-    browser: FlaskClient,
-    project: str,
-    asks_email: bool,
-    typed: str,
-    is_verified: bool,
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
-    change_project(app, project, page_config={"collectFields": {"email": asks_email}})
-    ask(browser, project, NOOR)
-    write(client, form_of(requests_to(app)[0]), email=typed)
-    (row,) = read_testimonials(app, project)
-    assert (row.email_verified_at is not None) == is_verified
-    assert states(browser, project) == {"noor@example.com": "Answered"}
+    for number, (asks_email, typed, is_verified) in enumerate(
+        (
+            (True, "noor0@example.com", True),
+            (True, "NOOR1@example.com", True),
+            (True, "other@example.com", False),
+            (True, "", False),
+            (False, "other@example.com", True),
+        )
+    ):
+        email, text = f"noor{number}@example.com", f"It was good, no. {number}."
+        change_project(app, project, page_config={"collectFields": {"email": asks_email}})
+        ask(browser, project, f"Noor Haddad <{email}>")
+        write(client, form_of(requests_to(app, email)[0]), email=typed, text=text)
+        (row,) = [row for row in read_testimonials(app, project) if row.text == text]
+        assert (row.email_verified_at is not None) == is_verified, typed
+        assert states(browser, project)[email] == "Answered"
 
 
 def test_a_link_of_another_project_a_changed_or_an_old_one_says_nothing(
@@ -420,12 +411,12 @@ def test_who_unsubscribes_between_preview_and_button_gets_nothing(
     assert states(browser, second) == {"li@example.org": "Not mailed"}
 
 
-@pytest.mark.parametrize("path", ["/requests/x/decline", "/requests/%00/unsubscribe"])
-def test_a_broken_link_says_so(app: Flask, client: FlaskClient, path: str) -> None:
-    for method in ("GET", "POST"):
-        answer = client.open(path, method=method, headers={"Accept-Language": "en"})
-        assert answer.status_code == 404
-        assert "This link is incomplete" in answer.text
+def test_a_broken_link_says_so(client: FlaskClient) -> None:
+    for path in ("/requests/x/decline", "/requests/%00/unsubscribe"):
+        for method in ("GET", "POST"):
+            answer = client.open(path, method=method, headers={"Accept-Language": "en"})
+            assert answer.status_code == 404
+            assert "This link is incomplete" in answer.text
 
 
 def test_a_link_outlives_its_project_and_its_account(
