@@ -12,7 +12,7 @@ from tests.activity.events import read_events
 from tests.conftest import Caller
 from tests.support.rows import everything, read_testimonials
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 GOOD = {"authorName": "Maya Kowalski", "text": "It simply works."}
 

@@ -47,40 +47,24 @@ def test_a_later_project_starts_with_an_empty_list_limit_50_and_offset_0(
     assert _list(owner, project_id) == {"items": [], "limit": 50, "offset": 0}
 
 
-def test_is_newest_first_by_created_at(owner: Caller, project_id: str) -> None:
-    ids = _fill(owner, project_id, 5)
-    page = _list(owner, project_id)
-    assert _ids(page) == ids
-    times = [item["createdAt"] for item in page["items"]]
-    assert times == sorted(times, reverse=True)
-
-
-def test_ties_are_broken_by_id_descending(app: Flask, owner: Caller, project_id: str) -> None:
-    time = clock.now()
-    ids = [add_testimonial(app, project_id, created_at=time) for _ in range(4)]
-    ids.append(add_testimonial(app, project_id, created_at=time + clock.MILLISECOND))
-    assert _ids(_list(owner, project_id)) == [ids[4], *sorted(ids[:4], reverse=True)]
-
-
-def test_the_order_is_that_of_creation_and_not_of_submission_or_review(
+def test_the_newest_by_creation_comes_first_and_the_higher_id_of_two(
     app: Flask, owner: Caller, project_id: str
 ) -> None:
-    old = clock.now() - timedelta(days=900)
+    """Neither when it was submitted nor when it was reviewed counts."""
+    old, time = clock.now() - timedelta(days=900), clock.now()
     first = add_testimonial(app, project_id)
-    second = add_testimonial(app, project_id, submitted_at=old)
-    change_testimonial(app, first, reviewed_at=clock.now() + timedelta(days=1))
-    assert _ids(_list(owner, project_id)) == [second, first]
+    same = [add_testimonial(app, project_id, created_at=time, submitted_at=old) for _ in range(4)]
+    last = add_testimonial(app, project_id, created_at=time + clock.MILLISECOND)
+    change_testimonial(app, first, reviewed_at=clock.now() + timedelta(days=1), created_at=old)
+    assert _ids(_list(owner, project_id)) == [last, *sorted(same, reverse=True), first]
 
 
-@pytest.mark.parametrize(
-    ("status", "is_returned"),
-    [("approved", True), ("demo", True), ("pending", False), ("rejected", False)],
-)
 def test_returns_only_approved_and_demo_testimonials(
-    app: Flask, owner: Caller, project_id: str, status: str, is_returned: bool
+    app: Flask, owner: Caller, project_id: str
 ) -> None:
-    found = add_testimonial(app, project_id, status=status)
-    assert _ids(_list(owner, project_id)) == [found] * is_returned
+    statuses = ("approved", "demo", "pending", "rejected", "spam", "withdrawn")
+    ids = [add_testimonial(app, project_id, status=status) for status in statuses]
+    assert _ids(_list(owner, project_id)) == [ids[1], ids[0]]
 
 
 def test_an_import_shows_every_optional_field_that_is_set(
@@ -147,16 +131,14 @@ def test_a_page_holds_50_by_default_and_100_at_most(
     assert len(_list(owner, project_id, "?limit=100&offset=100")["items"]) == 3
 
 
-@pytest.mark.parametrize("name", ["limit", "offset"])
-def test_a_negative_or_something_else_than_digits_is_400(
-    owner: Caller, project_id: str, name: str
-) -> None:
+def test_a_negative_or_something_else_than_digits_is_400(owner: Caller, project_id: str) -> None:
     odd = "-1 abc 1_0 %205 5%20 +5 %2B5 1.0 1e1 0x10 ٣ ５ ² null true NaN 5%00 5%0A"
-    for value in ["", *odd.split(), "9" * 5000]:
-        answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
-        assert answer.status_code == 400
-        assert list(answer.json["errors"]) == [name]
-        assert "whole number" in answer.json["message"]
+    for name in ("limit", "offset"):
+        for value in ["", *odd.split(), "9" * 5000]:
+            answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
+            assert answer.status_code == 400
+            assert list(answer.json["errors"]) == [name]
+            assert "whole number" in answer.json["message"]
 
 
 def test_an_offset_past_the_end_gives_an_empty_list_however_large(
@@ -172,26 +154,6 @@ def test_unknown_and_repeated_parameters_are_named(owner: Caller, project_id: st
     path = f"/v1/projects/{project_id}/testimonials?status=pending&limit=5&limit=6"
     body = error_of(owner.get(path), 400, "VALIDATION_FAILED", "status", "limit")
     assert "limit, after, offset." in body["errors"]["status"][0]
-
-
-def test_an_unknown_and_a_foreign_project_are_404_alike(
-    owner: Caller, outsider: Caller, project_id: str
-) -> None:
-    _fill(owner, project_id, 1)
-    foreign = outsider.get(f"/v1/projects/{project_id}/testimonials")
-    unknown = outsider.get(f"/v1/projects/{'0' * 24}/testimonials")
-    assert foreign.status_code == unknown.status_code == 404
-    assert foreign.data == unknown.data
-
-
-def test_missing_credentials_are_401_before_anything_is_looked_up(
-    owner: Caller, project_id: str
-) -> None:
-    for path in (
-        f"/v1/projects/{project_id}/testimonials?limit=abc",
-        "/v1/projects/x/testimonials",
-    ):
-        assert owner.client.get(path).status_code == 401
 
 
 def test_is_kept_by_no_shared_cache(owner: Caller, project_id: str) -> None:

@@ -12,7 +12,7 @@ from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, everything, read_testimonials
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.dashboard.transfer.imports import import_all
 from tests.support.rows import change_project, count_rows, read_testimonials
 from tests.support.servers import PATIENCE
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 OnPause = Callable[[Callable[[int], None]], list[int]]
 SIX = "Name,Review\n" + "".join(f"P{number},Words {number}\n" for number in range(6))

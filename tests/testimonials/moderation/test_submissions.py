@@ -82,24 +82,6 @@ def test_pages_follow_each_other_by_cursor(
     assert found == ["4", "3", "2", "1", "0"]
 
 
-def test_is_for_tokens_that_may_read_that_project(
-    app: Flask, owner: Caller, outsider: Caller, project_id: str
-) -> None:
-    path = f"/v1/projects/{project_id}/submissions"
-    other = str(owner.create_project()["_id"])
-    for caller, status in (
-        (owner, 403),
-        (give_token(app, owner, Scope.DRAFT, Scope.PUBLISH, Scope.CONFIGURE), 403),
-        (give_token(app, owner, Scope.READ, project_id=other), 404),
-        (give_token(app, outsider), 404),
-    ):
-        answer = caller.get(path)
-        assert answer.status_code == status
-        if status == 403:
-            assert answer.json["code"] == "MISSING_SCOPE"
-            assert "read" in answer.json["message"]
-
-
 def test_each_state_is_read_from_an_index_in_order(
     app: Flask, reader: TokenCaller, project_id: str
 ) -> None:

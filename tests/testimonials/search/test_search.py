@@ -22,7 +22,7 @@ from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 ANSWERS = [
     {"id": "q1", "question": "Before?", "kind": "text", "answer": "Spreadsheets", "isPublic": True}
@@ -44,25 +44,25 @@ def list_found(project_id: str, words: str) -> str:
     return " ".join(row.author_name for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("quick", "Zoë"), ("QUI", "Zoë"), ("uick", ""), ("zoe", "Zoë"), ("ZOË", "Zoë"),
-        ("baker", "Zoë"), ("acme", "Zoë"), ("zoe@mail.example", "Zoë"), ("mail.exam", "Zoë"),
-        ("quick spreadsheet", "Zoë"), ("quick tokyo", ""), ("well-made", "Zoë"), ("made-well", ""),
-        ("question", ""), ("pres", "Zoë"), ("東京", "Tokyo"), ("京都", ""), ("ดี", "Tokyo"),
-        ("日本", "Tokyo"), ('quick"', "Zoë"), ("project : quick", ""), ("quick*", "Zoë"),
-        ("' OR", ""), ("\\", ""), ("²", ""), ("NOT", ""), ("🌿", "Tokyo"), ("!!!", ""),
-        ("\u0301", ""), ("a\u0301", "Zoë"), ("()", ""), (":*", ""), ("&", ""),
-        ("press quick", "Zoë"), ("press zoe", "Zoë"), ("press tokyo", ""), ("press press", "Zoë"),
-        ("q", "Zoë"), ("q z", "Zoë"), ("quick 🌿", ""), ("日本 🌿", "Tokyo"),
-        ("spreadsheets b", "Zoë"),
-    ],
-)  # fmt: skip
-def test_what_is_found(app: Flask, project_id: str, words: str, found: str) -> None:
+WANTED = [
+    ("quick", "Zoë"), ("QUI", "Zoë"), ("uick", ""), ("zoe", "Zoë"), ("ZOË", "Zoë"),
+    ("baker", "Zoë"), ("acme", "Zoë"), ("zoe@mail.example", "Zoë"), ("mail.exam", "Zoë"),
+    ("quick spreadsheet", "Zoë"), ("quick tokyo", ""), ("well-made", "Zoë"), ("made-well", ""),
+    ("question", ""), ("pres", "Zoë"), ("東京", "Tokyo"), ("京都", ""), ("ดี", "Tokyo"),
+    ("日本", "Tokyo"), ('quick"', "Zoë"), ("project : quick", ""), ("quick*", "Zoë"),
+    ("' OR", ""), ("\\", ""), ("²", ""), ("NOT", ""), ("🌿", "Tokyo"), ("!!!", ""),
+    ("\u0301", ""), ("a\u0301", "Zoë"), ("()", ""), (":*", ""), ("&", ""),
+    ("press quick", "Zoë"), ("press zoe", "Zoë"), ("press tokyo", ""), ("press press", "Zoë"),
+    ("q", "Zoë"), ("q z", "Zoë"), ("quick 🌿", ""), ("日本 🌿", "Tokyo"),
+    ("spreadsheets b", "Zoë"),
+]  # fmt: skip
+
+
+def test_what_is_found(app: Flask, project_id: str) -> None:
     fill(app, project_id)
     with app.app_context():
-        assert find(project_id, words) == found
+        for words, found in WANTED:
+            assert find(project_id, words) == found, words
 
 
 def fill(app: Flask, project_id: str) -> None:
