@@ -31,24 +31,16 @@ def _snippet(caller: Caller, project_id: str) -> dict[str, Any]:
 
 
 def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None:
-    project_id = owner.create_project()["_id"]
+    project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
     snippet = _snippet(owner, project_id)
     assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
     assert snippet["projectId"] == project_id
     assert snippet["widgetUrl"] == f"{BASE}/widget/v1.js"
-
-
-def test_script_is_a_script_element_that_loads_the_widget_url(owner: Caller) -> None:
-    snippet = _snippet(owner, owner.create_project()["_id"])
     assert Elements(snippet["script"]).found == [
         ("script", {"src": snippet["widgetUrl"], "async": None})
     ]
     assert snippet["script"].endswith("</script>")
-
-
-def test_container_is_a_div_element_that_names_the_project(owner: Caller) -> None:
-    project_id = owner.create_project()["_id"]
-    (div, attributes), *inside = Elements(_snippet(owner, project_id)["container"]).found
+    (div, attributes), *inside = Elements(snippet["container"]).found
     assert (div, attributes["data-testimonials-project"]) == ("div", project_id)
     assert re.fullmatch(r"min-height:(\d+px);--tm-reserve:\1", attributes["style"] or "")
     # Until the script has them, there is a link to the same testimonials; without it, a frame.
@@ -56,6 +48,8 @@ def test_container_is_a_div_element_that_names_the_project(owner: Caller) -> Non
     assert inside[0] == ("a", {"href": page})
     assert [tag for tag, _ in inside[1:]] == ["noscript", "iframe"]
     assert inside[2][1]["src"] == page
+    # Nothing that people typed is in it.
+    assert "alert" not in snippet["script"] + snippet["container"]
 
 
 def test_what_the_snippet_names_answers(owner: Caller) -> None:
@@ -83,9 +77,3 @@ def test_the_addresses_are_those_of_base_url_and_not_of_the_request(
     answer = caller.get(f"/v1/projects/{project_id}/embed-snippet", base_url="https://evil.example")
     assert answer.json["data"]["widgetUrl"] == "https://api.example.org:8443/widget/v1.js"
     assert "evil.example" not in answer.text
-
-
-def test_nothing_that_people_typed_is_in_it(owner: Caller) -> None:
-    project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
-    snippet = _snippet(owner, project_id)
-    assert "alert" not in snippet["script"] + snippet["container"]

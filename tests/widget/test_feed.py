@@ -101,6 +101,11 @@ def test_shows_the_same_set_as_the_api_list(
     feed = _feed(client, project_id)
     assert _ids(feed) == [item["_id"] for item in listed]
     assert feed["total"] == len(listed) == 4
+    # What was shown and is taken down is not in the next answer.
+    for item, status in zip(listed, ("pending", "rejected", "spam", "withdrawn"), strict=True):
+        change_testimonial(app, item["_id"], status=status)
+        assert item["_id"] not in client.get(_url(project_id)).text
+    assert _feed(client, project_id)["total"] == 0
 
 
 def test_pinned_ones_come_first_and_then_the_newest(
@@ -123,17 +128,6 @@ def test_never_holds_an_email_address_or_what_is_ours_alone(
     }  # fmt: skip
     text = client.get(_url(project_id)).text
     assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]
-
-
-def test_never_holds_what_is_pending_or_rejected(
-    app: Flask, client: FlaskClient, project_id: str
-) -> None:
-    for status in ["pending", "rejected"]:
-        found = add_testimonial(app, project_id, text="unmistakable")
-        assert "unmistakable" in client.get(_url(project_id)).text
-        change_testimonial(app, found, status=status)
-        feed = _feed(client, project_id)
-        assert (feed["items"], feed["total"]) == ([], 0)
 
 
 def test_an_inactive_project_shows_nothing_and_says_so(
@@ -208,23 +202,20 @@ def test_another_tag_gets_the_whole_answer(
         assert answer.status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("accept", "is_compressed"),
-    [("gzip", True), ("gzip, deflate, br", True),
-     ("br;q=1.0, gzip;q=0.8", True), ("gzip;q=0.0, br", False),
-     ("", False), ("identity", False), ("br", False), ("gzip;q=0", False), ("gzip; q=0", False)],
-)  # fmt: skip
 def test_is_compressed_where_the_client_can(
-    client: FlaskClient, owner: Caller, project_id: str, accept: str, is_compressed: bool
+    client: FlaskClient, owner: Caller, project_id: str
 ) -> None:
     owner.create_testimonial(project_id, text="Ünï " * 400)
-    for _ in range(2):
-        answer = client.get(_url(project_id), headers={"Accept-Encoding": accept})
-        assert (answer.headers.get("Content-Encoding") == "gzip") is is_compressed
-        assert answer.headers["Vary"] == "Accept-Encoding"
-        assert int(answer.headers["Content-Length"]) == len(answer.data)
-        plain = gzip.decompress(answer.data) if is_compressed else answer.data
-        assert json.loads(plain)["total"] == 1
+    taken = ("gzip", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8")
+    for accept in (*taken, "gzip;q=0.0, br", "", "identity", "br", "gzip;q=0", "gzip; q=0"):
+        for _ in range(2):
+            answer = client.get(_url(project_id), headers={"Accept-Encoding": accept})
+            is_compressed = answer.headers.get("Content-Encoding") == "gzip"
+            assert is_compressed is (accept in taken), accept
+            assert answer.headers["Vary"] == "Accept-Encoding"
+            assert int(answer.headers["Content-Length"]) == len(answer.data)
+            plain = gzip.decompress(answer.data) if is_compressed else answer.data
+            assert json.loads(plain)["total"] == 1
 
 
 def _check_headers(answer: TestResponse) -> None:
@@ -249,19 +240,21 @@ def test_head_has_the_headers_without_the_body(client: FlaskClient, project_id: 
         _check_headers(answer)
 
 
-@pytest.mark.parametrize(("count", "pages"), [(3, 1), (4, 2), (6, 2), (7, 3)])
 def test_a_page_holds_initial_count_and_the_last_has_no_next(
-    app: Flask, client: FlaskClient, owner: Caller, project_id: str, count: int, pages: int
+    app: Flask, client: FlaskClient, owner: Caller, project_id: str
 ) -> None:
     owner.patch(f"/v1/projects/{project_id}/widget-config", {"initialCount": 3})
-    for _ in range(count):
-        add_testimonial(app, project_id)
-    feed, seen = _feed(client, project_id), 1
-    while feed["next"] is not None and seen < pages:
-        assert len(feed["items"]) == 3
-        assert feed["total"] == count
-        feed, seen = _feed(client, project_id, feed["next"]), seen + 1
-    assert (seen, feed["next"]) == (pages, None)
+    shown = 0
+    for count, pages in ((3, 1), (4, 2), (6, 2), (7, 3)):
+        for _ in range(count - shown):
+            add_testimonial(app, project_id)
+        shown = count
+        feed, seen = _feed(client, project_id), 1
+        while feed["next"] is not None and seen < pages:
+            assert len(feed["items"]) == 3
+            assert feed["total"] == count
+            feed, seen = _feed(client, project_id, feed["next"]), seen + 1
+        assert (seen, feed["next"]) == (pages, None)
 
 
 def test_pages_do_not_repeat_while_things_are_approved_pinned_and_removed(
@@ -332,14 +325,6 @@ def test_the_feed_of_an_account_past_its_days_is_404(
     expire_account(app, agent.account_id)
     for headers in ({}, {"If-None-Match": tag}):
         assert client.get(_url(project_id), headers=headers).status_code == 404
-
-
-def test_another_method_is_405_as_json(client: FlaskClient, project_id: str) -> None:
-    client.get(_url(project_id))
-    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
-        answer = client.open(_url(project_id), method=method)
-        assert (answer.status_code, answer.json["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert "GET" in answer.headers["Allow"]
 
 
 def test_html_is_text_of_json(client: FlaskClient, owner: Caller, project_id: str) -> None:

@@ -1,7 +1,6 @@
 """A process with very many open connections is still told of changes."""
 
 import os
-import time
 
 import pytest
 from flask import Flask
@@ -10,8 +9,10 @@ from testimonials.extensions import db
 from testimonials.widget.memory.told import EXTENSION, ToldVersions
 from tests.conftest import Caller
 from tests.support.plans import count_statements
+from tests.support.servers import wait_for
 
 
+@pytest.mark.postgres
 def test_versions_are_told_above_the_thousandth_descriptor(app: Flask, owner: Caller) -> None:
     if EXTENSION not in app.extensions:
         pytest.skip("SQLite is asked for each version")
@@ -22,16 +23,11 @@ def test_versions_are_told_above_the_thousandth_descriptor(app: Flask, owner: Ca
     held = [os.dup(0) for _ in range(1100)]
     try:
         versions.begin(engine)
-        until = time.monotonic() + 30
         # From memory, once it is told.
-        while count_statements(engine, lambda: versions.find(project)):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_for(lambda: count_statements(engine, lambda: versions.find(project)) == 0)
         before = versions.find(project)
         owner.create_testimonial(project, text="The second")
-        while versions.find(project) == before:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_for(lambda: versions.find(project) != before)
     finally:
         versions.end()
         for each in held:

@@ -140,27 +140,16 @@ def test_a_strip_is_one_row_whatever_the_layout(
         assert (len(feed["items"]), feed["total"], feed["next"]) == (4, 4, None)
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("shape=circle", "shape"),
-        ("id=x", "id"),
-        ("id=%00", "id"),
-        ("min=-1", "min"),
-        ("min=2001", "min"),
-        ("min=ten", "min"),
-        ("min=%D9%A3", "min"),
-        (f"tag={'x' * 41}", "tag"),
-        ("tag=a%00b", "tag"),
-        ("theme=blue", "theme"),
-    ],
-)
 def test_what_means_nothing_is_refused_by_name(
-    client: FlaskClient, project: dict[str, Any], query: str, field: str
+    client: FlaskClient, project: dict[str, Any]
 ) -> None:
-    answer = client.get(f"/widget/{project['_id']}/feed?{query}")
-    assert answer.status_code == 400
-    assert field in answer.json["errors"]
+    for query in (
+        "shape=circle", "id=x", "id=%00", "min=-1", "min=2001", "min=ten", "min=%D9%A3",
+        f"tag={'x' * 41}", "tag=a%00b", "theme=blue",
+    ):  # fmt: skip
+        answer = client.get(f"/widget/{project['_id']}/feed?{query}")
+        assert answer.status_code == 400
+        assert query.partition("=")[0] in answer.json["errors"]
 
 
 def test_a_paused_project_shows_nothing_in_any_shape(

@@ -48,21 +48,14 @@ def test_every_allowed_value_is_taken_and_read_back(owner: Caller, project: dict
             assert read == answer.json["data"]
 
 
-def test_answers_with_message_and_the_full_project(owner: Caller, project: dict[str, Any]) -> None:
-    answer = owner.patch(_path(project), {"theme": "dark"}).json
-    assert set(answer) == {"message", "data"}
-    assert set(answer["data"]) == set(project)
-    unchanged = {"widgetConfig", "updatedAt"}
-    assert {k: v for k, v in answer["data"].items() if k not in unchanged} == {
-        k: v for k, v in project.items() if k not in unchanged
-    }
-
-
 def test_only_fields_sent_are_changed(owner: Caller, project: dict[str, Any]) -> None:
     owner.patch(_path(project), {"theme": "dark", "showStars": False})
     config = owner.patch(_path(project), {"palette": "sky"}).json["data"]["widgetConfig"]
     changed = {"theme": "dark", "showStars": False, "palette": "sky"}
     assert config == project["widgetConfig"] | changed
+    now = owner.get(f"/v1/projects/{project['_id']}").json["data"]
+    same = project.keys() - {"widgetConfig", "updatedAt"}
+    assert {name: now[name] for name in same} == {name: project[name] for name in same}
 
 
 def test_a_value_outside_the_enum_is_400_and_names_the_allowed_ones(
@@ -102,13 +95,6 @@ def test_a_switch_is_true_or_false_and_nothing_else(owner: Caller, project: dict
             assert "true or false" in answer.json["message"]
 
 
-def test_unknown_fields_are_400_and_named(owner: Caller, project: dict[str, Any]) -> None:
-    for name in ("color", "slug", "widgetConfig", "status"):
-        answer = owner.patch(_path(project), {name: "x"})
-        assert answer.status_code == 400
-        assert list(answer.json["errors"]) == [name]
-
-
 def test_updated_at_rises_although_the_clock_stands_still(
     owner: Caller, project: dict[str, Any], moved_clock: MovableClock
 ) -> None:
@@ -128,12 +114,6 @@ def test_the_feed_has_the_change_in_the_very_next_answer(
     second = owner.client.get(url, headers={"If-None-Match": first.headers["ETag"]})
     assert second.status_code == 200
     assert second.json["config"]["palette"] == "rose"
-
-
-def test_another_method_is_405(owner: Caller, project: dict[str, Any]) -> None:
-    for method in ("GET", "POST", "PUT", "DELETE"):
-        answer = owner.client.open(_path(project), method=method, headers=owner.headers)
-        assert (answer.status_code, answer.headers["Allow"]) == (405, "PATCH")
 
 
 def test_the_design_is_shown_whole_and_changed_by_the_dashboard_alone(

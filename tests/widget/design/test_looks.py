@@ -1,8 +1,7 @@
 """Looks (design, "Looks"): whole combinations that leave colour and content alone."""
 
+import itertools
 from typing import Any
-
-import pytest
 
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG
 from testimonials.projects.configuration.widget_design import (
@@ -32,21 +31,20 @@ def test_there_are_eight_looks_and_the_default_is_quiet() -> None:
     assert find_look(WIDGET_CONFIG, {"radius": 0}) is None
 
 
-@pytest.mark.parametrize("before", LOOKS)
-@pytest.mark.parametrize("name", LOOKS)
-def test_a_look_is_whole_whatever_was_there_before(name: str, before: str) -> None:
-    started = apply_look(before, WIDGET_CONFIG | OWN_CONFIG, OWN)
-    config, design = apply_look(name, *started)
-    assert find_look(config, design) == name
-    assert WidgetConfigUpdateSchema().check(config) == config
-    assert WidgetDesignSchema().check(design) == design
-    assert design.keys() == DEFAULTS.keys()
-    assert {each: design[each] for each in OWN} == OWN
-    assert {each: config[each] for each in OWN_CONFIG} == OWN_CONFIG
-    assert config["theme"] == ("dark" if name == "glow" else "light")
-    assert config["layout"] == ("list" if name == "editorial" else "masonry")
-    # What is stored is little, and the same when it is put on again.
-    assert apply_look(name, config, trim_design(design)) == (config, design)
+def test_a_look_is_whole_whatever_was_there_before() -> None:
+    for name, before in itertools.product(LOOKS, LOOKS):
+        started = apply_look(before, WIDGET_CONFIG | OWN_CONFIG, OWN)
+        config, design = apply_look(name, *started)
+        assert find_look(config, design) == name
+        assert WidgetConfigUpdateSchema().check(config) == config
+        assert WidgetDesignSchema().check(design) == design
+        assert design.keys() == DEFAULTS.keys()
+        assert {each: design[each] for each in OWN} == OWN
+        assert {each: config[each] for each in OWN_CONFIG} == OWN_CONFIG
+        assert config["theme"] == ("dark" if name == "glow" else "light")
+        assert config["layout"] == ("list" if name == "editorial" else "masonry")
+        # What is stored is little, and the same when it is put on again.
+        assert apply_look(name, config, trim_design(design)) == (config, design)
 
 
 def test_a_look_keeps_a_chosen_layout_and_a_dark_theme() -> None:

@@ -41,14 +41,12 @@ def test_words_come_in_the_language_that_is_asked_for(
     assert seen["de"] == ("Mehr anzeigen", "Erfahrung teilen")
 
 
-@pytest.mark.parametrize(
-    ("tag", "code"),
-    [("de-AT", "de"), ("PT-br", "pt"), ("xx", "en"), ("", "en"), ("%00", "en"), ("x" * 2000, "en")],
-)
-def test_an_unknown_language_is_english(
-    client: FlaskClient, project: str, tag: str, code: str
-) -> None:
-    assert read(client, project, f"lang={tag}")["lang"] == code
+def test_an_unknown_language_is_english(client: FlaskClient, project: str) -> None:
+    for tag, code in (
+        ("de-AT", "de"), ("PT-br", "pt"), ("xx", "en"), ("", "en"), ("%00", "en"),
+        ("x" * 2000, "en"),
+    ):  # fmt: skip
+        assert read(client, project, f"lang={tag}")["lang"] == code
 
 
 def test_words_are_only_there_when_asked_for_and_once(
