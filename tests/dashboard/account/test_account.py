@@ -35,12 +35,6 @@ WRONG = "not this one at all"
 THEME_COOKIE = f"{COOKIE}-theme"
 
 
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
-
-
 def test_the_page_is_not_kept_by_the_browser(browser: FlaskClient, owner: Caller) -> None:
     answer = browser.get(HERE)
     assert answer.status_code == 200

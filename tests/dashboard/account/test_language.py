@@ -1,20 +1,11 @@
 """The language of the pages behind the sign-in: the account's, or else the browser's."""
 
-import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
 HERE = "/dashboard/account"
 GERMAN = {"Accept-Language": "de-AT,en;q=0.5"}
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
 
 
 def choose(browser: FlaskClient, code: str) -> None:

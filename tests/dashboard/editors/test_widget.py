@@ -69,12 +69,6 @@ COMBINED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
-
-
-@pytest.fixture
 def project(owner: Caller) -> str:
     """The id of the owner's project, with one testimonial."""
     project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]

@@ -6,7 +6,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.insights.counted import add_forms, add_reads, add_views
 from tests.support.rows import add_testimonial, change_testimonial
@@ -19,12 +18,6 @@ def project(owner: Caller) -> str:
     """A project of the owner's, without samples."""
     values = {"slug": "fern", "businessName": "Fern & Fable", "skipDemoTestimonials": True}
     return str(owner.create_project(**values)["_id"])
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
 
 
 def read(browser: FlaskClient, project: str, query: str = "") -> str:

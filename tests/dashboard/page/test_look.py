@@ -5,13 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
 from werkzeug.test import TestResponse
 
 from testimonials.core.pictures.colours import contrast, find_text
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
 JSON = {"Accept": "application/json"}
@@ -32,12 +30,6 @@ def picture(kind: str = "PNG", size: tuple[int, int] = (900, 300)) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", size, "#047857").save(out, kind)
     return out.getvalue()
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser, signed in."""
-    return open_browser(app, owner)
 
 
 @pytest.fixture

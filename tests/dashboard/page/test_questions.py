@@ -10,7 +10,6 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.test import TestResponse
 
 from tests.activity.events import read_types
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.page.test_look import JSON, picture
 from tests.support.rows import add_testimonial
@@ -20,12 +19,6 @@ RETURN = {"id": "aaaaaaa2", "kind": "scale", "text": "Will you come back?", "low
 SENT = {"id": "aaaaaaa3", "kind": "text", "text": "Who sent you?"}
 LINK = {"id": "bbbbbbb1", "kind": "link", "title": "There too", "url": "https://a.example"}
 CODE = {"id": "bbbbbbb2", "kind": "code", "title": "A bun", "code": "BUN-7K2F"}
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser, signed in."""
-    return open_browser(app, owner)
 
 
 @pytest.fixture

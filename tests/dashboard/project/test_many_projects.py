@@ -11,7 +11,7 @@ from testimonials.dashboard.guards import SWITCHED
 from testimonials.dashboard.pages import PAGE_SIZE
 from testimonials.extensions import db
 from testimonials.projects.models import Project
-from tests.auth.browsers import COOKIE, open_browser
+from tests.auth.browsers import COOKIE
 from tests.conftest import Caller, MakeApp
 
 PAGE = "/dashboard/projects"
@@ -22,11 +22,6 @@ SWITCH = re.compile(r'<a class="menu-item" href="([^"]*/inbox)"')
 @pytest.fixture
 def app(make_app: MakeApp) -> Flask:
     return make_app(project_limit=1_000)
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
 
 
 def add_projects(app: Flask, owner: Caller, count: int) -> list[str]:

@@ -1,7 +1,5 @@
 """The projects' page: the list and the form that creates one."""
 
-import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -9,12 +7,6 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeApp
 
 PAGE = "/dashboard/projects"
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
 
 
 def create(browser: FlaskClient, name: str = "Fern & Fable", website: str = "") -> TestResponse:

@@ -11,12 +11,6 @@ from tests.conftest import Caller, MovableClock
 
 
 @pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
-    return open_browser(app, owner)
-
-
-@pytest.fixture
 def project(owner: Caller) -> str:
     """The id of the owner's project at /fern, with one testimonial."""
     project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]

@@ -25,11 +25,6 @@ NOOR = "Noor Haddad <noor@example.com>"
 
 
 @pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
-
-
-@pytest.fixture
 def project(owner: Caller) -> str:
     return str(owner.create_project(businessName="Kiln & Clay", slug="kiln")["_id"])
 

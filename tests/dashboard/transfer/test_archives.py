@@ -4,7 +4,6 @@ import io
 import zipfile
 from pathlib import Path
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
@@ -18,12 +17,6 @@ from tests.support.rows import count_rows
 from tests.transfer.archives.projects import VERSION_1, change_json, run_well
 
 PATH = "/dashboard/projects/import"
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """A signed-in owner without projects."""
-    return open_browser(app, owner)
 
 
 def upload(browser: FlaskClient, content: bytes) -> TestResponse:
