@@ -20,6 +20,7 @@ from testimonials.settings.table import (
     load_settings,
     unknown_variables,
 )
+from tests.support.process import clean_environment, run_command
 
 
 @pytest.fixture
@@ -343,13 +344,19 @@ def run(instance: Path, *arguments: str, **settings: str) -> Result:
     return CliRunner(env=environ).invoke(main, arguments)
 
 
-@pytest.mark.parametrize("command", [["serve"], ["accounts", "list"]], ids=" ".join)
-def test_a_wrong_setting_ends_every_command_with_one_sentence(
-    instance: Path, command: list[str]
-) -> None:
-    done = run(instance, *command, port="many")
-    rule = "must be a whole number from 0 to 65535, not 'many'"
-    assert (done.exit_code, done.stderr) == (1, f"Error: TESTIMONIALS_PORT {rule}\n")
+WRONG_PORT = "Error: TESTIMONIALS_PORT must be a whole number from 0 to 65535, not 'many'\n"
+
+
+def test_a_wrong_setting_ends_a_command_with_one_sentence(instance: Path) -> None:
+    done = run(instance, "accounts", "list", port="many")
+    assert (done.exit_code, done.stderr) == (1, WRONG_PORT)
+
+
+@pytest.mark.process
+@pytest.mark.thorough
+def test_a_wrong_setting_ends_the_service_with_one_sentence(instance: Path) -> None:
+    done = run_command(["serve"], clean_environment(instance, {"port": "many"}))
+    assert (done.returncode, done.stderr) == (1, WRONG_PORT)
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])
