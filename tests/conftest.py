@@ -11,6 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -445,6 +446,25 @@ def smtp() -> Iterator[MailSink]:
     sink.start()
     yield sink
     sink.stop()
+
+
+Case = Callable[..., AbstractContextManager[None]]
+
+
+@pytest.fixture
+def case() -> Iterator[Case]:
+    """Check one of many cases under its name; in the end every one that failed is named."""
+    failed: list[str] = []
+
+    @contextmanager
+    def check(*names: object) -> Iterator[None]:
+        try:
+            yield
+        except AssertionError as error:
+            failed.append(f"{' '.join(map(str, names))}: {error}")
+
+    yield check
+    assert not failed, "\n".join(["", *failed])
 
 
 StartService = Callable[..., Service]

@@ -7,6 +7,7 @@ Run it after changing a text; then fill in the empty ``msgstr`` and run it again
 
 import io
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from babel.messages import Catalog, Message
@@ -48,8 +49,9 @@ def po_path(code: str) -> Path:
     return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
+@cache
 def collect() -> Catalog:
-    """Collect every message of the package."""
+    """Collect every message of the package; once, as reading all of it takes seconds."""
     template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
     found = extract_from_dir(
         PACKAGE,

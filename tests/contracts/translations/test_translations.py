@@ -1,10 +1,8 @@
 """Every text of the public side is there in every language, and compiled (docs/languages.md)."""
 
 import re
+from collections.abc import Iterator
 from gettext import GNUTranslations
-
-import pytest
-from babel.messages import Message
 
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from tests.contracts.translations import (
@@ -17,11 +15,11 @@ from tests.contracts.translations import (
     update,
 )
 
-RENEW = "run scripts/translate"
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 TAG = re.compile(r"</?\w+[^>]*>")
 WORD = re.compile(r"[^\W\d_]+")
 SHORT = 2
+SAME = {"%(count)s of %(limit)s"}
 # Letters that only one of the languages has.
 LETTERS = {
     "ar": r"[\u0620-\u064a]",
@@ -32,84 +30,66 @@ LETTERS = {
     "sv": r"å",
 }
 
-each_language = pytest.mark.parametrize("code", CODES)
-
-
-def _messages(code: str) -> list[Message]:
-    return [message for message in read(code) if message.id]
-
 
 def test_the_languages_are_those_that_have_a_catalog() -> None:
     folders = {path.name for path in po_path("de").parents[2].iterdir() if path.is_dir()}
     assert folders == {language.code for language in LANGUAGES if language is not ENGLISH}
 
 
-@each_language
-def test_the_catalog_holds_what_the_source_says(code: str) -> None:
-    assert po_path(code).read_text(encoding="utf-8") == render_po(update(code, collect())), RENEW
+def test_each_catalog_is_whole_compiled_and_in_its_language() -> None:
+    wrong = [f"{code}: {problem}" for code in CODES for problem in find_problems(code)]
+    assert wrong == [], "\n".join(["", *wrong])
 
 
-@each_language
-def test_everything_is_translated_and_nothing_guessed(code: str) -> None:
-    assert [message.id for message in untranslated(read(code))] == []
-
-
-@each_language
-def test_the_compiled_catalog_is_that_of_the_written_one(code: str) -> None:
+def find_problems(code: str) -> Iterator[str]:
+    """Say what is wrong with a catalog."""
+    catalog = read(code)
+    if po_path(code).read_text(encoding="utf-8") != render_po(update(code, collect())):
+        yield "it isn't what the source says: run scripts/translate"
+    yield from (f"untranslated or guessed: {message.id}" for message in untranslated(catalog))
+    foreign = [letters for language, letters in LETTERS.items() if language != code]
+    written: dict[object, str] = {}
+    for message in catalog:
+        if not message.id:
+            continue
+        if isinstance(message.id, str):
+            source, texts = message.id, [message.string]
+            written[source] = message.string
+            # One or two words may be the same in both, such as "Widget" or "Error:".
+            words = WORD.findall(PLACEHOLDER.sub("", TAG.sub("", source)))
+            if message.string == source and source not in SAME and len(words) > SHORT:
+                yield f"left in English: {source}"
+        else:
+            source, texts = message.id[1], list(message.string)
+            written |= {(message.id[0], form): text for form, text in enumerate(texts)}
+        if not are_faithful(source, texts):
+            yield f"other placeholders or tags than: {source}"
+        if any(re.search(letters, str(texts)) for letters in foreign):
+            yield f"in the letters of another language: {source}"
     with po_path(code).with_suffix(".mo").open("rb") as file:
         compiled = vars(GNUTranslations(file))["_catalog"]
-    written = {}
-    for message in _messages(code):
-        if isinstance(message.id, str):
-            written[message.id] = message.string
-        else:
-            written |= {(message.id[0], form): text for form, text in enumerate(message.string)}
     # What is said of the file itself has the empty text for its key.
-    assert {key: text for key, text in compiled.items() if key} == written
+    if {key: text for key, text in compiled.items() if key} != written:
+        yield "the compiled catalog is another one"
 
 
-@each_language
-def test_placeholders_and_tags_are_those_of_the_source(code: str) -> None:
-    """A form for one or two things may leave the number out; the others name all there is."""
-    wrong = []
-    for message in _messages(code):
-        texts = message.string if isinstance(message.string, tuple | list) else [message.string]
-        source = message.id if isinstance(message.id, str) else message.id[1]
-        wanted, tags = set(PLACEHOLDER.findall(source)), sorted(TAG.findall(source))
-        for text in texts:
-            found = set(PLACEHOLDER.findall(text))
-            may_lack = {"num"} if len(texts) > 1 else set()
-            # A lone percent sign would be read as a placeholder when the values are put in.
-            is_plain = "%" not in PLACEHOLDER.sub("", text)
-            is_complete = wanted - may_lack <= found <= wanted and sorted(TAG.findall(text)) == tags
-            if not (is_plain and is_complete):
-                wrong.append((source, text))
-        if set(PLACEHOLDER.findall(texts[-1])) != wanted:
-            wrong.append((source, texts[-1]))
-    assert wrong == []
+def are_faithful(source: str, texts: list[str]) -> bool:
+    """Compare placeholders and tags; a form for one or two things may leave the number out."""
+    wanted, tags = set(PLACEHOLDER.findall(source)), sorted(TAG.findall(source))
+    may_lack = {"num"} if len(texts) > 1 else set()
+    for text in texts:
+        found = set(PLACEHOLDER.findall(text))
+        # A lone percent sign would be read as a placeholder when the values are put in.
+        is_plain = "%" not in PLACEHOLDER.sub("", text)
+        is_complete = wanted - may_lack <= found <= wanted and sorted(TAG.findall(text)) == tags
+        if not (is_plain and is_complete):
+            return False
+    return set(PLACEHOLDER.findall(texts[-1])) == wanted
 
 
-@each_language
-def test_no_text_is_left_in_english(code: str) -> None:
-    """But for one or two words, which may be the same in both, such as "Widget" or "Error:"."""
-    same = {"%(count)s of %(limit)s"}
-    left = [
-        message.id
-        for message in _messages(code)
-        if isinstance(message.id, str)
-        and message.string == message.id
-        and message.id not in same
-        and len(WORD.findall(PLACEHOLDER.sub("", TAG.sub("", message.id)))) > SHORT
-    ]
-    assert left == []
-
-
-@each_language
-def test_no_text_is_in_the_letters_of_another_language(code: str) -> None:
-    foreign = [letters for language, letters in LETTERS.items() if language != code]
-    wrong = [
-        message.id
-        for message in _messages(code)
-        if any(re.search(letters, str(message.string)) for letters in foreign)
-    ]
-    assert wrong == []
+def test_what_a_translator_gets_wrong_is_seen() -> None:
+    """What the test above would show, if it could not fail."""
+    for texts in (["Hallo"], ["%(name)s"], ["%(name)s <b>"], ["%(nom)s <b></b>"], ["% <b></b>"]):
+        assert not are_faithful("Hi <b>%(name)s</b>", texts)
+    assert are_faithful("%(num)s of %(name)s", ["eins von %(name)s", "%(num)s von %(name)s"])
+    assert not are_faithful("%(num)s of %(name)s", ["eins von %(name)s", "viele von %(name)s"])
