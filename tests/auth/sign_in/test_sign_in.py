@@ -28,6 +28,10 @@ def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> None:
+    # Somebody who never signed in is not told to do so again.
+    needed = client.get("/dashboard/account").location
+    assert needed == "/login?next=/dashboard/account&notice=needed"
+    assert "Sign in to go on." in client.get(needed).text
     answer = sign_in(client, owner.email)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert is_signed_in(client)
@@ -201,8 +205,12 @@ def test_guessing_from_one_place_is_limited_whoever_it_is_about(
     assert sign_in(client, "a0@example.com", ip="10.0.0.2").status_code == 422
 
 
-def test_the_cookie_is_out_of_reach(client: FlaskClient, owner: Caller) -> None:
+def test_the_cookie_is_a_new_one_and_out_of_reach(client: FlaskClient, owner: Caller) -> None:
+    client.set_cookie(COOKIE, "a token that somebody else chose", path="/")
     header = sign_in(client, owner.email).headers["Set-Cookie"]
+    cookie = client.get_cookie(COOKIE)
+    assert cookie is not None
+    assert cookie.value != "a token that somebody else chose"
     name, *flags = header.split("; ")
     assert name.startswith(f"{COOKIE}=")
     assert {"HttpOnly", "SameSite=Lax", "Secure", "Path=/"} <= set(flags)
@@ -232,14 +240,6 @@ def test_only_a_hash_of_the_token_is_kept(app: Flask, client: FlaskClient, owner
     # What is kept must open nothing.
     client.set_cookie(COOKIE, row.token_hash, path="/")
     assert not is_signed_in(client)
-
-
-def test_each_sign_in_is_a_new_session(app: Flask, client: FlaskClient, owner: Caller) -> None:
-    client.set_cookie(COOKIE, "a token that somebody else chose", path="/")
-    sign_in(client, owner.email)
-    cookie = client.get_cookie(COOKIE)
-    assert cookie is not None
-    assert cookie.value != "a token that somebody else chose"
 
 
 NOT_OURS = [
@@ -347,9 +347,3 @@ def test_a_session_of_an_account_without_password_opens_nothing(app: Flask, agen
 def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:
     browsers = (client.application.test_client() for _ in range(25))
     assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}
-
-
-def test_somebody_who_never_signed_in_is_not_told_to_do_so_again(client: FlaskClient) -> None:
-    answer = client.get("/dashboard/account")
-    assert answer.location == "/login?next=/dashboard/account&notice=needed"
-    assert "Sign in to go on." in client.get(answer.location).text

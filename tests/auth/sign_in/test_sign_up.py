@@ -141,28 +141,24 @@ def test_an_agents_mail_says_when_the_account_was_made(
         assert clock.day(clock.now()) in said
 
 
-def test_no_key_opens_an_account_that_has_none(app: Flask, client: FlaskClient) -> None:
+def test_claiming_signs_in_and_no_key_opens_an_account_that_has_none(
+    app: Flask, client: FlaskClient
+) -> None:
     sign_up(client)
-    client.post(mailed_path(app, "signup"), data={"password": PASSWORD})
+    link = mailed_path(app, "signup")
+    client.get(link)
+    assert not is_signed_in(client)
+    answer = client.post(link, data={"password": PASSWORD})
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+    assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
+    assert "tst_live_" not in answer.text
+    assert is_signed_in(client)
     page = client.get("/dashboard/account").text
     assert "There is no key yet" in page
     account_id = page.partition("<dt>Account id</dt><dd><code>")[2].partition("<")[0]
     for key in ("", " ", "tst_live_", "tst_live_" + "0" * 38):
         headers = {"x-service-account-id": account_id, "x-api-key": key}
         assert client.get("/v1/me", headers=headers).status_code == 401
-
-
-def test_claiming_signs_in(app: Flask, client: FlaskClient) -> None:
-    sign_up(client)
-    link = mailed_path(app, "signup")
-    client.get(link)
-    assert not is_signed_in(client)
-    answer = client.post(link, data={"password": PASSWORD})
-    assert answer.status_code == 200
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
-    assert "tst_live_" not in answer.text
-    assert is_signed_in(client)
 
 
 @pytest.mark.parametrize("path", ["/signup", "/forgot", "/claim"])
