@@ -275,8 +275,8 @@ def test_covers_and_portraits_outlive_the_sweep_while_they_are_used(
     app: Flask, configurer: Caller, project: str, moved_clock: MovableClock
 ) -> None:
     urls = []
-    for name in ("cover", "portrait"):
-        sent = {"data": to_bytes(photo(3000, 900), "PNG"), "content_type": "image/png"}
+    for name, size in (("cover", (3000, 900)), ("portrait", (600, 400))):
+        sent = {"data": to_bytes(photo(*size), "PNG"), "content_type": "image/png"}
         path = f"/v1/projects/{project}/{name}"
         answer = configurer.client.put(path, headers=configurer.headers, **sent)
         urls.append(answer.json["data"][f"{name}Url"])
