@@ -147,7 +147,8 @@ def _runs_on_postgres(item: pytest.Item) -> bool:
         return True
     if "backend" in item.fixturenames:
         return bool(item.callspec.params["backend"] == "postgresql")
-    return item.get_closest_marker("postgres") is not None
+    # The mark of a whole file is not about what takes no database, unless processes have one.
+    return {"postgres", "process"} <= {mark.name for mark in item.iter_markers()}
 
 
 def _is_for_all(item: pytest.Item) -> bool:
