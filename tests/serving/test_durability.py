@@ -6,17 +6,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
-import urllib.error
-from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import StartService
 from tests.serving.power_cut import prepare_power_cut
-from tests.support.process import Service
-from tests.support.servers import PATIENCE, wait_for
+from tests.support.load import Load
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -36,31 +32,10 @@ os._exit(0)
 """
 
 
-class Stream(threading.Thread):
-    """Posts testimonials until the service is gone; keeps the ids that it acknowledged."""
-
-    def __init__(self, service: Service, path: str, headers: dict[str, str]) -> None:
-        super().__init__(daemon=True)
-        self.service, self.path, self.headers = service, path, headers
-        self.acknowledged: list[str] = []
-
-    def run(self) -> None:
-        """Post until an answer fails to come."""
-        while True:
-            body = {"authorName": "Maya", "text": f"No. {len(self.acknowledged)}"}
-            try:
-                answer = self.service.call("POST", self.path, body, self.headers)
-            except (urllib.error.URLError, HTTPException, OSError):
-                return
-            assert answer.status == 200
-            self.acknowledged.append(answer.data["_id"])
-
-
 def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: Path) -> None:
     service = start(min_form_seconds="0")
     headers = service.sign_up()
-    body = {"slug": "kiln", "skipDemoTestimonials": True}
-    created = service.call("POST", "/v1/projects", body, headers).data["_id"]
+    created = service.make_project(headers, slug="kiln")
     page = service.call("GET", "/kiln").body.decode()
     token = page.partition('name="token" value="')[2].partition('"')[0]
     form = f"text=Hello&name=Noor&consent=yes&token={token}".encode()
@@ -68,18 +43,12 @@ def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: 
     # The client follows the redirect to the thanks.
     assert b"Thank you" in service.call("POST", "/kiln", form, kind).body
     path = f"/v1/projects/{created}/testimonials"
-    streams = [Stream(service, path, headers) for _ in range(4)]
-    for stream in streams:
-        stream.start()
-    wait_for(lambda: sum(len(each.acknowledged) for each in streams) > 40, what="a stream")
+    load = Load(service, headers, 4, project=created)
+    load.go_on(40)
     service.kill()
-    acknowledged: set[str] = set()
-    for stream in streams:
-        stream.join(PATIENCE)
-        acknowledged.update(stream.acknowledged)
-    with contextlib.closing(sqlite3.connect(tmp_path / "service" / "testimonials.db")) as database:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    load.end()
+    assert load.lost() == set()
+    acknowledged = set(load.acknowledged)
     again = start()
     items: list[dict[str, str]] = []
     while page_of_items := again.call(
@@ -106,24 +75,11 @@ def test_everything_acknowledged_survives_a_power_cut(
     for name, value in prepare_power_cut(tmp_path).items():
         monkeypatch.setenv(name, value)
     service = start(workers="2")
-    headers = service.sign_up()
-    body = {"slug": "kiln", "skipDemoTestimonials": True}
-    created = service.call("POST", "/v1/projects", body, headers).data["_id"]
-    path = f"/v1/projects/{created}/testimonials"
-    streams = [Stream(service, path, headers) for _ in range(4)]
-    for stream in streams:
-        stream.start()
-    wait_for(lambda: sum(len(each.acknowledged) for each in streams) > 60, what="a stream")
+    load = Load(service, service.sign_up(), 4)
+    load.go_on(60)
     service.kill()
-    acknowledged: set[str] = set()
-    for stream in streams:
-        stream.join(PATIENCE)
-        acknowledged.update(stream.acknowledged)
-    with contextlib.closing(sqlite3.connect(tmp_path / "synced/testimonials.db")) as database:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-        kept = {row[0] for row in database.execute("SELECT id FROM testimonial")}
-    assert acknowledged <= kept
+    load.end()
+    assert load.lost(tmp_path / "synced/testimonials.db") == set()
 
 
 @needs_compiler

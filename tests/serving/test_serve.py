@@ -14,7 +14,6 @@ from contextlib import ExitStack, closing
 from email.message import Message
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,6 +22,7 @@ from flask import Flask
 
 from testimonials.operations.database.shared_secret import require_known_secret
 from tests.conftest import MakeApp, StartService
+from tests.support.load import NEEDED
 from tests.support.process import (
     COMMAND,
     Answer,
@@ -35,17 +35,9 @@ from tests.support.servers import PATIENCE, MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.process
 
-NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
-
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def _make_project(service: Service, headers: dict[str, str], **body: object) -> dict[str, Any]:
-    answer = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True} | body, headers)
-    assert answer.status == 200, answer.body
-    return dict(answer.data)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +87,7 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Servi
 def test_addresses_are_those_it_listens_on_unless_set(
     service: Service, keys: dict[str, str]
 ) -> None:
-    path = f"/v1/projects/{_make_project(service, keys)['_id']}/embed-snippet"
+    path = f"/v1/projects/{service.make_project(keys)}/embed-snippet"
     assert service.call("GET", path, headers=keys).data["widgetUrl"].startswith(service.url)
 
 
@@ -192,8 +184,8 @@ def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
 def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
     service = start()
     headers = service.sign_up()
-    project = _make_project(service, headers)
-    path = f"/v1/projects/{project['_id']}/testimonials"
+    project = service.make_project(headers)
+    path = f"/v1/projects/{project}/testimonials"
     lock = sqlite3.connect(tmp_path / "service" / "testimonials.db", isolation_level=None)
     with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
         # Writers wait for this lock, so the request is in flight until it is released.
@@ -274,7 +266,7 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
 def test_a_connection_goes_on_after_answers_of_every_kind(
     service: Service, keys: dict[str, str]
 ) -> None:
-    project = _make_project(service, keys)["_id"]
+    project = service.make_project(keys)
     with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
         connection.connect()
         first_socket = connection.sock
@@ -452,7 +444,7 @@ def test_postgresql_serves_as_well(
 ) -> None:
     service = start(database_url=empty_postgres, workers="2")
     headers = service.sign_up()
-    path = f"/v1/projects/{_make_project(service, headers)['_id']}/testimonials"
+    path = f"/v1/projects/{service.make_project(headers)}/testimonials"
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: service.call("POST", path, NEEDED, headers), range(24)))
     assert {answer.status for answer in answers} == {200}

@@ -8,14 +8,11 @@ import re
 import resource
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-import threading
-import urllib.error
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,12 +21,11 @@ import pytest
 
 from tests.conftest import StartService
 from tests.operations.test_metrics import TOKEN
+from tests.support.load import NEEDED, Load
 from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
-
-NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
 
 
 @pytest.fixture(scope="module")
@@ -71,53 +67,6 @@ def is_alive(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     return False
-
-
-def make_project(service: Service, headers: dict[str, str]) -> str:
-    answer = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers)
-    return str(answer.data["_id"])
-
-
-class Load:
-    """Writers that post testimonials until told to stop; each on new connections."""
-
-    def __init__(self, service: Service, headers: dict[str, str], count: int = 3) -> None:
-        self.service, self.headers = service, headers
-        self.path = f"/v1/projects/{make_project(service, self.headers)}/testimonials"
-        self.acknowledged: list[str] = []
-        self.broken: list[BaseException] = []
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                answer = self.service.call("POST", self.path, NEEDED, self.headers)
-            except (urllib.error.URLError, HTTPException, OSError) as error:
-                self.broken.append(error)
-            else:
-                assert answer.status == 200, answer.body
-                self.acknowledged.append(answer.data["_id"])
-
-    def go_on(self, more: int = 30) -> None:
-        """Wait until so many more are acknowledged."""
-        aim = len(self.acknowledged) + more
-        wait_for(lambda: len(self.acknowledged) >= aim, what=f"{more} more answers")
-
-    def end(self) -> None:
-        """Stop the writers."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(PATIENCE)
-
-    def lost(self) -> set[str]:
-        """Name what was acknowledged and is not in the database."""
-        folder = Path(self.service.environment["TESTIMONIALS_INSTANCE_PATH"])
-        with contextlib.closing(sqlite3.connect(folder / "testimonials.db")) as database:
-            rows = {row[0] for row in database.execute("SELECT id FROM testimonial")}
-        return set(self.acknowledged) - rows
 
 
 def test_each_worker_has_a_core_of_its_own(service: Service) -> None:
@@ -233,7 +182,7 @@ class Answers:
 def test_a_write_by_one_worker_shows_in_the_next_answer_of_each(
     service: Service, keys: dict[str, str]
 ) -> None:
-    project = make_project(service, keys)
+    project = service.make_project(keys)
     answers = Answers(service)
     for total in range(4):
         seen = [answer.json["total"] for answer in answers.get(f"/widget/{project}/feed")]
@@ -265,7 +214,7 @@ def test_of_concurrent_creations_with_one_slug_one_wins(
 def test_concurrent_patches_of_different_fields_keep_both(
     service: Service, keys: dict[str, str]
 ) -> None:
-    path = f"/v1/projects/{make_project(service, keys)}"
+    path = f"/v1/projects/{service.make_project(keys)}"
 
     def patch(change: dict[str, object]) -> None:
         assert service.call("PATCH", f"{path}/widget-config", change, keys).status == 200

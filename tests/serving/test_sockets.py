@@ -14,7 +14,7 @@ import pytest
 import testimonials
 from tests.conftest import StartService
 from tests.serving.hosts.nginx import run_site
-from tests.serving.test_serve_workers import Load
+from tests.support.load import Load
 from tests.support.process import COMMAND, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, free_port, wait_for
 

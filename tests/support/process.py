@@ -81,6 +81,13 @@ class Service:
             "x-api-key": answer.data["apiKey"],
         }
 
+    def make_project(self, headers: dict[str, str], **values: object) -> str:
+        """Create a project without samples; return its id."""
+        body = {"skipDemoTestimonials": True} | values
+        answer = self.call("POST", "/v1/projects", body, headers)
+        assert answer.status == 200, answer.body
+        return str(answer.data["_id"])
+
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run an admin command on the service's instance."""
         return run_command(arguments, self.environment)

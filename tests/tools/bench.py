@@ -27,6 +27,7 @@ from tests.tools.bench_paths import (
     measure_paths,
     measure_telling,
     open_sites,
+    print_rate,
     resident_megabytes,
 )
 from tests.tools.bench_webhooks import measure_webhooks
@@ -63,9 +64,7 @@ def main() -> None:
 
 def measure_bulk(service: Service, headers: dict[str, str]) -> None:
     """Print how long 100 testimonials take in one call, against 100 calls."""
-    body = {"skipDemoTestimonials": True}
-    project = service.call("POST", "/v1/projects", body, headers).data["_id"]
-    path, ratios = f"/v1/projects/{project}/testimonials", []
+    path, ratios = f"/v1/projects/{service.make_project(headers)}/testimonials", []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
         for _ in range(BULK):
@@ -89,15 +88,14 @@ def measure_submissions(folder: Path, floor: float) -> None:
     settings = {"trusted_proxies": "1", "min_form_seconds": "0", "log_level": "warning"}
     service = start_service(folder / "crowd", (), settings)
     try:
-        body = {"slug": "crowd", "skipDemoTestimonials": True}
-        service.call("POST", "/v1/projects", body, service.sign_up())
+        service.make_project(service.sign_up(), slug="crowd")
         visitors = Visitors(f"{service.url}/crowd", VISITORS, CONNECTIONS)
         for name, rate in (
             ("collection page, opened", visitors.open_forms()),
             ("collection page, sent", visitors.send_forms()),
             ("collection page, sent again", visitors.send_forms()),
         ):
-            print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
+            print_rate(name, rate, floor)
         with closing(sqlite3.connect(folder / "crowd" / "testimonials.db")) as connection:
             query = "SELECT count(*), count(DISTINCT text) FROM testimonial"
             rows, texts = connection.execute(query).fetchone()
@@ -116,8 +114,7 @@ def measure_depth(folder: Path) -> None:
             "x-service-account-id": account["accountId"],
             "x-api-key": account["apiKey"],
         }
-        body = {"skipDemoTestimonials": True}
-        project = service.call("POST", "/v1/projects", body, credentials).data["_id"]
+        project = service.make_project(credentials)
         fill(folder / "testimonials.db", project)
         path = f"/v1/projects/{project}/testimonials?limit=50&offset="
         base = 0.0

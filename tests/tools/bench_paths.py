@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
@@ -82,30 +82,39 @@ def main() -> None:
 @contextmanager
 def open_sites(folder: Path) -> Iterator[tuple[Case, list[Site]]]:
     """Start the floor, and the service on SQLite in `folder` and on PostgreSQL."""
-    if shutil.which("wrk") is None:
-        sys.exit("scripts/bench needs wrk: apt-get install wrk")
-    port, sites = free_port(), []
-    floor = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
+    sites: list[Site] = []
     server = PostgresServer()
     try:
-        with new_database(server.url) as url:
+        with open_floor(folder) as floor, new_database(server.url) as url:
             for name, home, settings in (
                 ("", folder, {}),
                 ("PostgreSQL: ", folder / "postgres", {"database_url": url}),
             ):
                 service = start_service(home, (), {"log_level": "warning"} | settings)
                 sites.append(_make_site(name, service, home))
-            case = Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})
-            wait_for(lambda: measure(case, 1, folder) > 0, what="the floor")
-            yield case, sites
+            yield floor, sites
             # Before the database goes.
             for site in sites:
                 site.service.kill()
     finally:
-        floor.kill()
         for site in sites:
             site.service.kill()
         server.stop()
+
+
+@contextmanager
+def open_floor(folder: Path) -> Iterator[Case]:
+    """Start the bare function; yield the case that every rate is compared with."""
+    if shutil.which("wrk") is None:
+        sys.exit("scripts/bench needs wrk: apt-get install wrk")
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
+    try:
+        case = Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})
+        wait_for(lambda: measure(case, 1, folder) > 0, what="the floor")
+        yield case
+    finally:
+        process.kill()
 
 
 def _make_site(name: str, service: Service, folder: Path) -> Site:
@@ -120,13 +129,26 @@ def _make_site(name: str, service: Service, folder: Path) -> Site:
 
 def measure_paths(floor: Case, sites: list[Site], folder: Path) -> float:
     """Print what each case of the sites answers in a second; return the rate of the floor."""
-    cases = [floor, *(case for site in sites for case in site.cases)]
+    rates = report_rates([floor, *(case for site in sites for case in site.cases)], folder)
+    print(f"a token instead of the key: {rates[BY_TOKEN] / rates[BY_KEY]:.2f} times the rate")
+    return rates[floor.name]
+
+
+def report_rates(cases: Sequence[Case], folder: Path) -> dict[str, float]:
+    """Load the cases in turn, some rounds of it; print and return each one's median rate."""
     rates: dict[str, list[float]] = {case.name: [] for case in cases}
     for _ in range(ROUNDS):
         for case in cases:
             rates[case.name].append(measure(case, SECONDS, folder))
-    report(rates)
-    return statistics.median(rates[floor.name])
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    for name, rate in medians.items():
+        print_rate(name, rate, medians[cases[0].name])
+    return medians
+
+
+def print_rate(name: str, rate: float, floor: float) -> None:
+    """Print a rate as part of the floor."""
+    print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
 
 
 def measure_telling(site: Site, folder: Path) -> None:
@@ -162,8 +184,7 @@ def measure_telling(site: Site, folder: Path) -> None:
 
 def make_project(service: Service, headers: dict[str, str]) -> str:
     """Make a project with approved testimonials; return its id."""
-    body = {"skipDemoTestimonials": True}
-    project = str(service.call("POST", "/v1/projects", body, headers).data["_id"])
+    project = service.make_project(headers)
     path = f"/v1/projects/{project}"
     service.call("PATCH", f"{path}/widget-config", {"initialCount": ITEMS}, headers)
     for _ in range(ITEMS):
@@ -190,7 +211,6 @@ def prepare(
     service: Service, headers: dict[str, str], project: str, token: dict[str, str]
 ) -> list[Case]:
     """Return the cases to load."""
-    second = service.call("POST", "/v1/projects", {}, headers).data["_id"]
     # As the script asks for it.
     feed = f"/widget/{project}/feed?lang=en"
     etag = service.call("GET", feed).headers["ETag"]
@@ -209,13 +229,18 @@ def prepare(
         Case("widget data, 304", service.url + feed, {"If-None-Match": etag}),
         Case(BY_KEY, testimonials, headers),
         Case(BY_TOKEN, testimonials, token),
-        Case(
-            "POST testimonial, durable",
-            f"{service.url}/v1/projects/{second}/testimonials",
-            headers | {"Content-Type": "application/json"},
-            dict(VALUES),
-        ),
+        writing(service, headers),
     ]
+
+
+def writing(service: Service, headers: dict[str, str]) -> Case:
+    """Return the case that adds testimonials, to a project of its own."""
+    return Case(
+        "POST testimonial, durable",
+        f"{service.url}/v1/projects/{service.make_project(headers)}/testimonials",
+        headers | {"Content-Type": "application/json"},
+        dict(VALUES),
+    )
 
 
 def measure(case: Case, seconds: int, folder: Path) -> float:
@@ -236,15 +261,6 @@ def measure(case: Case, seconds: int, folder: Path) -> float:
         sys.exit(f"{case.name}: errors\n{result.stdout}")
     found = re.search(r"Requests/sec:\s+([0-9.]+)", result.stdout)
     return float(found[1]) if found else 0.0
-
-
-def report(rates: dict[str, list[float]]) -> None:
-    """Print each case's median and its ratio to the first one."""
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    floor = next(iter(medians.values()))
-    for name, rate in medians.items():
-        print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
-    print(f"a token instead of the key: {medians[BY_TOKEN] / medians[BY_KEY]:.2f} times the rate")
 
 
 def resident_megabytes(pid: int) -> float:

@@ -5,29 +5,25 @@ hold 50 items, on SQLite, with one process. Nothing here passes or fails.
 """
 
 import json
-import shutil
-import statistics
 import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.request
 import venv
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.support.process import start_service
 from tests.support.servers import free_port, wait_for
 from tests.tools.bench_paths import (
-    FLOOR,
     ITEMS,
-    ROUNDS,
-    SECONDS,
     TEXT,
-    VALUES,
     Case,
     make_project,
-    measure,
+    open_floor,
+    report_rates,
     resident_megabytes,
+    writing,
 )
 
 ISSO = "isso==0.14.0"
@@ -47,44 +43,32 @@ enabled = false
 
 def main() -> None:
     """Load both in turn, some rounds of it, and print the medians and their ratios."""
-    if shutil.which("wrk") is None:
-        sys.exit("scripts/bench needs wrk: apt-get install wrk")
-    folder = Path(tempfile.mkdtemp(prefix="testimonials-peers-"))
-    isso, peer = start_isso(folder)
-    port = free_port()
-    floor = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
-    service = start_service(folder / "own", (), {"log_level": "warning"})
-    try:
+    with tempfile.TemporaryDirectory(prefix="testimonials-peers-") as home, ExitStack() as stack:
+        folder = Path(home)
+        floor = stack.enter_context(open_floor(folder))
+        isso, peer = start_isso(folder)
+        stack.callback(isso.kill)
+        service = start_service(folder / "own", (), {"log_level": "warning"})
+        stack.callback(service.kill)
         headers = service.sign_up()
-        project, second = make_project(service, headers), make_project(service, headers)
-        posted = headers | {"Content-Type": "application/json"}
-        cases = [
-            Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {}),
-            Case("widget data, 50 items", f"{service.url}/widget/{project}/feed?lang=en", {}),
-            Case("Isso, 50 items", f"{peer}/{PAGE}", {}),
-            Case(
-                "POST testimonial, durable",
-                f"{service.url}/v1/projects/{second}/testimonials",
-                posted,
-                dict(VALUES),
+        project = make_project(service, headers)
+        as_json = {"Content-Type": "application/json"}
+        pairs = (
+            (
+                Case("widget data, 50 items", f"{service.url}/widget/{project}/feed?lang=en", {}),
+                Case("Isso, 50 items", f"{peer}/{PAGE}", {}),
             ),
-            Case(
-                "Isso, POST",
-                f"{peer}/new?uri=%2Fother",
-                {"Content-Type": "application/json"},
-                COMMENT,
+            (
+                writing(service, headers),
+                Case("Isso, POST", f"{peer}/new?uri=%2Fother", as_json, COMMENT),
             ),
-        ]
-        wait_for(lambda: measure(cases[0], 1, folder) > 0, what="the floor")
-        report(cases, folder)
+        )
+        rates = report_rates([floor, *(case for pair in pairs for case in pair)], folder)
+        for own, other in pairs:
+            print(f"{own.name}: {rates[own.name] / rates[other.name]:.1f} times Isso's rate")
         (worker,) = service.workers
-        own, other = (resident_megabytes(pid) for pid in (worker, isso.pid))
-        print(f"memory of a worker: {own:.0f} MB, of Isso: {other:.0f} MB")
-    finally:
-        for process in (floor, isso):
-            process.kill()
-        service.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+        memory = [resident_megabytes(pid) for pid in (worker, isso.pid)]
+        print(f"memory of a worker: {memory[0]:.0f} MB, of Isso: {memory[1]:.0f} MB")
 
 
 def start_isso(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
@@ -119,20 +103,6 @@ def _answers(url: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def report(cases: list[Case], folder: Path) -> None:
-    """Load the cases and print each one's median and its ratio to the first one."""
-    rates: dict[str, list[float]] = {case.name: [] for case in cases}
-    for _ in range(ROUNDS):
-        for case in cases:
-            rates[case.name].append(measure(case, SECONDS, folder))
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    floor = medians[cases[0].name]
-    for name, rate in medians.items():
-        print(f"{name:32} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
-    for own, peer in (cases[1:3], cases[3:5]):
-        print(f"{own.name}: {medians[own.name] / medians[peer.name]:.1f} times Isso's rate")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,9 @@ import random
 import sqlite3
 import sys
 import tempfile
-import threading
 import time
-import urllib.error
 from collections import Counter
 from collections.abc import Callable
-from http.client import HTTPException
 from pathlib import Path
 
 import hypothesis
@@ -28,78 +25,38 @@ from testimonials.settings.table import load_settings
 from tests.attacks import machines
 from tests.auth.links import ORIGIN
 from tests.conftest import QUICK_METHOD, MovableClock
-from tests.support.process import Service, start_service
+from tests.support.load import Load
+from tests.support.process import start_service
 from tests.support.rows import fill_outbox
 from tests.support.servers import MailSink, PostgresServer, wait_for
 
 STREAMS = 4
 
 
-class Stream(threading.Thread):
-    """Posts testimonials until told to stop; keeps the ids that were acknowledged."""
-
-    def __init__(self, service: Service, path: str, headers: dict[str, str]) -> None:
-        super().__init__(daemon=True)
-        self.service, self.path, self.headers = service, path, headers
-        self.acknowledged: list[str] = []
-        self.refused = 0
-        self.is_ending = False
-
-    def run(self) -> None:
-        """Post, whatever comes back."""
-        while not self.is_ending:
-            body = {"authorName": "Maya", "text": f"No. {len(self.acknowledged)}"}
-            try:
-                answer = self.service.call("POST", self.path, body, self.headers)
-            except (urllib.error.URLError, HTTPException, OSError):
-                time.sleep(0.01)
-                continue
-            if answer.status == 200:
-                self.acknowledged.append(answer.data["_id"])
-            else:
-                self.refused += 1
-                time.sleep(0.05)
-
-
-def run_streams(
-    service: Service, path: str, headers: dict[str, str], hit: Callable[[], None]
-) -> list[Stream]:
-    """Write from several sides, and let something die at a random moment."""
-    streams = [Stream(service, path, headers) for _ in range(STREAMS)]
-    for stream in streams:
-        stream.start()
+def hit_under_load(load: Load, hit: Callable[[], object]) -> None:
+    """Let something die at a random moment while others write."""
     time.sleep(random.uniform(0.05, 1.5))
     hit()
-    for stream in streams:
-        stream.is_ending = True
-    for stream in streams:
-        stream.join()
-    return streams
-
-
-def make_project(service: Service) -> tuple[str, dict[str, str]]:
-    """Return the address to post to, and credentials."""
-    headers = service.sign_up()
-    created = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers)
-    return f"/v1/projects/{created.data['_id']}/testimonials", headers
+    load.end()
 
 
 def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
     """Kill the service `times` times; return how many were acknowledged, and how many are lost."""
     service = start_service(folder, (), {"workers": "2"})
-    path, headers = make_project(service)
-    acknowledged: set[str] = set()
-    for number in range(times):
-        for stream in run_streams(service, path, headers, service.kill):
-            acknowledged.update(stream.acknowledged)
-        with sqlite3.connect(folder / "testimonials.db") as database:
-            assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)], number
-            assert database.execute("PRAGMA foreign_key_check").fetchall() == [], number
-            found = {row[0] for row in database.execute("SELECT id FROM testimonial")}
-        assert acknowledged <= found, number
+    headers = service.sign_up()
+    project = service.make_project(headers)
+    acknowledged: list[str] = []
+    lost: set[str] = set()
+    for _ in range(times):
+        load = Load(service, headers, STREAMS, project=project, may_be_refused=True)
+        hit_under_load(load, service.kill)
+        # What was there after an earlier kill is looked for again.
+        load.acknowledged += acknowledged
+        lost |= load.lost()
+        acknowledged = load.acknowledged
         service = start_service(folder, (), {"workers": "2"})
     service.kill()
-    return len(acknowledged), len(acknowledged - found)
+    return len(acknowledged), len(lost)
 
 
 def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
@@ -108,19 +65,20 @@ def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
     with psycopg.connect(f"{server.url}/postgres", autocommit=True) as connection:
         connection.execute("CREATE DATABASE soak")
     service = start_service(folder, (), {"database_url": f"{server.url}/soak", "workers": "2"})
-    path, headers = make_project(service)
-    acknowledged: set[str] = set()
-    refused = 0
+    headers = service.sign_up()
+    project, loads = service.make_project(headers), []
     for _ in range(times):
-        for stream in run_streams(service, path, headers, server.restart):
-            acknowledged.update(stream.acknowledged)
-            refused += stream.refused
-    answer = service.call("POST", path, {"authorName": "Maya", "text": "After all"}, headers)
+        loads.append(Load(service, headers, STREAMS, project=project, may_be_refused=True))
+        hit_under_load(loads[-1], server.restart)
+    path, body = f"/v1/projects/{project}/testimonials", {"authorName": "Maya", "text": "After all"}
+    answer = service.call("POST", path, body, headers)
     assert answer.status == 200, answer.body
     with psycopg.connect(f"{server.url}/soak") as connection:
         found = {row[0] for row in connection.execute("SELECT id FROM testimonial")}
     service.kill()
     server.stop()
+    acknowledged = {each for load in loads for each in load.acknowledged}
+    refused = sum(load.refused for load in loads)
     return len(acknowledged), len(acknowledged - found), refused
 
 

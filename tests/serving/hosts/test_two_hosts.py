@@ -74,8 +74,7 @@ def hosts(start: StartService, tmp_path: Path) -> Iterator[Hosts]:
             for name, database_url in (("one", url), ("other", theirs))
         )
         keys = one.sign_up()
-        body: dict[str, object] = {"slug": "kiln", "skipDemoTestimonials": True}
-        project = one.call("POST", "/v1/projects", body, keys).data["_id"]
+        project = one.make_project(keys, slug="kiln")
         with psycopg.connect(url, autocommit=True) as database:
             yield Hosts(server, database, one, other, keys, project, line)
             # Before the database goes.
