@@ -7,6 +7,7 @@ program's, as on a real host.
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.attacks.test_access import addresses, keeper
 from tests.attacks.world import Door, World, find_doors
 from tests.conftest import MakeApp
 from tests.serving.hosts.nginx import run_below
+from tests.support.sampling import mostly_thorough
 from tests.support.servers import PATIENCE, free_port
 
 BASE = "/testimonials"
@@ -124,16 +126,20 @@ def find_links(text: str) -> Iterator[str]:
                 yield from (each.split()[0] for each in value.split(",") if each.strip())
 
 
-@pytest.fixture
-def host(make_app: MakeApp, world: World) -> Iterator[Host]:
-    """The world's service, now below a path, behind nginx."""
-    port, inner = free_port(), free_port()
-    app = make_app(base_url=f"http://127.0.0.1:{port}{BASE}", trusted_proxies=2)
+@pytest.fixture(params=[pytest.param("behind nginx", marks=pytest.mark.thorough)])
+def host(request: pytest.FixtureRequest, make_app: MakeApp, world: World) -> Iterator[Host]:
+    """The world's service, now below a path, behind nginx or alone."""
+    is_alone = request.param == "alone"
+    inner = free_port()
+    port = inner if is_alone else free_port()
+    base_url = f"http://127.0.0.1:{port}{BASE}"
+    app = make_app(base_url=base_url, trusted_proxies=1 if is_alone else 2)
     server = make_server("127.0.0.1", inner, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
+    proxy = run_below(BASE, port, f"http://127.0.0.1:{inner}", OTHERS)
     try:
-        with run_below(BASE, port, f"http://127.0.0.1:{inner}", OTHERS):
+        with nullcontext() if is_alone else proxy:
             yield Host(app, port)
     finally:
         server.shutdown()
@@ -141,6 +147,7 @@ def host(make_app: MakeApp, world: World) -> Iterator[Host]:
         server.server_close()
 
 
+@pytest.mark.parametrize("host", mostly_thorough(["alone", "behind nginx"], "alone"), indirect=True)
 def test_no_page_leads_out_of_the_path(host: Host, world: World) -> None:
     cookie = f"testimonials={world.cookies['owner']}"
     seen: set[tuple[str, str]] = set()

@@ -35,6 +35,7 @@ from tests.attacks.hostile import (
 )
 from tests.attacks.world import SLUG, World
 from tests.auth.links import mails
+from tests.support.sampling import mostly_thorough
 from tests.support.servers import MailSink
 
 # Commands that this would stop, or that lead away from this machine or this database.
@@ -65,7 +66,7 @@ def lines() -> Iterator[list[str]]:
     logger.setLevel(level)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", mostly_thorough(TEXTS, "markup"))
 def test_words_stay_words(
     app: Flask, instance: Path, world: World, smtp: MailSink, lines: list[str], name: str
 ) -> None:
@@ -96,7 +97,7 @@ def test_words_stay_words(
         check_mail(mail)
 
 
-@pytest.mark.parametrize("name", ["markup", "code words", "refused"])
+@pytest.mark.parametrize("name", mostly_thorough(["markup", "code words", "refused"], "refused"))
 def test_no_field_takes_what_breaks_the_service(
     app: Flask, instance: Path, world: World, name: str
 ) -> None:
@@ -116,7 +117,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 # The library leaves a file open that an unusable command line names.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", ["wide formula", "separators"])
+@pytest.mark.parametrize("name", mostly_thorough(["wide formula", "separators"], "separators"))
 def test_no_words_steer_a_terminal(
     app: Flask, instance: Path, world: World, tmp_path: Path, name: str
 ) -> None:

@@ -7,13 +7,17 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.attacks.machines import MACHINES, SIZE, Machine
 from tests.conftest import MovableClock
+from tests.support.sampling import rounds
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_service_does_what_the_model_does(
     app: Flask, moved_clock: MovableClock, machine: type[Machine]
 ) -> None:
     machine.app, machine.clock = app, moved_clock
     # The same stories each time: what is new is found by `scripts/soak`, not by chance.
-    few = settings(SIZE, max_examples=5, derandomize=True, database=None, phases=[Phase.generate])
+    few = settings(
+        SIZE, max_examples=rounds(5, 50), derandomize=True, database=None, phases=[Phase.generate]
+    )
     run_state_machine_as_test(machine, settings=few)

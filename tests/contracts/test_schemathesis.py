@@ -8,6 +8,7 @@ import itertools
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ from testimonials import create_app
 from testimonials.core.web.api.openapi import build_openapi
 from testimonials.settings.table import load_settings
 from tests.support.process import Service, start_service
+from tests.support.sampling import rounds
 
 # Refusals that follow from what is stored, or from knowledge that no JSON Schema can hold: which
 # slugs are taken or paths of the service, what can be written in ASCII, which domains are
@@ -87,19 +89,37 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 api = load_api()
+# A body, a list with filters, a file and a change.
+USUAL = ["create_testimonial", "list_submissions", "set_logo", "update_widget_config"]
 addresses = (f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in itertools.count(1))
-
-
-@pytest.mark.process
-@api.parametrize()
-@settings(
-    max_examples=60,
+examples = partial(
+    settings,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+@pytest.mark.process
+@api.include(operation_id=USUAL).parametrize()
+@examples(max_examples=rounds(20, 60))
 def test_service_does_what_its_document_says(case: schemathesis.Case, running: Running) -> None:
+    check(case, running)
+
+
+@pytest.mark.process
+@pytest.mark.thorough
+@api.parametrize()
+@examples(max_examples=rounds(20, 60))
+def test_each_operation_does_what_the_document_says(
+    case: schemathesis.Case, running: Running
+) -> None:
+    check(case, running)
+
+
+def check(case: schemathesis.Case, running: Running) -> None:
+    """Send a request, and compare the answer with the document."""
     if "project_id" in case.path_parameters:
         # With a made-up id every call would end at a 404 before its body is looked at.
         case.path_parameters["project_id"] = running.project

@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 T = TypeVar("T")
 
@@ -23,3 +25,11 @@ def sample(items: Iterable[T], count: int, seed: int = 0) -> list[T]:
 def rounds(count: int, deep: int) -> int:
     """Return how often to do something at random: `count` times, `deep` times with `--deep`."""
     return deep if IS_DEEP else count
+
+
+def mostly_thorough(items: Iterable[Any], *usual: Any) -> list[Any]:
+    """Return the parameters of a test, of which a plain run has the usual ones alone."""
+    found = list(items)
+    assert set(usual) <= set(found)
+    thorough = pytest.mark.thorough
+    return [each if each in usual else pytest.param(each, marks=thorough) for each in found]
