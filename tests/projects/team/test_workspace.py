@@ -246,6 +246,20 @@ def test_a_role_in_all_projects_is_not_ended_in_one(
     assert sees(app, noor, fern) == 200
 
 
+def test_only_the_owner_manages_their_team(
+    app: Flask, owner: Caller, noor: Caller, make_caller: MakeCaller, fern: str
+) -> None:
+    add_workspace_member(app, owner, noor, "admin")
+    third = make_caller("third@example.com", is_claimed=True)
+    add_workspace_member(app, owner, third, "reader")
+    theirs = open_browser(app, noor)
+    assert "third@example.com" not in theirs.get(TEAM).text
+    path = f"{TEAM}/members/{third.account_id}"
+    assert theirs.post(f"{path}/role", data={"role": "admin"}).status_code == 404
+    assert theirs.post(f"{path}/remove").status_code == 404
+    assert dict.fromkeys(role for role, _ in roles(app)) == {"admin": None, "reader": None}
+
+
 def test_readers_get_no_mail_of_what_waits(
     app: Flask, client: FlaskClient, owner: Caller, noor: Caller, fern: str
 ) -> None:
