@@ -55,14 +55,13 @@ COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.command
 COMMANDS |= {str(command.name) for command in SINGLE}
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_command_has_json_and_says_what_it_does(command: str) -> None:
-    group, _, name = command.partition(" ")
-    groups = {group.name: group.commands for group in GROUPS}
-    found = groups[group][name] if name else {each.name: each for each in SINGLE}[group]
-    assert "--json" in [option for parameter in found.params for option in parameter.opts]
-    assert found.help
-    assert found.help.strip().split("\n")[0].endswith(".")
+def test_every_command_has_json_and_says_what_it_does() -> None:
+    found = [command for group in GROUPS for command in group.commands.values()]
+    for command in (*found, *SINGLE):
+        options = [option for each in command.params for option in each.opts]
+        assert "--json" in options, command.name
+        assert command.help, command.name
+        assert command.help.strip().split("\n")[0].endswith("."), command.name
 
 
 def test_every_command_answers_json(
@@ -232,9 +231,8 @@ def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
     assert len(_read(app, "testimonials", "list", "kiln", "--limit", "2")) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_a_failure_is_one_sentence_on_standard_error(app: Flask, owner: Caller) -> None:
+    for arguments, sentence in (
         (("accounts", "show", "nobody@example.com"), "There is no account"),
         (("accounts", "rotate-key", "nobody"), "There is no account"),
         (("accounts", "delete", "nobody", "--yes"), "There is no account"),
@@ -255,24 +253,17 @@ def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
         (("projects", "show", "\udcff"), "not valid UTF-8"),
         (("mail", "show", "\udcff"), "not valid UTF-8"),
         (("nonsense",), "No such command"),
-    ],
-)
-def test_a_failure_is_one_sentence_on_standard_error(
-    app: Flask, owner: Caller, arguments: tuple[str, ...], sentence: str
-) -> None:
-    assert sentence in _refuse(app, *arguments)
+    ):
+        assert sentence in _refuse(app, *arguments), arguments
 
 
-@pytest.mark.parametrize("arguments", [("accounts", "delete"), ("projects", "delete")])
-def test_a_removal_that_is_not_confirmed_removes_nothing(
-    app: Flask, owner: Caller, arguments: tuple[str, str]
-) -> None:
+def test_a_removal_that_is_not_confirmed_removes_nothing(app: Flask, owner: Caller) -> None:
     project = owner.create_project(slug="kiln")
-    reference = owner.email if arguments[0] == "accounts" else "kiln"
-    for typed in ("n\n", "", "maybe\n"):
-        result = _run(app, *arguments, reference, typed=typed)
-        assert result.exit_code == 1
-        assert "Aborted!" in result.output
+    for arguments in (("accounts", "delete", owner.email), ("projects", "delete", "kiln")):
+        for typed in ("n\n", "", "maybe\n"):
+            result = _run(app, *arguments, typed=typed)
+            assert result.exit_code == 1
+            assert "Aborted!" in result.output
     assert owner.get(f"/v1/projects/{project['_id']}").status_code == 200
 
 
@@ -303,9 +294,14 @@ def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_folder_there", [True, False])
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_a_command_in_the_wrong_folder_makes_no_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_folder_there: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    instance = tmp_path / "mistyped"
+    if is_folder_there:
+        instance.mkdir()
+    for command in (
         "accounts list",
         "accounts create new@example.com",
         "projects list",
@@ -317,24 +313,17 @@ def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
         "db check",
         "db upgrade --dry-run",
         "backup there.tar.gz",
-    ],
-)
-def test_a_command_in_the_wrong_folder_makes_no_instance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, is_folder_there: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    instance = tmp_path / "mistyped"
-    if is_folder_there:
-        instance.mkdir()
-    done = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)}).invoke(
-        main, command.split(), prog_name="testimonials"
-    )
-    if command != "config show":
-        assert done.exit_code == 1
-        assert f"here is no database at {instance}/testimonials.db" in done.output
-    assert list(tmp_path.rglob("*")) == ([instance] if is_folder_there else [])
+    ):
+        done = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)}).invoke(
+            main, command.split(), prog_name="testimonials"
+        )
+        if command != "config show":
+            assert done.exit_code == 1, command
+            assert f"here is no database at {instance}/testimonials.db" in done.output, command
+        assert list(tmp_path.rglob("*")) == ([instance] if is_folder_there else []), command
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
     environment = clean_environment(make_instance(tmp_path / "service", "new@example.com"), {})
@@ -358,6 +347,7 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_flask_has_the_same_groups(tmp_path: Path) -> None:
     done = subprocess.run(

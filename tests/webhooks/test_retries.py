@@ -2,7 +2,6 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,19 +23,6 @@ from tests.support.servers import wait_for
 from tests.webhooks.receiver import Handler, Hook, Receiver, add_hook, receiving
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """Somebody's server."""
-    with receiving() as running:
-        yield running
-
-
-@pytest.fixture
-def hook(app: Flask, owner: Caller, receiver: Receiver) -> Hook:
-    """An endpoint that is told of everything."""
-    return add_hook(app, owner, receiver.url)
 
 
 def fail(handler: Handler) -> None:

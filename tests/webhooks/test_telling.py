@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of
 from tests.transfer.archives.projects import run
-from tests.webhooks.receiver import Hook, Receiver, add_hook, receiving
+from tests.webhooks.receiver import Hook, Receiver
 
 JSON = {"Accept": "application/json"}
 EDITED = {
@@ -35,19 +34,6 @@ EDITED = {
     "submitted_on": "2024-01-01",
     "tags": "rye",
 }
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """Somebody's server."""
-    with receiving() as running:
-        yield running
-
-
-@pytest.fixture
-def hook(app: Flask, owner: Caller, receiver: Receiver) -> Hook:
-    """An endpoint that is told of everything."""
-    return add_hook(app, owner, receiver.url)
 
 
 @pytest.fixture

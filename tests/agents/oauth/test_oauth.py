@@ -115,23 +115,20 @@ def test_the_person_decides_what_is_given(app: Flask, browser: FlaskClient, owne
         assert client.post(path, json=body, headers=headers).status_code == status
 
 
-@pytest.mark.parametrize(
-    ("choice", "words"),
-    [
+def test_a_choice_that_is_none_is_asked_for_again(app: Flask, browser: FlaskClient) -> None:
+    asked = ask_to_connect(app.test_client())
+    choices: list[tuple[dict[str, Any], str]] = [
         ({"scopes": []}, "Choose at least one"),
         ({"scopes": ["configure"]}, "Choose at least one"),
         ({"project": ""}, "Choose one of your projects"),
         ({"project": "0" * 24}, "Choose one of your projects"),
         ({"days": "36500"}, "Choose one of these"),
         ({"days": ""}, "Choose one of these"),
-    ],
-)
-def test_a_choice_that_is_none_is_asked_for_again(
-    app: Flask, browser: FlaskClient, choice: dict[str, Any], words: str
-) -> None:
-    answer = consent(browser, ask_to_connect(app.test_client()), **choice)
-    assert answer.status_code == 422
-    assert words in answer.text
+    ]
+    for choice, words in choices:
+        answer = consent(browser, asked, **choice)
+        assert answer.status_code == 422, choice
+        assert words in answer.text, choice
 
 
 def test_no_other_project_can_be_chosen(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
@@ -194,9 +191,8 @@ def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: F
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_nobody_is_sent_away_for_a_broken_request(app: Flask, browser: FlaskClient) -> None:
+    for changes in (
         {"client_id": "made-up"},
         {"redirect_uri": "https://elsewhere.example/callback"},
         {"redirect_uri": f"{REDIRECT_URI}/more"},
@@ -207,17 +203,13 @@ def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: F
         {"code_challenge": "short"},
         {"code_challenge_method": "plain"},
         {"resource": "https://elsewhere.example/mcp"},
-    ],
-)
-def test_nobody_is_sent_away_for_a_broken_request(
-    app: Flask, browser: FlaskClient, changes: dict[str, str]
-) -> None:
-    asked = ask_to_connect(app.test_client(), **changes)
-    answer = browser.get(f"/oauth/authorize?{urlencode(asked)}")
-    assert answer.status_code == 400
-    assert "This program can’t connect" in answer.text
-    form = asked | {"scopes": "read", "project": "all", "days": "90"}
-    assert browser.post("/oauth/authorize", data=form).status_code == 400
+    ):
+        asked = ask_to_connect(app.test_client(), **changes)
+        answer = browser.get(f"/oauth/authorize?{urlencode(asked)}")
+        assert answer.status_code == 400, changes
+        assert "This program can’t connect" in answer.text, changes
+        form = asked | {"scopes": "read", "project": "all", "days": "90"}
+        assert browser.post("/oauth/authorize", data=form).status_code == 400, changes
 
 
 def test_a_program_on_the_same_machine_may_listen_at_any_port(
@@ -241,9 +233,8 @@ def test_a_program_on_the_same_machine_may_listen_at_any_port(
     assert where.startswith("http://127.0.0.1:49152/callback?app=1&code=")
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_other_addresses_are_not_registered(client: FlaskClient) -> None:
+    for uri in (
         "http://elsewhere.example/callback",
         "javascript:alert(1)",
         "cursor://callback",
@@ -259,11 +250,10 @@ def test_a_program_on_the_same_machine_may_listen_at_any_port(
         "",
         5,
         None,
-    ],
-)
-def test_other_addresses_are_not_registered(client: FlaskClient, uri: object) -> None:
-    answer = client.post("/oauth/register", json={"redirect_uris": [uri]})
-    assert (answer.status_code, answer.json["error"]) == (400, "invalid_redirect_uri")  # type: ignore[index]
+    ):
+        answer = client.post("/oauth/register", json={"redirect_uris": [uri]})
+        error = answer.json["error"]  # type: ignore[index]
+        assert (answer.status_code, error) == (400, "invalid_redirect_uri"), uri
 
 
 def test_registering_takes_what_programs_send_and_keeps_nothing(
