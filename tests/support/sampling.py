@@ -32,4 +32,9 @@ def mostly_thorough(items: Iterable[Any], *usual: Any) -> list[Any]:
     found = list(items)
     assert set(usual) <= set(found)
     thorough = pytest.mark.thorough
-    return [each if each in usual else pytest.param(each, marks=thorough) for each in found]
+    return [
+        each
+        if each in usual
+        else pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=thorough)
+        for each in found
+    ]

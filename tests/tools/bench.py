@@ -22,7 +22,6 @@ from tests.tools.bench_paths import (
     ROUNDS,
     SECONDS,
     TEXT,
-    VALUES,
     measure,
     measure_paths,
     measure_telling,
@@ -35,7 +34,6 @@ from tests.tools.bench_widget import measure_widget
 from tests.tools.bench_workers import measure_start, measure_workers
 
 VISITORS = 2000
-BULK = 100
 
 
 def main() -> None:
@@ -51,7 +49,6 @@ def main() -> None:
             measure_workers(
                 service, folder, sites[0].cases, lambda case: measure(case, SECONDS, folder)
             )
-            measure_bulk(service, headers)
             measure_widget(service, sites[0].project, headers)
             measure_page(service, headers)
         measure_submissions(folder, rate)
@@ -60,23 +57,6 @@ def main() -> None:
         measure_webhooks(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def measure_bulk(service: Service, headers: dict[str, str]) -> None:
-    """Print how long 100 testimonials take in one call, against 100 calls."""
-    path, ratios = f"/v1/projects/{service.make_project(headers)}/testimonials", []
-    for _ in range(ROUNDS):
-        begun = time.perf_counter()
-        for _ in range(BULK):
-            service.call("POST", path, VALUES, headers)
-        middle = time.perf_counter()
-        answer = service.call("POST", f"{path}/bulk", {"testimonials": [VALUES] * BULK}, headers)
-        ended = time.perf_counter()
-        assert {each["status"] for each in answer.data["results"]} == {"created"}
-        ratios.append((middle - begun) / (ended - middle))
-    print(
-        f"{BULK} testimonials in one call: {statistics.median(ratios):.1f} x as fast as one by one"
-    )
 
 
 def measure_submissions(folder: Path, floor: float) -> None:

@@ -35,6 +35,7 @@ from tests.contracts.documents import (
 )
 from tests.support.pictures import photo, to_bytes
 from tests.support.process import Service
+from tests.support.sampling import mostly_thorough
 from tests.support.servers import PATIENCE
 
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
@@ -189,7 +190,11 @@ def follow(service: Service, text: str) -> list[str]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("path", "least"), [("/llms.txt", 2), ("/llms-full.txt", 7)])
+# The whole guide begins with the short one.
+@pytest.mark.parametrize(
+    ("path", "least"),
+    mostly_thorough([("/llms.txt", 2), ("/llms-full.txt", 7)], ("/llms-full.txt", 7)),
+)
 def test_guide_for_agents_can_be_followed_to_the_letter(
     start: StartService, path: str, least: int
 ) -> None:
@@ -208,6 +213,7 @@ def test_guide_for_agents_can_be_followed_to_the_letter(
 REFUSALS = {"NOT_FOUND", "LINK_INVALID", "ACTION_REFUSED", "NO_DOMAIN"}
 
 
+@pytest.mark.thorough
 @pytest.mark.process
 def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> None:
     service = start()
