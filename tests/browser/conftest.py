@@ -32,10 +32,10 @@ from tests.support.servers import (
     memory_folder,
     wait_for,
 )
-from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
+from tools.journey import CHROMIUM, CHROMIUM_FLAGS
 
 # Chromium without its window is half the work for each page. Some have only the whole one, which
-# tests/tools/journey.py starts in any case.
+# tools/journey.py starts in any case.
 HEADLESS = find_program("chromium-headless-shell") or CHROMIUM
 # A camera that films a clock and a microphone that hears it beep, allowed to every page that asks.
 FAKE_CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")

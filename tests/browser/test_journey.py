@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.journey import TESTIMONIALS, run_journey
+from tools.journey import TESTIMONIALS, run_journey
 
 
 @pytest.mark.browser

@@ -74,7 +74,9 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Servi
     assert _mode(folder) == 0o700
     assert _mode(folder / "secret_key") == 0o600
     assert len((folder / "secret_key").read_text().strip()) >= 32
-    assert {path.name for path in folder.iterdir()} <= {
+    # The backup that a first start makes is verified in a folder that goes again.
+    kept = {path.name for path in folder.iterdir() if not path.name.startswith(".unfinished-")}
+    assert kept <= {
         "instance.lock", "secret_key", "testimonials.db", "testimonials.db-wal",
         "testimonials.db-shm", "backups",
     }  # fmt: skip

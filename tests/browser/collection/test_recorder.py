@@ -10,7 +10,7 @@ from tests.browser.conftest import FAKE_CAMERA, HEADLESS, OpenPage, Project, Sit
 from tests.browser.pages import follow
 from tests.media.recorded import FILES
 from tests.support.rows import change_project
-from tests.tools.journey import CHROMIUM_FLAGS
+from tools.journey import CHROMIUM_FLAGS
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 

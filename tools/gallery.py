@@ -31,7 +31,7 @@ from testimonials.projects.configuration.defaults import (
 from testimonials.widget.design.looks import LOOKS
 from testimonials.widget.selection import SHAPES
 from tests.support.process import Service, start_service
-from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS, TESTIMONIALS, Quiet
+from tools.journey import CHROMIUM, CHROMIUM_FLAGS, TESTIMONIALS, Quiet
 
 GROUNDS = {"light": "#fbf9f4", "dark": "#101014"}
 # A page that is not ours, with a font and margins of its own.

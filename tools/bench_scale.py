@@ -34,7 +34,7 @@ from testimonials.projects.models import Project
 from testimonials.settings.table import load_settings
 from tests.support.process import Service, start_service
 from tests.support.servers import PostgresServer, new_database
-from tests.tools.scale_rows import COMMON, RARE, add_testimonials
+from tools.scale_rows import COMMON, RARE, add_testimonials
 
 SIZES = (1_000, 10_000, 100_000, 200_000)
 PROJECTS = 1_001

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.support.process import start_service
 from tests.support.servers import free_port, wait_for
-from tests.tools.bench_paths import (
+from tools.bench_paths import (
     ITEMS,
     TEXT,
     Case,

@@ -9,7 +9,7 @@ import statistics
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.process import Service
-from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
+from tools.journey import CHROMIUM, CHROMIUM_FLAGS
 
 ROUNDS = 5
 LINE = {

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tests.support.process import Service, start_service
 from tests.support.visitors import Visitors
-from tests.tools.bench_page import measure_page
-from tests.tools.bench_paths import (
+from tools.bench_page import measure_page
+from tools.bench_paths import (
     CONNECTIONS,
     ROUNDS,
     SECONDS,
@@ -29,9 +29,9 @@ from tests.tools.bench_paths import (
     print_rate,
     resident_megabytes,
 )
-from tests.tools.bench_webhooks import measure_webhooks
-from tests.tools.bench_widget import measure_widget
-from tests.tools.bench_workers import measure_start, measure_workers
+from tools.bench_webhooks import measure_webhooks
+from tools.bench_widget import measure_widget
+from tools.bench_workers import measure_start, measure_workers
 
 VISITORS = 2000
 

@@ -16,7 +16,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.support.process import Service
-from tests.tools.journey import CHROMIUM, CHROMIUM_FLAGS
+from tools.journey import CHROMIUM, CHROMIUM_FLAGS
 
 ROUNDS = 5
 SLOWER = 4
