@@ -1,29 +1,34 @@
-"""Access tokens at the API's door: where they are sent, what refuses them, and their last use."""
+"""Access tokens: what a scope reaches, what refuses them, their last use, and what they wrote."""
 
+import itertools
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from testimonials.access.callers import Caller as ApiCaller
+from testimonials.access.guards import MissingScope, Rule, may_pass
 from testimonials.access.models import AccessToken
 from testimonials.access.scopes import Scope
 from testimonials.access.tokens import find_token, list_tokens, revoke_token
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_access_token
+from testimonials.core.web.api.openapi import method_of, operations
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.registry import write_token_uses
 from tests.access.tokens import TokenCaller, give_token
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.support.plans import count_statements
 from tests.support.rows import add_member
+from tests.support.sampling import sample
 from tests.support.shapes import data_of, error_of
 
 
 def revoke(app: Flask, owner: Caller) -> None:
-    """Revoke the owner's newest token."""
     with app.app_context():
         begin_write()
         newest = list_tokens(owner.account_id)[0].token.id
@@ -43,14 +48,10 @@ def test_a_token_says_what_it_may_do(app: Flask, owner: Caller, moved_clock: Mov
     project = owner.create_project()["_id"]
     agent = give_token(app, owner, Scope.PUBLISH, Scope.READ, project_id=project, days=7)
     assert data_of(agent.get("/v1/me")) == {
-        "accountId": owner.account_id,
-        "email": owner.email,
-        "credential": "token",
-        "name": "Helper",
-        "scopes": ["read", "publish"],
-        "projectId": project,
+        "accountId": owner.account_id, "email": owner.email, "credential": "token",
+        "name": "Helper", "scopes": ["read", "publish"], "projectId": project,
         "expiresAt": clock.iso(moved_clock.time + timedelta(days=7)),
-    }
+    }  # fmt: skip
     forever = data_of(give_token(app, owner, days=None).get("/v1/me"))
     assert (forever["projectId"], forever["expiresAt"]) == (None, None)
 
@@ -96,9 +97,7 @@ def test_forged_tokens_are_all_refused_alike(app: Flask, owner: Caller) -> None:
     assert refuse(agent, {"Authorization": f"Bearer {row.token_hash}"})
 
 
-def test_whoever_has_the_token_is_told_why_it_ended(
-    app: Flask, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_token_is_told_why_it_ended(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
     agent = give_token(app, owner, days=1)
     other = give_token(app, owner)
     moved_clock.move(hours=23, minutes=59)
@@ -112,13 +111,16 @@ def test_whoever_has_the_token_is_told_why_it_ended(
     assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
-def test_a_token_outlives_the_key_and_ends_with_the_account(
-    app: Flask, owner: Caller, make_caller: MakeCaller
-) -> None:
+def test_a_token_ends_with_the_account(app: Flask, owner: Caller, make_caller: MakeCaller) -> None:
     agent, browser = give_token(app, owner), open_browser(app, owner)
     assert browser.post("/dashboard/account/key").status_code == 200
     assert owner.get("/v1/me").status_code == 401
     assert agent.get("/v1/me").status_code == 200
+    # A new password with a new key ends it.
+    form = {"current": PASSWORD, "password": "four green armchairs", "replace_key": "1"}
+    browser.post("/dashboard/account/password", data=form)
+    assert "revoked" in refuse(agent)
+    agent = give_token(app, owner)
     browser.post("/dashboard/account/delete", data={"confirm": owner.email})
     assert "unknown" in refuse(agent)
     # Nobody has claimed this account, so nobody could see its token.
@@ -144,9 +146,7 @@ def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(
 
 
 @pytest.mark.parametrize("end", ["remove", "leave", "role"])
-def test_a_colleague_who_goes_takes_their_tokens_along(
-    app: Flask, owner: Caller, outsider: Caller, end: str
-) -> None:
+def test_tokens_go_with_a_colleague(app: Flask, owner: Caller, outsider: Caller, end: str) -> None:
     project = owner.create_project()["_id"]
     add_member(app, project, outsider, "admin")
     theirs = give_token(app, owner, project_id=project, by=outsider)
@@ -159,15 +159,6 @@ def test_a_colleague_who_goes_takes_their_tokens_along(
         open_browser(app, owner).post(member, data={"role": "moderator"})
     assert "revoked" in refuse(theirs)
     assert stays.get("/v1/me").status_code == 200
-
-
-def test_a_new_password_with_a_new_key_ends_all_tokens(app: Flask, owner: Caller) -> None:
-    agents = [give_token(app, owner) for _ in range(2)]
-    form = {"current": "three blue wardrobes", "password": "four green armchairs"}
-    browser = open_browser(app, owner)
-    browser.post("/dashboard/account/password", data=form | {"replace_key": "1"})
-    for agent in agents:
-        assert "revoked" in refuse(agent)
 
 
 def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
@@ -201,9 +192,7 @@ def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
     assert look()[0].by == "mcp"
 
 
-def test_tokens_that_nobody_uses_are_named(
-    app: Flask, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_tokens_nobody_uses_are_named(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
     agent = give_token(app, owner, days=None)
     moved_clock.move(days=90)
 
@@ -241,3 +230,134 @@ def test_the_operator_makes_and_revokes_tokens(app: Flask, owner: Caller, agent:
     assert run(args=["tokens", "revoke", found["tokenId"]]).exit_code == 0
     assert "revoked" in refuse(caller)
     assert "There is no access token" in run(args=["tokens", "revoke", "1" * 24]).stderr
+
+
+BODY = {"authorName": "Maya Kowalski", "text": "It simply works."}
+
+
+def test_history_and_activity_name_the_token(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    agent, path = give_token(app, owner, Scope.READ, Scope.PUBLISH), f"/v1/projects/{project}"
+    one = data_of(agent.post(f"{path}/testimonials", BODY))["_id"]
+    many = data_of(agent.post(f"{path}/testimonials/bulk", {"testimonials": [BODY, BODY]}))
+    by_key = owner.create_testimonial(project)["_id"]
+    assert agent.patch(f"{path}/testimonials/{one}", {"text": "It works."}).status_code == 200
+    decision = {"decision": "reject", "ids": [one]}
+    assert agent.post(f"{path}/submissions/decisions", decision).status_code == 200
+    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}"
+
+    def list_actors(testimonial_id: str) -> list[str]:
+        page = browser.get(f"{base}/testimonials/{testimonial_id}").text
+        return re.findall(r"<bdi>([^<]+)</bdi>", page.partition('<ol class="history">')[2])
+
+    assert list_actors(one) == ["Helper (access token)"] * 3
+    history = data_of(agent.get(f"{path}/testimonials/{one}"))["history"]
+    assert [each["by"] for each in history] == ["Helper (access token)"] * 3
+    for each in many["results"]:
+        assert list_actors(each["testimonialId"]) == ["Helper (access token)"]
+    assert list_actors(by_key) == ["An agent (API key)"]
+    activity = browser.get("/dashboard/account/activity?q=helper").text
+    assert "<bdi>Helper (access token)</bdi>" in activity
+    assert 'value="token.' in activity
+
+
+# What the specification gives the account's key; everything else it may only propose.
+OF_THE_KEY = {
+    "get_me",
+    "list_projects",
+    "create_project",
+    "get_project",
+    "update_widget_config",
+    "get_embed_snippet",
+    "list_testimonials",
+    "create_testimonial",
+    "delete_demo_testimonials",
+}
+
+
+# What else it reaches, and why.
+MORE_OF_THE_KEY = {
+    "set_up_project": "What the key may not do there becomes a proposal.",
+    "create_testimonials": "It is the call for one, many times.",
+    "propose_change": "It proposes.",
+    "list_proposals": "It reads what became of its own proposals.",
+    "get_proposal": "It reads what became of its own proposals.",
+    "withdraw_proposal": "It takes its own proposals back.",
+    "list_widgets": "The names of saved widgets are on the pages that show them.",
+    "get_page_config": "The project, as specified, holds it too.",
+    "get_page_design": "The collection page shows it.",
+    "list_forms": "Their pages show them.",
+    "get_form": "Its page shows it.",
+    "get_testimonial": "It shows what the list shows.",
+    "get_testimonial_picture": "It shows what is public.",
+}
+
+
+# What no token does, by the words that a path or a view would have for it.
+NEVER = re.compile(r"password|session|token(?!s? expire)|team|member|invit|billing|claim|export")
+
+
+SETS = [
+    scopes for count in range(len(Scope) + 1) for scopes in itertools.combinations(Scope, count)
+]
+
+
+# The key, each scope alone, and all; with --deep the others too.
+CHOSEN = [*SETS[: len(Scope) + 1], *sample(SETS[len(Scope) + 1 : -1], 0), SETS[-1]]
+
+
+def find_rules(app: Flask) -> dict[str, Rule]:
+    return {
+        view.__name__: view.access
+        for _, operation, view in operations(app)
+        if not operation.is_public
+    }
+
+
+def test_every_operation_has_a_rule(app: Flask) -> None:
+    rules = find_rules(app)
+    assert rules.keys() >= OF_THE_KEY
+    for name, rule in rules.items():
+        assert isinstance(rule, Rule), name
+
+
+@pytest.mark.parametrize("scopes", CHOSEN, ids="+".join)
+def test_scopes_let_pass_or_are_named(app: Flask, owner: Caller, scopes: tuple[Scope, ...]) -> None:
+    """Real calls with an unknown project: whoever passes the guard gets another answer than 403."""
+    agent = give_token(app, owner, *scopes) if scopes else owner
+    key = ApiCaller(owner.account_id, owner.email, "abcd")
+    caller = ApiCaller(owner.account_id, owner.email, "T", "1" * 24, scopes) if scopes else key
+    seen = set()
+    for each, operation, view in operations(app):
+        if operation.is_public:
+            continue
+        rule: Rule = view.access
+        direct = rule.scope is None or rule.scope in scopes if scopes else rule.by_key
+        drafts = rule.drafts and (not scopes or Scope.DRAFT in scopes)
+        assert may_pass(caller, rule) == (direct or drafts)
+        path = re.sub(r"<[^>]+>", "0" * 24, each.rule)
+        answer = agent.client.open(path, method=method_of(each), headers=agent.headers)
+        seen.add(answer.status_code)
+        if direct or drafts:
+            assert answer.status_code != 401, each
+            assert answer.status_code != 403, each
+            continue
+        assert answer.status_code == 403, each
+        error: Any = answer.json
+        assert error["code"] == MissingScope.code
+        assert f"scope {rule.scope}" in error["message"]
+    assert 404 in seen
+
+
+def test_the_key_reaches_no_more_than_it_should(app: Flask) -> None:
+    rules = find_rules(app)
+    reached = {name for name, rule in rules.items() if rule.by_key}
+    assert reached == OF_THE_KEY | MORE_OF_THE_KEY.keys()
+
+
+def test_no_token_comes_near_what_only_a_person_does(app: Flask) -> None:
+    for rule, _, view in operations(app):
+        assert not NEVER.search(rule.rule), rule
+        assert not NEVER.search(view.__name__), rule
+        deletes_project = rule.rule.endswith("<project_id>") and method_of(rule) == "DELETE"
+        assert not deletes_project

@@ -54,7 +54,6 @@ def open_known_browser(app: Flask, caller: Caller) -> FlaskClient:
 
 
 def is_signed_in(browser: FlaskClient) -> bool:
-    """Tell whether the browser sees the account's page."""
     return browser.get("/dashboard/account").status_code == 200
 
 

@@ -1,12 +1,19 @@
-"""The credential headers and the API key (spec, "Authentication"; decisions, "Accounts")."""
+"""The credential headers, the API key and agent-init (spec; decisions, "Accounts")."""
 
 import hashlib
 import math
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
+import pytest
+from disposable_email_domains import blocklist
 from flask import Flask
+from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
 from testimonials.core.data.identifiers import (
@@ -19,8 +26,9 @@ from testimonials.core.data.identifiers import (
     new_identifier,
 )
 from testimonials.extensions import db
-from tests.conftest import Caller, MovableClock
-from tests.support.shapes import error_of
+from tests.auth.links import credentials, init, mailed_links, mails
+from tests.conftest import Caller, MakeApp, MovableClock
+from tests.support.shapes import data_of, error_of
 
 UNKNOWN = "0" * 24
 
@@ -40,9 +48,7 @@ def test_a_pair_that_does_not_match_is_401(agent: Caller) -> None:
     assert agent.client.get("/v1/me", query_string=agent.headers).status_code == 401
 
 
-def test_another_accounts_sound_key_is_401_with_the_same_answer(
-    agent: Caller, outsider: Caller
-) -> None:
+def test_another_accounts_key_is_401_with_the_same_answer(agent: Caller, outsider: Caller) -> None:
     mixed = agent.headers | {"x-api-key": outsider.api_key}
     unknown = mixed | {"x-service-account-id": UNKNOWN}
     answers = [agent.client.get("/v1/me", headers=headers) for headers in (mixed, unknown, {})]
@@ -60,9 +66,7 @@ def test_a_bad_pair_is_401_before_the_body_or_the_project_is_looked_at(agent: Ca
         assert answer.status_code == 401
 
 
-def test_an_unclaimed_account_ends_the_moment_its_days_are_over(
-    agent: Caller, moved_clock: MovableClock
-) -> None:
+def test_an_unclaimed_account_ends_with_its_days(agent: Caller, moved_clock: MovableClock) -> None:
     agent.create_project(slug="fleeting")
     moved_clock.move(days=7, seconds=-5)
     assert agent.get("/v1/me").status_code == 200
@@ -75,9 +79,7 @@ def test_an_unclaimed_account_ends_the_moment_its_days_are_over(
     assert agent.client.get("/fleeting").status_code == 404
 
 
-def test_only_the_hash_and_the_last_four_characters_of_a_key_are_stored(
-    app: Flask, agent: Caller
-) -> None:
+def test_only_hash_and_last_four_characters_of_a_key_are_stored(app: Flask, agent: Caller) -> None:
     with app.app_context():
         account = db.session.get(Account, agent.account_id)
         assert account is not None
@@ -123,3 +125,247 @@ def test_ids_sort_in_the_order_they_were_made_in() -> None:
     assert before <= milliseconds[0]
     assert milliseconds[-1] <= time.time_ns() // 1_000_000
     assert len(set(milliseconds)) < len(made) / 10  # many share one
+
+
+def test_gives_account_id_and_email(owner: Caller) -> None:
+    answer = owner.get("/v1/me")
+    assert answer.status_code == 200
+    assert answer.json == {
+        "message": "OK",
+        "data": {"accountId": owner.account_id, "email": "owner@example.com", "credential": "key"},
+    }
+
+
+def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
+    answer = init(client)
+    assert answer.headers["Cache-Control"] == "no-store"
+    data = data_of(answer)
+    assert set(data) == {"accountId", "apiKey", "claimRequired", "expiresInDays"}
+    assert re.fullmatch(r"[0-9a-f]{24}", data["accountId"])
+    assert data["apiKey"].startswith("tst_live_")
+    assert (data["claimRequired"], data["expiresInDays"]) == (True, 7)
+    assert isinstance(data["expiresInDays"], int)
+
+
+@pytest.mark.parametrize(("days", "shown"), [(0.5, 0.5), (30, 30)])
+def test_expires_in_days_is_the_setting(make_app: MakeApp, days: float, shown: float) -> None:
+    assert data_of(init(make_app(claim_days=days).test_client()))["expiresInDays"] == shown
+
+
+def test_it_mails_one_magic_link_to_the_address(app: Flask, client: FlaskClient) -> None:
+    key = data_of(init(client, "Owner@Example.com"))["apiKey"]
+    (mail,) = mails(app)
+    assert (mail.purpose, mail.recipient, mail.state) == ("claim", "owner@example.com", "queued")
+    assert len(mailed_links(app)) == 1
+    assert key not in mail.text + mail.html
+
+
+def test_calling_again_replaces_key_and_link(app: Flask, client: FlaskClient) -> None:
+    first, second = init(client), init(client)
+    assert first.json["data"]["accountId"] == second.json["data"]["accountId"]
+    assert client.get("/v1/me", headers=credentials(first)).status_code == 401
+    assert client.get("/v1/me", headers=credentials(second)).status_code == 200
+    assert [client.get(link).status_code for link in mailed_links(app)] == [404, 200]
+
+
+def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: MovableClock) -> None:
+    init(client)
+    moved_clock.move(days=6.9)
+    headers = credentials(init(client))
+    moved_clock.move(days=6.9)
+    assert client.get("/v1/me", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("spelling", ["NEW@EXAMPLE.COM", " New@Example.com\n"])
+def test_addresses_are_compared_in_lower_case(client: FlaskClient, spelling: str) -> None:
+    assert data_of(init(client))["accountId"] == data_of(init(client, spelling))["accountId"]
+
+
+def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app: Flask, owner: Caller) -> None:
+    data = data_of(init(owner.client, "Owner@example.com"))
+    assert set(data) == {"claimRequired", "accountExists", "message"}
+    assert (data["claimRequired"], data["accountExists"]) == (False, True)
+    assert isinstance(data["message"], str)
+    assert "dashboard settings" in data["message"]
+    assert mails(app) == []
+    assert owner.get("/v1/me").status_code == 200
+
+
+MALFORMED = [
+    "", " ", "plain", "@example.com", "a@", "a@b", "a b@example.com", "a@exa mple.com", "a@@b.com",
+    "a@example..com", ".a@example.com", "a@-example.com", "a@localhost", "a@[127.0.0.1]",
+    "a@example.com, b@example.com", "A <a@example.com>", "a@example.com\u0000", "a\n@example.com",
+    "a@" + "b" * 300 + ".com", "\u202ea@example.com",
+]  # fmt: skip
+
+
+def test_a_malformed_address_is_400(app: Flask, client: FlaskClient) -> None:
+    for number, email in enumerate(MALFORMED):
+        answer = init(client, email, f"10.0.{number}.1")
+        code = answer.get_json()["code"]
+        assert code in ("EMAIL_INVALID", "VALIDATION_FAILED"), email
+        error_of(answer, 400, code, "email")
+    assert mails(app) == []
+
+
+def test_addresses_of_the_whole_world_are_taken(client: FlaskClient) -> None:
+    for email in ("ünï@example.com", "a@bücher.example", "o'neil+x@example.com"):
+        headers = credentials(init(client, email))
+        assert data_of(client.get("/v1/me", headers=headers))["email"] == email
+
+
+def test_disposable_domains_and_their_subdomains_are_400(app: Flask, client: FlaskClient) -> None:
+    assert "mailinator.com" in blocklist
+    for prefix in ("", "mail.", "a.b.", "MAIL."):
+        answer = init(client, f"a@{prefix}mailinator.com")
+        assert "isposable" in error_of(answer, 400, "EMAIL_DISPOSABLE", "email")["message"]
+    assert mails(app) == []
+
+
+def test_an_operator_can_allow_and_deny_domains(make_app: MakeApp) -> None:
+    client = make_app(
+        email_allow_domains="mailinator.com, good.throwaway.example",
+        email_deny_domains=["throwaway.example", "bücher.example", "xn--mnchen-3ya.example"],
+    ).test_client()
+    data_of(init(client, "a@mailinator.com", "10.0.0.1"))
+    data_of(init(client, "a@mail.mailinator.com", "10.0.0.1"))
+    data_of(init(client, "a@good.throwaway.example", "10.0.0.1"))
+    for domain in ("throwaway.example", "bad.throwaway.example", "a.bücher.example"):
+        error_of(init(client, f"a@{domain}", "10.0.0.2"), 400, "EMAIL_DISPOSABLE", "email")
+    for domain in ("xn--bcher-kva.example", "münchen.example"):
+        error_of(init(client, f"a@{domain}", "10.0.0.3"), 400, "EMAIL_DISPOSABLE", "email")
+
+
+def test_closed_sign_up_is_400_and_says_so(make_app: MakeApp) -> None:
+    app = make_app(signup="closed")
+    error = error_of(init(app.test_client()), 400, "SIGNUP_CLOSED", "email")
+    assert "closed" in error["message"]
+    assert mails(app) == []
+    # Those who have an account are recognised still.
+    init(make_app().test_client(), "early@example.com")
+    assert data_of(init(app.test_client(), "early@example.com"))["claimRequired"] is True
+
+
+def test_sign_up_for_domains_takes_theirs_alone(make_app: MakeApp) -> None:
+    client = make_app(signup="domains", signup_domains="example.com @bücher.example").test_client()
+    data_of(init(client, "a@EXAMPLE.com", "10.0.0.1"))
+    data_of(init(client, "a@xn--bcher-kva.example", "10.0.0.1"))
+    data_of(init(client, "b@bücher.example", "10.0.0.1"))
+    for domain in ("example.org", "sub.example.com", "notexample.com"):
+        error = error_of(init(client, f"a@{domain}", "10.0.0.2"), 400, "SIGNUP_CLOSED", "email")
+        assert "example.com" in error["message"]
+
+
+def limited(answer: TestResponse, limit: int, what: str) -> None:
+    error = error_of(answer, 429, "RATE_LIMITED")
+    assert what in error["message"]
+    wait = int(answer.headers["Retry-After"])
+    assert 3500 < wait <= 3601
+    assert answer.headers["RateLimit-Limit"] == str(limit)
+    assert answer.headers["RateLimit-Remaining"] == "0"
+    assert answer.headers["RateLimit-Reset"] == str(wait)
+    assert f";q={limit};w=3600" in answer.headers["RateLimit-Policy"]
+    assert answer.headers["RateLimit"].endswith(f";r=0;t={wait}")
+
+
+def test_the_sixth_request_of_an_ip_in_an_hour_is_429(make_app: MakeApp) -> None:
+    # Over restarts too, and whatever credentials or forwarded addresses come along.
+    for number in range(5):
+        data_of(init(make_app().test_client(), f"a{number}@example.com"))
+    client = make_app().test_client()
+    limited(init(client, "a5@example.com"), 5, "IP address")
+    client.environ_base["HTTP_X_FORWARDED_FOR"] = "192.0.2.7"
+    limited(init(client, "a5@example.com"), 5, "IP address")
+    client.environ_base |= {"HTTP_X_API_KEY": "wrong", "HTTP_X_SERVICE_ACCOUNT_ID": "wrong"}
+    data_of(init(client, "a5@example.com", "10.0.0.2"))
+
+
+def test_every_request_of_an_ip_counts_also_the_ones_refused(client: FlaskClient) -> None:
+    path = "/v1/auth/agent-init"
+    base = {"REMOTE_ADDR": "10.0.0.1"}
+    client.post(path, data=b"{", content_type="application/json", environ_base=base)
+    client.post(path, data=b"x" * 70_000, content_type="application/json", environ_base=base)
+    client.post(path, data=b"", environ_base=base)
+    init(client, "malformed")
+    init(client, "a@mailinator.com")
+    limited(init(client), 5, "IP address")
+
+
+def test_the_fourth_request_for_an_address_is_429(app: Flask, client: FlaskClient) -> None:
+    answers = [init(client, ip=f"10.0.0.{number}") for number in range(3)]
+    limited(init(client, "NEW@example.com", "10.0.0.9"), 3, "e-mail address")
+    # It changes neither key nor link.
+    assert client.get("/v1/me", headers=credentials(answers[2])).status_code == 200
+    assert len(mailed_links(app)) == 3
+    data_of(init(client, "other@example.com", "10.0.0.9"))
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ["me@example.com", "me+a@example.com", "me+b+c@example.com", "ME+d@example.com"],
+        ["joe.doe@gmail.com", "joedoe@gmail.com", "j.oedoe+x@googlemail.com", "joedoe+@gmail.com"],
+    ],
+)
+def test_spellings_of_one_mailbox_count_together(client: FlaskClient, spellings: list[str]) -> None:
+    statuses = [init(client, email, f"10.0.{n}.0").status_code for n, email in enumerate(spellings)]
+    assert statuses == [200, 200, 200, 429]
+    data_of(init(client, spellings[0].replace("e@", "u@").replace("joe.", "jo."), "10.0.9.0"))
+
+
+def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp) -> None:
+    closed = make_app(signup="closed").test_client()
+    for number in range(4):
+        assert init(closed, ip=f"10.0.1.{number}").status_code == 400
+    data_of(init(make_app().test_client()))
+
+
+def test_trusted_proxies_name_the_client(make_app: MakeApp) -> None:
+    client = make_app(trusted_proxies=1).test_client()
+
+    def from_address(chain: str, number: int) -> int:
+        return client.post(
+            "/v1/auth/agent-init",
+            json={"email": f"a{number}@example.com"},
+            headers={"X-Forwarded-For": chain},
+        ).status_code
+
+    # What stands before the trusted proxy's own entry is the client's to invent.
+    statuses = [from_address(f"198.51.100.{number}, 192.0.2.1", number) for number in range(6)]
+    assert statuses == [200] * 5 + [429]
+    assert from_address("192.0.2.2", 7) == 200
+
+
+@pytest.mark.postgres
+def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
+    barrier = Barrier(3)
+
+    def call(number: int) -> TestResponse:
+        barrier.wait()
+        return init(app.test_client(), ip=f"10.0.0.{number}")
+
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(call, range(3)))
+    assert len({data_of(answer)["accountId"] for answer in answers}) == 1
+    client = app.test_client()
+    statuses = [client.get("/v1/me", headers=credentials(answer)).status_code for answer in answers]
+    assert sorted(statuses) == [200, 401, 401]
+    assert sorted(client.get(link).status_code for link in mailed_links(app)) == [200, 404, 404]
+
+
+def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
+    client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
+    listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
+    assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
+
+
+def test_a_missing_address_is_400(client: FlaskClient) -> None:
+    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
+    assert "required" in error["message"]
+
+
+def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> None:
+    for number in range(5):
+        data_of(init(client, f"a{number}@example.com", f"2001:db8:0:{number}::1"))
+    assert init(client, "b@example.com", "2001:db8:0:ffff::1").status_code == 429
+    assert init(client, "b@example.com", "2001:db8:1::1").status_code == 200

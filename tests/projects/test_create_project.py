@@ -1,4 +1,4 @@
-"""POST /v1/projects (spec, same name; decisions, "Projects")."""
+"""/v1/projects, their slugs and what is below (spec, same names; decisions, "Projects")."""
 
 import itertools
 import re
@@ -13,10 +13,14 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testimonials.access.scopes import Scope
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.projects.services import complete_website
+from testimonials.projects.slugs import RESERVED, make_slug, random_slug
+from tests.access.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of, error_of
 
 PATH = "/v1/projects"
@@ -36,22 +40,18 @@ def test_the_whole_project_comes_back(agent: Caller) -> None:
         agent.post(
             PATH,
             {
-                "businessName": "Fern & Fable",
-                "slug": "fern",
-                "website": "https://fern.example",
-                "headline": "How was it?",
-                "description": "Two lines\nare plenty.",
+                "businessName": "Fern & Fable", "slug": "fern", "website": "https://fern.example",
+                "headline": "How was it?", "description": "Two lines\nare plenty.",
                 "skipDemoTestimonials": True,
             },
         )
-    )
+    )  # fmt: skip
     page, widget = project.pop("publicPageConfig"), project.pop("widgetConfig")
     assert set(project) == {
         "_id", "userId", "status", "widgetDesign", "createdAt", "updatedAt",
     }  # fmt: skip
     assert re.fullmatch(r"[0-9a-f]{24}", project["_id"])
-    assert project["userId"] == agent.account_id
-    assert project["status"] == "active"
+    assert (project["userId"], project["status"]) == (agent.account_id, "active")
     for name in ("createdAt", "updatedAt"):
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", project[name])
         datetime.fromisoformat(project[name])
@@ -59,11 +59,9 @@ def test_the_whole_project_comes_back(agent: Caller) -> None:
         "name", "email", "role", "company", "avatar", "rating",
     }  # fmt: skip
     assert {name: page.pop(name) for name in ("slug", "website", "headline", "description")} == {
-        "slug": "fern",
-        "website": "https://fern.example",
-        "headline": "How was it?",
+        "slug": "fern", "website": "https://fern.example", "headline": "How was it?",
         "description": "Two lines\nare plenty.",
-    }
+    }  # fmt: skip
     assert page.pop("logo") is None
     assert page.pop("showConfetti") in (True, False)
     for name in ("buttonColor", "buttonTextColor"):
@@ -102,9 +100,7 @@ def filled(name: str, length: int) -> str:
 
 
 @pytest.mark.parametrize(("name", "length"), TEXTS.items())
-def test_a_text_at_its_limit_is_taken_and_one_character_more_is_400(
-    agent: Caller, name: str, length: int
-) -> None:
+def test_a_text_past_its_limit_is_400_and_not_before(agent: Caller, name: str, length: int) -> None:
     """Counted in code points."""
     data_of(agent.post(PATH, {name: f" \n{filled(name, length)}\t "}))
     body = {name: filled(name, length + 1)}
@@ -126,14 +122,11 @@ def test_control_characters_and_line_breaks_in_a_line_are_400(agent: Caller) -> 
 WEBSITES = [
     ("example.com", "https://example.com"),
     ("  example.com/a?b=c#d ", "https://example.com/a?b=c#d"),
-    ("http://example.com", "http://example.com"),
-    ("HTTPS://Example.com", "HTTPS://Example.com"),
-    ("example.com:8080", "https://example.com:8080"),
-    ("localhost:3000", "https://localhost:3000"),
-    ("bücher.example", "https://bücher.example"),
-    ("192.0.2.1", "https://192.0.2.1"),
+    ("http://example.com", "http://example.com"), ("HTTPS://Example.com", "HTTPS://Example.com"),
+    ("example.com:8080", "https://example.com:8080"), ("localhost:3000", "https://localhost:3000"),
+    ("bücher.example", "https://bücher.example"), ("192.0.2.1", "https://192.0.2.1"),
     ("example.com/@user", "https://example.com/@user"),
-]
+]  # fmt: skip
 
 
 def test_https_is_put_before_a_website_without_scheme(make_caller: MakeCaller) -> None:
@@ -220,9 +213,7 @@ def test_past_the_limit_it_is_402_with_its_code(make_app: MakeApp, make_caller: 
     error_of(caller.post(PATH, {"slug": 5}), 400, "VALIDATION_FAILED", "slug")
 
 
-def test_the_limit_counts_each_account_for_itself(
-    app: Flask, agent: Caller, outsider: Caller
-) -> None:
+def test_the_limit_is_each_accounts_own(app: Flask, agent: Caller, outsider: Caller) -> None:
     runner = app.test_cli_runner()
     runner.invoke(args=["accounts", "set-limit", agent.email, "1"])
     agent.create_project()
@@ -247,9 +238,7 @@ def at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any]]) -> 
 
 
 @pytest.mark.postgres
-def test_one_slug_wanted_by_many_at_once_has_one_winner(
-    app: Flask, make_caller: MakeCaller
-) -> None:
+def test_one_slug_wanted_by_many_has_one_winner(app: Flask, make_caller: MakeCaller) -> None:
     callers = [make_caller(f"a{number}@example.com") for number in range(6)]
     bodies = [{"slug": "wanted"}] * 3 + [{"businessName": "Wanted"}] * 3
     answers = at_once(app, callers, bodies)
@@ -266,3 +255,143 @@ def test_many_at_once_get_the_last_places_and_the_demos_once(app: Flask, agent: 
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [402] * 4
     projects = data_of(agent.get(PATH))
     assert sorted(len(demos_of(agent, project)) for project in projects) == [0, 6]
+
+
+def test_at_most_50_are_listed(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    caller = make_caller("many@example.com", on=make_app(project_limit=60))
+    created = [caller.create_project()["_id"] for _ in range(52)]
+    answer = caller.get("/v1/projects")
+    assert [project["_id"] for project in data_of(answer)] == created[:1:-1]
+    # The ones that the list leaves out come after it.
+    url = answer.headers["Link"].removeprefix("<").removesuffix('>; rel="next"')
+    answer = caller.get(url)
+    assert [project["_id"] for project in data_of(answer)] == created[1::-1]
+    assert "Link" not in answer.headers
+
+
+def test_projects_read_as_they_were_created(agent: Caller, outsider: Caller) -> None:
+    outsider.create_project()
+    assert data_of(agent.get("/v1/projects")) == []
+    first = agent.create_project(businessName="Fern", website="fern.example")
+    assert data_of(agent.get(f"/v1/projects/{first['_id']}")) == first
+    answer = agent.get("/v1/projects")
+    assert "private" in answer.headers["Cache-Control"]
+    second = agent.create_project(slug="fern-2")
+    assert data_of(agent.get("/v1/projects")) == [second, first]
+    error_of(agent.get("/v1/projects/fern"), 404, "NOT_FOUND")
+
+
+def test_says_what_an_agent_tells_its_owner(app: Flask, owner: Caller) -> None:
+    project = str(owner.create_project()["_id"])
+    reader = give_token(app, owner, Scope.READ)
+    empty = reader.get(f"/v1/projects/{project}/summary").json["data"]
+    assert (empty["averageRating"], empty["ratingCount"], empty["websites"]) == (None, 0, [])
+    for rating in (5, 4):
+        add_testimonial(app, project, rating=rating)
+    waiting = add_testimonial(app, project, status="pending")
+    body = {"decision": "approve", "ids": [waiting]}
+    assert owner.post(f"/v1/projects/{project}/submissions/decisions", body).status_code == 202
+    site = {"Origin": "https://kiln.example"}
+    app.test_client().get(f"/widget/{project}/feed", headers=site)
+    summary = reader.get(f"/v1/projects/{project}/summary").json["data"]
+    assert summary["testimonials"] == {
+        "pending": 1, "approved": 2, "rejected": 0, "spam": 0, "trash": 0, "samples": 0
+    }  # fmt: skip
+    assert (summary["averageRating"], summary["ratingCount"]) == (4.5, 2)
+    assert (summary["proposalsWaiting"], summary["requests"]["waiting"]) == (1, 0)
+    assert [each["origin"] for each in summary["websites"]] == ["https://kiln.example"]
+    assert owner.get(f"/v1/projects/{project}/summary").status_code == 403
+
+
+def test_text_becomes_ascii_lower_case_with_dashes() -> None:
+    for text, slug in (
+        ("Fern & Fable Salon", "fern-fable-salon"), ("UPPER", "upper"),
+        ("already-fine-1", "already-fine-1"), ("--a---b__c--", "a-b-c"),
+        ("Crème Brûlée", "creme-brulee"), ("Cre\u0300me", "creme"), ("Straße", "strasse"),
+        ("Москва", "moskva"), ("北京", "bei-jing"), ("ﬁne", "fine"), ("１２３", "123"),
+        ("a\u200db\u00adc", "abc"), ("a\u00a0b", "a-b"), ("a/b?c#d", "a-b-c-d"),
+        ("../../etc/passwd", "etc-passwd"), ("😀😀", ""), ("---", ""), ("", ""),
+    ):  # fmt: skip
+        assert make_slug(text) == slug
+
+
+@given(st.text(max_size=200))
+def test_a_slug_is_made_of_letters_digits_and_single_dashes(text: str) -> None:
+    slug = make_slug(text)
+    assert len(slug) <= 60
+    assert slug == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)
+    assert make_slug(slug) == slug
+
+
+@given(st.text(st.characters(max_codepoint=127, categories=["L", "N"]), min_size=1, max_size=60))
+def test_ascii_letters_and_digits_are_kept(text: str) -> None:
+    assert make_slug(text) == text.lower()
+
+
+def test_a_random_slug_is_project_and_six_characters() -> None:
+    slugs = {random_slug() for _ in range(200)}
+    assert all(re.fullmatch(r"project-[a-z0-9]{6}", slug) for slug in slugs)
+    assert len(slugs) > 190
+
+
+def slug_of(agent: Caller, **body: object) -> str:
+    slug: str = agent.create_project(**body)["publicPageConfig"]["slug"]
+    return slug
+
+
+def test_a_slug_is_the_one_that_was_sent_or_made_of_the_name_or_random(agent: Caller) -> None:
+    for body, slug in (
+        ({"slug": "  My Café! "}, "my-cafe"),
+        ({"slug": "chosen", "businessName": "Fern & Fable"}, "chosen"),
+        ({"businessName": "Fern & Fable"}, "fern-fable"),
+        ({"businessName": "a" * 59 + " " + "b" * 60}, "a" * 59),
+    ):
+        assert slug_of(agent, **body) == slug
+    # 60 characters as sent: outer white space does not count, nor what a character becomes.
+    assert slug_of(agent, slug=f"  {'ß' * 60}\n") == "s" * 60
+    for body in ({}, {"businessName": ""}, {"businessName": "😀 😀"}):
+        assert re.fullmatch(r"project-[a-z0-9]{6}", slug_of(agent, **body))
+
+
+def test_a_slug_that_is_too_long_as_sent_or_normalizes_to_nothing_is_400(agent: Caller) -> None:
+    def refuse(slug: str) -> str:
+        answer = agent.post("/v1/projects", {"slug": slug, "businessName": "Fern"})
+        return str(error_of(answer, 400, "VALIDATION_FAILED", "slug")["message"])
+
+    for slug in ("a" * 61, "-" * 30 + "a" + "-" * 30, "😀" * 61):
+        assert "at most 60" in refuse(slug)
+    for slug in ("", "   ", "---", "😀", "!?", "\u200b", "a\nb", "a\u0000"):
+        assert refuse(slug)
+
+
+TAKEN = "This slug is already taken. Please choose a different one."
+
+
+def test_a_slug_of_another_is_400_as_specified(agent: Caller, outsider: Caller) -> None:
+    outsider.create_project(slug="taken")
+    agent.create_project(slug="mine")
+    for body in (
+        {"slug": "taken"}, {"slug": "TAKEN!"}, {"businessName": "Taken"}, {"slug": "mine"},
+    ):  # fmt: skip
+        error = error_of(agent.post("/v1/projects", body), 400, "SLUG_TAKEN", "slug")
+        assert error["message"] == TAKEN
+
+
+DECIDED = [
+    "v1", "widget", "dashboard", "login", "logout", "claim", "signup", "forgot", "reset", "static",
+    "media", "docs", "healthz", "metrics", "llms.txt", "robots.txt", "favicon.ico",
+]  # fmt: skip
+
+
+def test_paths_of_the_service_are_reserved(agent: Caller) -> None:
+    for slug in DECIDED:
+        for body in ({"slug": slug}, {"slug": f" {slug.upper()} "}, {"businessName": slug}):
+            error = error_of(agent.post("/v1/projects", body), 400, "SLUG_RESERVED", "slug")
+            assert "reserved" in error["message"]
+
+
+def test_every_first_segment_of_the_url_map_is_reserved(app: Flask, agent: Caller) -> None:
+    segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()} - {"", "<slug>"}
+    assert {"v1", "claim", "widget", "static"} <= segments
+    with app.app_context():
+        assert {make_slug(segment) for segment in segments} <= app.extensions[RESERVED]

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from click.testing import Result
 from flask import Flask
 
@@ -75,23 +74,18 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     assert run(app, "members", "nothing").exit_code != 0
 
 
-def test_delete_asks_first(app: Flask, agent: Caller) -> None:
-    project = agent.create_project(slug="fern")
-    result = run(app, "delete", "fern", typed="n\n")
-    assert result.exit_code != 0
-    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
-
-
 def test_delete_removes_the_project_with_its_testimonials(app: Flask, agent: Caller) -> None:
     project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
+    assert run(app, "delete", "fern", typed="n\n").exit_code != 0
+    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
     result = run_json(app, "delete", "fern", "--yes")
     assert result == {"_id": project["_id"], "deleted": True, "testimonials": 6}
     assert agent.get(f"/v1/projects/{project['_id']}").status_code == 404
     assert agent.client.get("/fern").status_code == 404
 
 
-@pytest.mark.parametrize("command", [["show"], ["delete", "--yes"]])
-def test_an_unknown_project_is_one_sentence(app: Flask, command: list[str]) -> None:
-    result = run(app, *command, "nobody")
-    assert result.exit_code == 1
-    assert result.stderr == "Error: There is no project with the id or slug nobody.\n"
+def test_an_unknown_project_is_one_sentence(app: Flask) -> None:
+    for command in (["show"], ["delete", "--yes"]):
+        result = run(app, *command, "nobody")
+        said = "Error: There is no project with the id or slug nobody.\n"
+        assert (result.exit_code, result.stderr) == (1, said), command

@@ -21,7 +21,6 @@ def propose(caller: Caller, project: str, kind: str, values: Any, **more: Any) -
 
 
 def read_proposal(caller: Caller, project: str, proposal: str) -> dict[str, Any]:
-    """Return what the agent reads of a proposal."""
     answer = caller.get(f"/v1/projects/{project}/proposals/{proposal}")
     assert answer.status_code == 200, answer.text
     return dict(answer.json["data"])  # type: ignore[index]

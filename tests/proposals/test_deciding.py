@@ -1,7 +1,7 @@
-"""/dashboard/projects/:id/proposals: comparing what agents proposed with what is, and deciding."""
+"""Proposals: what the owner decides, and who is told."""
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,17 +12,17 @@ from testimonials.access.scopes import Scope
 from testimonials.core.pictures.images import Image
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
+from testimonials.operations.jobs.registry import send_gathered_mail
 from testimonials.proposals.models import Proposal
 from testimonials.testimonials import models
 from tests.activity.events import read_types
-from tests.auth.browsers import open_browser
-from tests.auth.links import mails
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.links import init, mails
+from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
 from tests.support.rows import add_member, add_testimonial, change_testimonial
 
 pytestmark = pytest.mark.postgres
-
 SCRIPT = "<script>alert(1)</script>"
 
 
@@ -37,13 +37,11 @@ def browser(app: Flask, owner: Caller) -> FlaskClient:
 
 
 def decide(browser: FlaskClient, project: str, decision: str, *ids: str, note: str = "") -> Any:
-    """Press a button of the page."""
     form = {"decision": decision, "ids": list(ids), "note": note}
     return browser.post(f"/dashboard/projects/{project}/proposals", data=form)
 
 
 def page(browser: FlaskClient, project: str, query: str = "") -> str:
-    """Return the page as it is now."""
     answer = browser.get(f"/dashboard/projects/{project}/proposals{query}")
     assert answer.status_code == 200
     return answer.text
@@ -104,9 +102,7 @@ def test_accepting_does_what_the_owner_would_click(
     assert "Lovely cups." in page(browser, project, "?show=decided")
 
 
-def test_declining_changes_nothing_and_the_agent_reads_why(
-    owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_declining_tells_the_agent_why(owner: Caller, browser: FlaskClient, project: str) -> None:
     made = propose(owner, project, "page", {"headline": SCRIPT}, reason="Accepted by the service.")
     text = page(browser, project)
     assert SCRIPT not in text
@@ -136,8 +132,7 @@ def test_what_no_longer_holds_is_said_and_the_proposal_stays(
     text = page(browser, project)
     assert "Its author has withdrawn this testimonial" in text
     answer = decide(browser, project, "accepted", gone, page_change)
-    assert answer.status_code == 409
-    assert "Its author has withdrawn it" in answer.text
+    assert (answer.status_code, "Its author has withdrawn it" in answer.text) == (409, True)
     assert read_proposal(owner, project, gone)["status"] == "waiting"
     assert read_proposal(owner, project, page_change)["status"] == "accepted"
 
@@ -190,26 +185,13 @@ def test_two_people_at_once_have_one_effect(
     add_member(app, project, admin, "admin")
     draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
     browsers = [browser, open_browser(app, admin)]
-    codes: list[int] = []
-    threads = [
-        threading.Thread(
-            target=lambda each=each: codes.append(  # type: ignore[misc]
-                decide(each, project, "accepted", draft).status_code
-            )
-        )
-        for each in browsers
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(codes) == [303, 409]
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda each: decide(each, project, "accepted", draft), browsers))
+    assert sorted(answer.status_code for answer in answers) == [303, 409]
     assert len(owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]) == 1
 
 
-def test_only_what_was_seen_is_decided_and_pages_go_on(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_only_what_was_seen(app: Flask, owner: Caller, browser: FlaskClient, project: str) -> None:
     with app.app_context():
         begin_write()
         more = {"kind": "page", "actor_kind": "agent", "actor_name": "abcd", "project_id": project}
@@ -289,3 +271,83 @@ def test_what_an_author_erased_goes_from_proposals_too(
     left = owner.get(f"/v1/projects/{project}/proposals")
     assert [each["kind"] for each in left.json["data"]["items"]] == ["page", "testimonial.edit"]
     assert "Rumpel" not in left.text
+
+
+def tell(app: Flask) -> list[str]:
+    """Let the job work; return to whom it wrote of proposals."""
+    before = len(mails(app))
+    with app.app_context():
+        send_gathered_mail()
+    return [mail.recipient for mail in mails(app)[before:] if mail.purpose == "proposals"]
+
+
+def test_one_mail_tells_of_all_that_came_in_a_while(
+    app: Flask, owner: Caller, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    project = owner.create_project(businessName="Kiln & Clay")["_id"]
+    for role in ("admin", "moderator"):
+        add_member(app, project, make_caller(f"{role}@example.com", is_claimed=True), role)
+    moved_clock.move(minutes=1)
+    propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})
+    assert tell(app) == []
+    moved_clock.move(minutes=4)
+    propose(owner, project, "page", {"headline": "How was it?"})
+    moved_clock.move(minutes=2)
+    assert sorted(tell(app)) == ["admin@example.com", "owner@example.com"]
+    (mail, *_) = [each for each in mails(app) if each.purpose == "proposals"]
+    assert mail.subject == "2 proposals wait for Kiln & Clay"
+    assert "An agent (API key): 1 drafted testimonial, 1 change" in mail.text
+    assert f"/dashboard/projects/{project}/proposals" in mail.text
+    moved_clock.move(days=2)
+    assert tell(app) == []
+
+
+@pytest.mark.parametrize(("mode", "told"), [("daily", 1), ("never", 0)])
+def test_it_follows_the_choice_for_new_testimonials(
+    app: Flask, owner: Caller, moved_clock: MovableClock, mode: str, told: int
+) -> None:
+    project = owner.create_project()["_id"]
+    form = {"mode": mode}
+    browser = open_browser(app, owner)
+    assert (
+        browser.post(f"/dashboard/projects/{project}/notifications", data=form).status_code == 303
+    )
+    moved_clock.time = moved_clock.time.replace(hour=9, minute=0)
+    moved_clock.move(days=1)
+    propose(owner, project, "page", {"headline": "How was it?"})
+    moved_clock.move(hours=1)
+    assert tell(app) == []
+    moved_clock.move(hours=23)
+    assert len(tell(app)) == told
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_who_claims_sees_what_is_proposed_and_is_led_to_decide(app: Flask, is_late: bool) -> None:
+    client = app.test_client()
+    data = init(client, "new@example.com").json["data"]  # type: ignore[index]
+    agent = Caller(client, data["accountId"], "new@example.com", data["apiKey"])
+    project = agent.create_project(businessName="Kiln & Clay")["_id"]
+    made = propose(agent, project, "page", {"headline": "A better one"}, reason="Because.")
+    path = mailed_path(app, "claim")
+    page = client.get(path).text
+    for words in ("Change the collection page", "The agent says", "better"):
+        assert words in page, words
+    seen = re.findall(r'name="seen" value="(\w+)"', page)
+    assert seen == [made["_id"]]
+    # What came in since is not offered to be accepted unseen.
+    if is_late:
+        propose(agent, project, "page", {"website": "https://elsewhere.example"})
+        form = {"password": PASSWORD, "key": "keep", "seen": seen}
+        claimed = client.post(path, data=form)
+        assert "Look at each" in claimed.text
+        assert "Accept all" not in claimed.text
+        return
+    claimed = client.post(path, data={"password": PASSWORD, "key": "keep", "seen": seen})
+    assert claimed.status_code == 200, claimed.text
+    form = re.search(r'action="([^"]+/proposals)">(.*?)</form>', claimed.text, re.DOTALL)
+    assert form
+    assert "Accept it" in form[2]
+    ids = re.findall(r'name="ids" value="(\w+)"', form[2])
+    answer = client.post(form[1], data={"ids": ids, "decision": "accepted"})
+    assert answer.status_code == 303
+    assert read_proposal(agent, project, made["_id"])["status"] == "accepted"

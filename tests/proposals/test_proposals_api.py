@@ -1,17 +1,20 @@
-"""/v1/projects/:id/proposals: what agents propose, and what they read of it."""
+"""Proposals of agents through the API, also those of pages."""
 
 from typing import Any
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
 from testimonials.access.scopes import Scope
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.proposals.models import Proposal
 from testimonials.proposals.services import MOST_WAITING
+from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.proposals.agents import hold_picture, make_agent, propose, read_proposal
+from tests.proposals.test_deciding import decide, page
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of, error_of
@@ -29,17 +32,12 @@ def waiting(app: Flask, project: str) -> str:
     return add_testimonial(app, project, status="pending", text="I like it.")
 
 
-def test_nothing_of_any_kind_of_proposal_shows_anywhere(
-    app: Flask, agent: Caller, project: str, waiting: str
-) -> None:
+def test_nothing_of_a_proposal_shows(app: Flask, agent: Caller, project: str, waiting: str) -> None:
     shown = agent.create_testimonial(project)["_id"]
     picture = hold_picture(app)
     pages = (
-        "/kiln/wall",
-        f"/widget/{project}",
-        f"/widget/{project}/data",
-        f"/media/{picture}.webp",
-    )
+        "/kiln/wall", f"/widget/{project}", f"/widget/{project}/data", f"/media/{picture}.webp",
+    )  # fmt: skip
     paths = (f"/v1/projects/{project}", f"/v1/projects/{project}/testimonials")
     before = [agent.client.get(path).data for path in pages]
     answers = [agent.get(path).data for path in paths]
@@ -72,9 +70,7 @@ def test_nothing_of_any_kind_of_proposal_shows_anywhere(
     assert 'name="rating"' in form
 
 
-def test_what_could_not_be_accepted_is_refused_at_once(
-    agent: Caller, project: str, waiting: str
-) -> None:
+def test_what_can_never_be_accepted_is_refused(agent: Caller, project: str, waiting: str) -> None:
     path = f"/v1/projects/{project}/proposals"
     one, target = {"ids": [waiting]}, {"targetId": waiting}
     unknown = {"ids": ["0" * 24], "decision": "approve"}
@@ -214,3 +210,89 @@ def test_a_call_that_waits_says_why(owner: Caller) -> None:
     assert data_of(added)["reason"] == "Also"
     url = f"{here}/page-config?reason={'x' * 501}"
     error_of(drafter.patch(url, {"headline": "Why?"}), 400, "VALIDATION_FAILED", "reason")
+
+
+QUESTION = {
+    "kind": "choice", "text": "What do you take home?", "choices": ["Bread", "Buns"],
+    "isPublic": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+def oat(owner: Caller) -> str:
+    return str(owner.create_project(slug="oat")["_id"])
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    return open_browser(app, owner)
+
+
+def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(
+    app: Flask, owner: Caller, browser: FlaskClient, oat: str
+) -> None:
+    agent = make_agent(owner, Scope.READ, Scope.DRAFT)
+    base = f"/v1/projects/{oat}"
+    picture = {"data": to_bytes(photo(300, 80), "PNG"), "content_type": "image/png"}
+    step = {"kind": "code", "title": "A bun", "code": "BUN-7", "until": "2999-12-31"}
+    words = {"de": {"headline": "Wie war es?"}}
+    calls = (
+        ("PATCH", "page-design", {"json": {"questions": [QUESTION], "steps": [step]}}),
+        ("PATCH", "page-design", {"json": {"translations": words, "coverFocus": {"x": 5, "y": 9}}}),
+        ("POST", "forms", {"json": {"title": "After class", "headline": "How was the class?"}}),
+        ("PUT", "cover", picture),
+        ("PUT", "portrait", picture),
+    )
+    made = []
+    for method, path, sent in calls:
+        answers = [
+            agent.client.open(f"{base}/{path}", method=method, headers=agent.headers, **sent)
+            for _ in range(2)
+        ]
+        assert [answer.status_code for answer in answers] == [202, 202], answers[0].text
+        first, again = (answer.json["data"]["_id"] for answer in answers)
+        # Sending the same again proposes nothing more.
+        assert first == again
+        made.append(first)
+    assert agent.get(f"{base}/page-design").json["data"]["questions"] == []
+    text = page(browser, oat)
+    for said in (
+        "What do you take home? (choice of one: Bread, Buns; on the card)",
+        "A bun · code BUN-7 · until 2999-12-31", "In Deutsch", "Headline: Wie war es?",
+        "% from the left", "Add the form after-class", "How was the class?",
+    ):  # fmt: skip
+        assert said in text, said
+    assert decide(browser, oat, "accepted", *made).status_code == 303
+    design = agent.get(f"{base}/page-design").json["data"]
+    assert [each["text"] for each in design["questions"]] == [QUESTION["text"]]
+    assert (design["translations"], design["coverFocus"]) == (words, {"x": 5, "y": 9})
+    assert app.test_client().get(design["coverUrl"]).status_code == 200
+    assert design["portraitUrl"]
+    assert "How was the class?" in app.test_client().get("/oat/f/after-class").text
+
+
+def test_forms_are_renamed_and_deleted(owner: Caller, browser: FlaskClient, oat: str) -> None:
+    agent = make_agent(owner, Scope.READ, Scope.DRAFT)
+    first = propose(agent, oat, "form", {"name": "Class", "title": "Class"})["_id"]
+    assert decide(browser, oat, "accepted", first).status_code == 303
+    forms = f"/v1/projects/{oat}/forms"
+    made = agent.patch(f"{forms}/class", {"name": "lesson", "isOpen": False}).json["data"]["_id"]
+    text = page(browser, oat)
+    assert "Change the form class" in text
+    assert "Name in its address" in text
+    assert decide(browser, oat, "accepted", made).status_code == 303
+    (form,) = agent.get(forms).json["data"]
+    assert (form["name"], form["isOpen"]) == ("lesson", False)
+    gone = agent.client.delete(f"{forms}/lesson", headers=agent.headers).json["data"]["_id"]
+    assert "Delete the form lesson" in page(browser, oat)
+    assert decide(browser, oat, "accepted", gone).status_code == 303
+    assert agent.get(forms).json["data"] == []
+    # What can't be done is refused at once.
+    path = f"/v1/projects/{oat}/proposals"
+    for status, body in (
+        (404, {"kind": "form.delete", "values": {"name": "lesson"}}),
+        (400, {"kind": "form", "values": {"name": "lesson"}}),
+        (400, {"kind": "page.design", "values": {"questions": [{"kind": "choice"}]}}),
+        (404, {"kind": "cover", "values": {"imageId": "0" * 24}}),
+    ):
+        assert agent.post(path, body).status_code == status, body

@@ -68,13 +68,11 @@ def test_every_setting_has_a_sentence_and_a_parser() -> None:
         assert callable(field.metadata["parse"])
 
 
-def test_the_instance_folder_is_made_for_its_owner_alone(instance: Path) -> None:
-    load(instance)
-    assert stat.S_IMODE(instance.stat().st_mode) == 0o700
-
-
 def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path) -> None:
+    assert load(instance, secret_key="s" * 32).secret_key == "s" * 32
+    assert list(instance.iterdir()) == []
     first, second = load(instance), load(instance)
+    assert stat.S_IMODE(instance.stat().st_mode) == 0o700
     assert first.secret_key == second.secret_key
     assert len(first.secret_key) >= 32
     assert stat.S_IMODE((instance / "secret_key").stat().st_mode) == 0o600
@@ -102,11 +100,6 @@ def test_a_broken_secret_file_is_refused_and_kept(instance: Path) -> None:
         assert (instance / "secret_key").read_bytes() == content
 
 
-def test_a_secret_of_the_environment_writes_no_file(instance: Path) -> None:
-    assert load(instance, secret_key="s" * 32).secret_key == "s" * 32
-    assert list(instance.iterdir()) == []
-
-
 def test_overrides_win_over_the_environment_over_the_file_over_the_default(instance: Path) -> None:
     write(instance, "port = 1\nthreads = 1\nproject_limit = 1\n")
     environ = {
@@ -122,27 +115,20 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("port", "", "whole number from 0 to 65535"),
-        ("port", "65536", "from 0 to 65535"),
-        ("port", "８０００", "whole number"),
-        ("threads", "0", "from 1 to 64"),
+        ("port", "", "whole number from 0 to 65535"), ("port", "65536", "from 0 to 65535"),
+        ("port", "８０００", "whole number"), ("threads", "0", "from 1 to 64"),
         ("hsts", "max-age=1 year", "must look like"),
         ("hsts", "max-age=31536000; preload", "includeSubDomains"),
         ("hsts", "max-age=300; includeSubDomains; preload", "max-age=31536000 or more"),
-        ("project_limit", "1000001", "from 0 to 1000000"),
-        ("claim_days", "0", "above 0"),
-        ("trash_days", "-1", "above 0"),
-        ("claim_days", "nan", "above 0"),
-        ("claim_days", "3651", "3650"),
-        ("signup", "maybe", "one of open, domains, closed"),
-        ("log_level", "loud", "one of debug"),
-        ("base_url", "example.com", "http:// or https://"),
+        ("project_limit", "1000001", "from 0 to 1000000"), ("claim_days", "0", "above 0"),
+        ("trash_days", "-1", "above 0"), ("claim_days", "nan", "above 0"),
+        ("claim_days", "3651", "3650"), ("signup", "maybe", "one of open, domains, closed"),
+        ("log_level", "loud", "one of debug"), ("base_url", "example.com", "http:// or https://"),
         ("base_url", "https://example.com/a/../b", "a host and perhaps a path"),
         ("base_url", "https://example.com/a?b", "a host and perhaps a path"),
         ("base_url", "https://user:pw@example.com", "must be http:// or https://, a host"),
         ("base_url", "https://example.com:99999", "a port"),
-        ("base_url", "https://<example>.com", "a host"),
-        ("app_url", "https://[::1", "a host"),
+        ("base_url", "https://<example>.com", "a host"), ("app_url", "https://[::1", "a host"),
         ("database_url", "mysql://x", "sqlite:/// or postgresql://"),
         ("smtp_url", "mail.example.com:25", "must look like smtp://"),
         ("smtp_url", "smtp://h:99999", "must look like smtp://"),
@@ -168,10 +154,8 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("metrics_token", "short", "at least 16"),
         ("sentry_dsn", "https://sentry.example.com/7", "must look like https://key@host/1"),
     ],
-)
-def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
-    instance: Path, name: str, value: str, rule: str
-) -> None:
+)  # fmt: skip
+def test_a_wrong_value_is_told_the_rule(instance: Path, name: str, value: str, rule: str) -> None:
     with pytest.raises(SettingError) as caught:
         load(instance, **{name: value})
     assert caught.value.message.startswith(PREFIX + name.upper())
@@ -183,48 +167,28 @@ def test_a_wrong_value_is_refused_with_its_name_and_the_rule(
     [
         ("base_url", "https://Example.COM:8443/", "https://example.com:8443"),
         ("base_url", " http://[::1]:8000 ", "http://[::1]:8000"),
-        ("claim_days", "0.5", 0.5),
-        ("trash_days", "0", 0.0),
-        ("signup", " CLOSED ", "closed"),
-        (
-            "email_deny_domains",
-            "A.example, @b.example  c.example,",
-            ("a.example", "b.example", "c.example"),
-        ),
+        ("claim_days", "0.5", 0.5), ("trash_days", "0", 0.0), ("signup", " CLOSED ", "closed"),
+        ("email_deny_domains", "A.example, @b.example,", ("a.example", "b.example")),
         ("database_url", "postgresql+psycopg://h/db", "postgresql://h/db"),
         ("database_url", "postgres://h/db", "postgresql://h/db"),
         ("mail_from", "mail@example.com", "mail@example.com"),
         ("mail_from", '"Foo, Bar" <a@example.com>', '"Foo, Bar" <a@example.com>'),
         ("smtp_url", "smtp://u:p%40@h:587?starttls=1", "smtp://u:p%40@h:587?starttls=1"),
         (
-            "plans",
-            "starter=5:price_a, Pro plan = 50 : price_b | price_c,free=1,",
-            (
-                ("starter", 5, ("price_a",), False),
-                ("Pro plan", 50, ("price_b", "price_c"), False),
-                ("free", 1, (), False),
-            ),
+            "plans", "Pro plan = 50 : price_b | price_c,free=1,",
+            (("Pro plan", 50, ("price_b", "price_c"), False), ("free", 1, (), False)),
         ),
-        (
-            "more_projects_url",
-            "https://example.com/?id={account}",
-            "https://example.com/?id={account}",
-        ),
+        ("more_projects_url", "https://a.example/?{account}", "https://a.example/?{account}"),
         ("more_projects_url", "mailto:me@example.com", "mailto:me@example.com"),
     ],
-)
-def test_a_value_is_taken_in_its_plain_form(
-    instance: Path, name: str, value: str, kept: object
-) -> None:
+)  # fmt: skip
+def test_a_value_is_taken_plain(instance: Path, name: str, value: str, kept: object) -> None:
     assert getattr(load(instance, **{name: value}), name) == kept
 
 
-def test_sign_up_for_domains_needs_domains(instance: Path) -> None:
+def test_what_needs_another_setting_says_so(instance: Path) -> None:
     with pytest.raises(SettingError, match="SIGNUP_DOMAINS must name at least one domain"):
         load(instance, signup="domains")
-
-
-def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
     secret = "whsec_abcdefghijkl"
     with pytest.raises(SettingError, match="PLANS must name a plan with its price"):
         load(instance, stripe_webhook_secret=secret, plans="starter=5")
@@ -240,14 +204,11 @@ def test_payments_need_a_plan_with_a_price(instance: Path) -> None:
     [
         ("metrics_token", "a-token-of-16-letters", "prometheus_client", "metrics", "(hidden)"),
         (
-            "sentry_dsn",
-            "https://abc123@sentry.example.com/7",
-            "sentry_sdk",
-            "sentry",
+            "sentry_dsn", "https://abc123@sentry.example.com/7", "sentry_sdk", "sentry",
             "https://(hidden)@sentry.example.com/7",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_needs_a_package_says_which_and_is_hidden(
     instance: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -281,24 +242,20 @@ def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("prot = 80", "prot in"),
-        ("instance_path = 'x'", "instance_path in"),
-        ("port = true", "port in"),
-        ("port = 80.0", "port in"),
-        ("signup_domains = [5]", "signup_domains in"),
-        ("base_url = 5", "base_url in"),
-        ("port = ", "can't be read"),
-        (b"\xff", "can't be read"),
+        ("prot = 80", "prot in"), ("instance_path = 'x'", "instance_path in"),
+        ("port = true", "port in"), ("port = 80.0", "port in"),
+        ("signup_domains = [5]", "signup_domains in"), ("base_url = 5", "base_url in"),
+        ("port = ", "can't be read"), (b"\xff", "can't be read"),
     ],
-)
-def test_a_broken_file_is_refused_and_named(
-    instance: Path, content: str | bytes, problem: str
-) -> None:
+)  # fmt: skip
+def test_a_broken_file_is_named(instance: Path, content: str | bytes, problem: str) -> None:
     write(instance, content)
     with pytest.raises(SettingError) as caught:
         load(instance)
     assert problem in caught.value.message
     assert "testimonials.toml" in caught.value.message
+    environ = {PREFIX + "PROT": "1", PREFIX + "PORT": "1", "OTHER": "1"}
+    assert unknown_variables(environ) == [PREFIX + "PROT"]
 
 
 def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
@@ -314,16 +271,9 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
         ("backup_path", "/data/\udcff", "surrogates not allowed"),
     ],
 )
-def test_a_path_that_can_not_be_one_is_refused(
-    instance: Path, name: str, value: str, rule: str
-) -> None:
+def test_a_path_that_is_none_is_refused(instance: Path, name: str, value: str, rule: str) -> None:
     with pytest.raises(SettingError, match=f"TESTIMONIALS_{name.upper()} .*{rule}"):
         load(instance, **{name: value})
-
-
-def test_misspelt_variables_are_named() -> None:
-    environ = {PREFIX + "PROT": "1", PREFIX + "PORT": "1", "OTHER": "1"}
-    assert unknown_variables(environ) == [PREFIX + "PROT"]
 
 
 def test_the_listening_address_is_one_that_a_browser_here_can_open() -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from flask import Flask
 
-from tests.auth.company.providers import CertifiedProvider, InventiveProvider
+from tests.auth.company.providers import CertifiedProvider, InventiveProvider, settings_for
+from tests.conftest import MakeApp
 
 
 @pytest.fixture
 def provider() -> Iterator[InventiveProvider]:
-    """A provider that answers as the test tells it to."""
     made = InventiveProvider()
     yield made
     made.stop()
@@ -17,7 +18,12 @@ def provider() -> Iterator[InventiveProvider]:
 
 @pytest.fixture
 def certified() -> Iterator[CertifiedProvider]:
-    """A certified provider."""
     made = CertifiedProvider()
     yield made
     made.stop()
+
+
+@pytest.fixture
+def app(make_app: MakeApp, provider: InventiveProvider) -> Flask:
+    """The application with `provider` as its company."""
+    return make_app(**settings_for(provider.issuer))

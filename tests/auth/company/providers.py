@@ -55,7 +55,6 @@ class CertifiedProvider:
         self.tell(people={"mira": MIRA})
 
     def tell(self, **what: Any) -> None:
-        """Change its people, or its keys."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()
@@ -130,7 +129,6 @@ class InventiveProvider:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def forget(self) -> None:
-        """Be honest again."""
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
@@ -194,12 +192,10 @@ class InventiveProvider:
 
     def _openid_configuration(self, request: Request) -> Response:
         own = {
-            "issuer": self.issuer,
-            "authorization_endpoint": f"{self.issuer}/authorize",
-            "token_endpoint": f"{self.issuer}/token",
-            "jwks_uri": f"{self.issuer}/jwks",
+            "issuer": self.issuer, "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token", "jwks_uri": f"{self.issuer}/jwks",
             "userinfo_endpoint": f"{self.issuer}/userinfo",
-        }
+        }  # fmt: skip
         return as_json(own | self.metadata)
 
     def _jwks(self, request: Request) -> Response:
@@ -247,11 +243,9 @@ def come_back(browser: FlaskClient, address: str) -> TestResponse:
 
 def settings_for(issuer: str, **more: object) -> dict[str, object]:
     return {
-        "oidc_issuer": issuer,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
+        "oidc_issuer": issuer, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET,
         "oidc_name": "Maplevale ID",
-    } | more
+    } | more  # fmt: skip
 
 
 def sign_in_by(

@@ -1,4 +1,4 @@
-"""Signing in with the company's account, at a certified provider and at others."""
+"""Signing in with the company's account, linking it, confirming with it, and groups."""
 
 from datetime import timedelta
 
@@ -9,7 +9,9 @@ from sqlalchemy import select
 from testimonials.auth.company.models import CompanyAttempt, CompanyIdentity
 from testimonials.auth.models import Account, Session
 from testimonials.extensions import begin_write, db
-from tests.auth.browsers import is_signed_in, open_browser
+from testimonials.projects.models import WorkspaceMember
+from testimonials.projects.team.workspace import set_workspace_role
+from tests.auth.browsers import is_signed_in, open_browser, open_known_browser
 from tests.auth.company.providers import (
     MIRA,
     CertifiedProvider,
@@ -20,8 +22,8 @@ from tests.auth.company.providers import (
     settings_for,
     sign_in_by,
 )
-from tests.auth.links import mails
-from tests.conftest import MakeApp, MakeCaller, MovableClock
+from tests.auth.links import ask_for_link, init, mailed_links, mails
+from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
 
 
 def accounts(app: Flask) -> dict[str, Account]:
@@ -39,9 +41,7 @@ def identities(app: Flask) -> list[tuple[str, str]]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
-def test_somebody_new_gets_an_account_at_a_certified_provider(
-    make_app: MakeApp, algorithm: str
-) -> None:
+def test_somebody_new_at_a_certified_provider(make_app: MakeApp, algorithm: str) -> None:
     certified = CertifiedProvider(algorithm)
     try:
         app = make_app(**settings_for(certified.issuer))
@@ -95,9 +95,7 @@ def test_clocks_may_differ_by_a_minute(
 
 
 @pytest.mark.thorough
-def test_an_answer_counts_once_and_only_in_the_browser_that_asked(
-    make_app: MakeApp, certified: CertifiedProvider
-) -> None:
+def test_an_answer_counts_once_where_asked(make_app: MakeApp, certified: CertifiedProvider) -> None:
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     address = mira.go(leave(browser))
@@ -118,9 +116,8 @@ def test_an_answer_counts_once_and_only_in_the_browser_that_asked(
 
 
 def test_two_tabs_and_a_late_one(
-    make_app: MakeApp, provider: InventiveProvider, moved_clock: MovableClock
+    app: Flask, provider: InventiveProvider, moved_clock: MovableClock
 ) -> None:
-    app = make_app(**settings_for(provider.issuer))
     browser = app.test_client()
     first, second = (provider.go(leave(browser)) for _ in range(2))
     late = provider.go(leave(browser))
@@ -131,10 +128,9 @@ def test_two_tabs_and_a_late_one(
 
 
 def test_an_account_is_linked_by_a_verified_address_and_told_so(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
 ) -> None:
-    app = make_app(**settings_for(provider.issuer))
-    make_caller(MIRA["email"], is_claimed=True, on=app)
+    make_caller(MIRA["email"], is_claimed=True)
     provider.claims = {"email_verified": False}
     answer = sign_in_by(provider, app)
     assert answer.status_code == 403
@@ -153,22 +149,17 @@ def test_an_account_is_linked_by_a_verified_address_and_told_so(
     provider.claims = {"email": "mira.osk@oatandember.example", "email_verified": None}
     assert sign_in_by(provider, app).status_code == 303
     assert len(accounts(app)) == 1
-
-
-def test_who_gets_an_old_address_does_not_get_its_account(
-    make_app: MakeApp, provider: InventiveProvider
-) -> None:
-    app = make_app(**settings_for(provider.issuer))
-    assert sign_in_by(provider, app).status_code == 303
+    # Who gets the old address does not get its account.
+    provider.forget()
     provider.subject = "miras-successor"
     answer = sign_in_by(provider, app)
-    assert answer.status_code == 403
-    assert "Another Maplevale ID account is linked" in answer.text
+    assert (answer.status_code, "Another Maplevale ID account is linked" in answer.text) == (
+        403,
+        True,
+    )
 
 
-def test_only_people_at_the_companys_domains(
-    make_app: MakeApp, provider: InventiveProvider
-) -> None:
+def test_only_people_at_its_domains(make_app: MakeApp, provider: InventiveProvider) -> None:
     app = make_app(**settings_for(provider.issuer, oidc_domains="oatandember.example"))
     assert sign_in_by(provider, app).status_code == 303
     for claims in (
@@ -212,8 +203,7 @@ def test_only_who_was_invited(
 ) -> None:
     app = make_app(**settings_for(provider.issuer, oidc_accounts="invited"))
     answer = sign_in_by(provider, app)
-    assert answer.status_code == 403
-    assert "was not invited" in answer.text
+    assert (answer.status_code, "was not invited" in answer.text) == (403, True)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     project = owner.create_project(slug="kiln")["_id"]
     page = open_browser(app, owner)
@@ -223,8 +213,7 @@ def test_only_who_was_invited(
     assert sign_in_by(provider, app).status_code == 303
 
 
-def test_a_draft_is_kept_on_the_way(make_app: MakeApp, provider: InventiveProvider) -> None:
-    app = make_app(**settings_for(provider.issuer))
+def test_a_draft_is_kept_on_the_way(app: Flask, provider: InventiveProvider) -> None:
     browser = app.test_client()
     typed = browser.post("/dashboard/account/name", data={"display_name": "Mira of Oat & Ember"})
     assert typed.status_code == 401
@@ -234,10 +223,9 @@ def test_a_draft_is_kept_on_the_way(make_app: MakeApp, provider: InventiveProvid
 
 
 def test_an_agents_account_is_claimed_after_a_look_at_its_key(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
 ) -> None:
-    app = make_app(**settings_for(provider.issuer))
-    agent = make_caller(MIRA["email"], on=app)
+    agent = make_caller(MIRA["email"])
     agent.create_project(slug="kiln")
     browser = app.test_client()
     answer = sign_in_by(provider, app, browser)
@@ -256,8 +244,7 @@ def test_an_agents_account_is_claimed_after_a_look_at_its_key(
     assert browser.post(answer.location, data=form).status_code == 403
 
 
-def test_attempts_are_swept_away(make_app: MakeApp, provider: InventiveProvider) -> None:
-    app = make_app(**settings_for(provider.issuer))
+def test_attempts_are_swept_away(app: Flask, provider: InventiveProvider) -> None:
     leave(app.test_client())
     with app.app_context():
         begin_write()
@@ -269,3 +256,190 @@ def test_attempts_are_swept_away(make_app: MakeApp, provider: InventiveProvider)
     leave(browser)
     with app.app_context():
         assert len(db.session.scalars(select(CompanyAttempt)).all()) == 1
+
+
+LINK = "/dashboard/account/company/link"
+
+
+def roles(app: Flask) -> dict[str, tuple[str, str]]:
+    with app.app_context():
+        query = select(Account.email, WorkspaceMember.role, WorkspaceMember.source).join(
+            Account, Account.id == WorkspaceMember.account_id
+        )
+        return {email: (role, source) for email, role, source in db.session.execute(query)}
+
+
+def test_linking_and_unlinking(
+    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    owner = make_caller("mira@home.example", is_claimed=True)
+    browser = open_browser(app, owner)
+    # Nothing of the address matters: who they are here, the session says.
+    provider.claims = {"email": None}
+    linked = come_back(browser, provider.go(leave(browser, LINK)))
+    assert linked.status_code == 303
+    assert "Your company account is linked" in browser.get(linked.location).text
+    other = app.test_client()
+    assert sign_in_by(provider, app, other).status_code == 303
+    assert MIRA["email"] not in other.get("/dashboard/account").text
+    assert "mira@home.example" in other.get("/dashboard/account").text
+    # A second person can't have it too, nor a second account the same person.
+    provider.subject = "eve"
+    assert come_back(browser, provider.go(leave(browser, LINK))).status_code == 403
+    provider.subject = "mira"
+    stranger = open_browser(app, make_caller("eve@home.example", is_claimed=True))
+    assert come_back(stranger, provider.go(leave(stranger, LINK))).status_code == 403
+    assert browser.post("/dashboard/account/company/unlink").status_code == 303
+    assert sign_in_by(provider, app).status_code == 403
+
+
+def test_an_answer_for_somebody_who_has_left_the_browser(
+    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    owner = make_caller("owner@example.com", is_claimed=True)
+    browser = open_browser(app, owner)
+    address = provider.go(leave(browser, LINK))
+    browser.post("/logout")
+    eve = make_caller("eve@example.com", is_claimed=True)
+    browser.post("/login", data={"email": eve.email, "password": PASSWORD})
+    answer = come_back(browser, address)
+    assert (answer.status_code, "Somebody else is signed in now" in answer.text) == (403, True)
+
+
+@pytest.mark.thorough
+def test_the_company_confirms_who_it_is(make_app: MakeApp, certified: CertifiedProvider) -> None:
+    app = make_app(**settings_for(certified.issuer))
+    browser, mira = app.test_client(), Person()
+    assert come_back(browser, mira.go(leave(browser))).status_code == 303
+    with app.app_context():
+        begin_write()
+        db.session.scalars(select(Session)).one().proved_at = None
+        db.session.commit()
+    page = browser.post("/dashboard/account/key", data={"any": "thing"})
+    assert (page.status_code, "Confirm with Maplevale ID" in page.text) == (401, True)
+    # There is no password to ask for.
+    assert 'name="proof"' not in page.text
+    draft = page.text.partition('name="draft" value="')[2].partition('"')[0]
+    address = leave(browser, "/dashboard/account/company/prove", draft=draft)
+    assert "max_age=0" in address
+    proved = come_back(browser, mira.go(address))
+    assert proved.status_code == 200
+    assert "that’s you" in proved.text
+    assert '<input type="hidden" name="any" value="thing">' in proved.text
+    done = browser.post("/dashboard/account/key", data={"any": "thing"})
+    assert done.status_code == 200
+    # Somebody else's company account confirms nothing.
+    certified.tell(people={"eve": {"email": "eve@example.com", "email_verified": True}})
+    address = leave(browser, "/dashboard/account/company/prove")
+    assert come_back(browser, Person("eve").go(address)).status_code == 403
+
+
+def test_an_old_sign_in_confirms_nothing(app: Flask, provider: InventiveProvider) -> None:
+    browser = app.test_client()
+    assert sign_in_by(provider, app, browser).status_code == 303
+    provider.claims = {"auth_time": 1_000_000}
+    address = provider.go(leave(browser, "/dashboard/account/company/prove"))
+    answer = come_back(browser, address)
+    assert (answer.status_code, "didn’t ask who you are again" in answer.text) == (403, True)
+    # For signing in it is enough that it knows.
+    assert sign_in_by(provider, app).status_code == 303
+
+
+def test_groups_have_roles(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    groups = {
+        "oidc_workspace": "owner@example.com",
+        "oidc_groups": "Marketing=moderator, Lead=admin",
+        "oidc_accounts": "invited",
+    }
+    app = make_app(**settings_for(provider.issuer, **groups))
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    project = owner.create_project(slug="kiln")["_id"]
+    # Without a group nobody is awaited.
+    assert sign_in_by(provider, app).status_code == 403
+    provider.claims = {"groups": ["Marketing", "Others"]}
+    browser = app.test_client()
+    assert sign_in_by(provider, app, browser).status_code == 303
+    assert roles(app) == {MIRA["email"]: ("moderator", "company")}
+    assert browser.get(f"/dashboard/projects/{project}/inbox").status_code == 200
+    # From the userinfo, and the highest of several.
+    provider.claims, provider.userinfo = {}, {"groups": ["Marketing", "Lead"]}
+    assert sign_in_by(provider, app).status_code == 303
+    assert roles(app) == {MIRA["email"]: ("admin", "company")}
+    provider.userinfo = {}
+    assert sign_in_by(provider, app).status_code == 303
+    assert roles(app) == {}
+    assert browser.get(f"/dashboard/projects/{project}/inbox").status_code == 404
+
+
+def test_what_the_owner_gave_stays(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    groups = {"oidc_workspace": "owner@example.com", "oidc_groups": "Marketing=reader"}
+    app = make_app(**settings_for(provider.issuer, **groups))
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    mira = make_caller(MIRA["email"], is_claimed=True, on=app)
+    with app.app_context():
+        begin_write()
+        set_workspace_role(owner.account_id, mira.account_id, "admin")
+        db.session.commit()
+    for claims in ({"groups": ["Marketing"]}, {}):
+        provider.claims = claims
+        assert sign_in_by(provider, app).status_code == 303
+        assert roles(app) == {MIRA["email"]: ("admin", "owner")}
+
+
+@pytest.fixture
+def without(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> tuple[Flask, Caller]:
+    """A service without passwords, and somebody who had one."""
+    before = make_app()
+    owner = make_caller(MIRA["email"], is_claimed=True, on=before)
+    return make_app(**settings_for(provider.issuer, passwords="off")), owner
+
+
+def test_without_passwords(without: tuple[Flask, Caller], provider: InventiveProvider) -> None:
+    app, owner = without
+    browser = app.test_client()
+    page = browser.get("/login").text
+    assert 'type="password"' not in page
+    assert "/signup" not in page
+    form = {"email": owner.email, "password": PASSWORD}
+    assert browser.post("/login", data=form).status_code == 403
+    for path in ("/signup", "/forgot"):
+        assert browser.get(path).status_code == 303
+        assert browser.post(path, data={"email": owner.email}).status_code == 403
+    assert not is_signed_in(browser)
+    assert sign_in_by(provider, app, browser).status_code == 303
+    account = browser.get("/dashboard/account").text
+    assert 'type="password"' not in account
+    changed = {"current": PASSWORD, "password": "correct horse battery staple"}
+    assert browser.post("/dashboard/account/password", data=changed).status_code == 403
+    # The company's account is the last way in now.
+    answer = browser.post("/dashboard/account/company/unlink")
+    assert (answer.status_code, "only way into your account" in answer.text) == (409, True)
+    assert sign_in_by(provider, app).status_code == 303
+
+
+def test_old_links_set_no_password(
+    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
+) -> None:
+    before = make_app()
+    owner = make_caller("owner@example.com", is_claimed=True, on=before)
+    assert init(before.test_client(), MIRA["email"]).status_code == 200
+    ask_for_link(before.test_client(), "/forgot", owner.email)
+    with before.app_context():
+        from_mails = " ".join(mailed_links(before))
+    app = make_app(**settings_for(provider.issuer, passwords="off"))
+    browser = app.test_client()
+    (claim,) = from_mails.split()
+    page = browser.get(claim)
+    assert "Sign in with" in page.text
+    assert 'type="password"' not in page.text
+    assert browser.post(claim, data={"password": "correct horse battery"}).status_code == 403
+    # The company's sign-in does it, after a look at the agent's key.
+    answer = sign_in_by(provider, app, browser)
+    assert "/login/company/claim" in answer.location
+    assert is_signed_in(open_known_browser(before, owner))

@@ -56,7 +56,6 @@ class Device:
         )
 
     def make(self, challenge: str) -> dict[str, str]:
-        """Answer a challenge with a new passkey."""
         size = len(self.credential_id).to_bytes(2)
         key = bytes(16) + size + self.credential_id + cbor2.dumps(self.cose())
         data = self.head(self.flags | HAS_KEY) + key
@@ -68,7 +67,6 @@ class Device:
         }
 
     def use(self, challenge: str) -> dict[str, str]:
-        """Answer a challenge with the passkey."""
         data, client_data = self.head(self.flags), self.client_data("webauthn.get", challenge)
         signed = data + hashlib.sha256(client_data).digest()
         if self.is_rsa:
@@ -76,11 +74,9 @@ class Device:
         else:
             signature = self.key.sign(signed, ec.ECDSA(SHA256))
         return {
-            "id": encode(self.credential_id),
-            "clientDataJSON": encode(client_data),
-            "authenticatorData": encode(data),
-            "signature": encode(signature),
-        } | ({"userHandle": self.user} if self.user else {})
+            "id": encode(self.credential_id), "clientDataJSON": encode(client_data),
+            "authenticatorData": encode(data), "signature": encode(signature),
+        } | ({"userHandle": self.user} if self.user else {})  # fmt: skip
 
     def head(self, flags: int) -> bytes:
         return hashlib.sha256(self.host.encode()).digest() + bytes([flags]) + self.count.to_bytes(4)
@@ -97,7 +93,6 @@ class Device:
 
 
 def add_passkey(browser: FlaskClient, device: Device, name: str = "Phone") -> TestResponse:
-    """Add a passkey to the account that is signed in."""
     begun = browser.post(f"{SECURITY}/passkeys/begin").get_json()
     device.user = begun["options"]["user"]["id"]
     answer = json.dumps(device.make(begun["options"]["challenge"]))
@@ -112,7 +107,6 @@ def begin_use(browser: FlaskClient) -> tuple[str, str]:
 
 
 def use_passkey(browser: FlaskClient, device: Device, next: str = "") -> TestResponse:
-    """Sign in with a passkey."""
     challenge, token = begin_use(browser)
     form = {"passkey": json.dumps(device.use(challenge)), "passkey_token": token, "next": next}
     return browser.post("/login/passkey", data=form)

@@ -1,4 +1,4 @@
-"""Passkeys, through the doors: adding, signing in, proving, and what thieves try."""
+"""Passkeys, through the doors: adding, signing in, proving, what thieves try, requiring them."""
 
 import json
 from datetime import timedelta
@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from testimonials.auth.models import Account, Session
 from testimonials.auth.proofs.models import Passkey
-from testimonials.extensions import db
+from testimonials.extensions import begin_write, db
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
 from tests.auth.proofs.authenticator import (
@@ -26,6 +26,7 @@ from tests.auth.proofs.authenticator import (
     use_passkey,
 )
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.support.rows import add_member
 
 NOW_ON = "/dashboard/account/password"
 
@@ -37,7 +38,6 @@ def browser(app: Flask, owner: Caller) -> FlaskClient:
 
 @pytest.fixture
 def device(browser: FlaskClient) -> Device:
-    """A phone with a passkey of the owner."""
     device = Device()
     assert add_passkey(browser, device).status_code == 303
     return device
@@ -54,7 +54,6 @@ def methods(app: Flask) -> list[str]:
 
 
 def forget_proof(app: Flask) -> None:
-    """Let the last proof of every browser be long ago."""
     with app.app_context():
         db.session.execute(update(Session).values(proved_at=None))
         db.session.commit()
@@ -79,7 +78,7 @@ def test_a_passkey_is_added_and_signs_in(
     assert "signed in by the passkey Phone" in browser.get("/dashboard/account/activity").text
 
 
-def test_a_synced_passkey_and_one_of_rsa_are_welcome(app: Flask, browser: FlaskClient) -> None:
+def test_passkeys_of_all_kinds_are_welcome_up_to_twenty(app: Flask, browser: FlaskClient) -> None:
     synced = Device(flags=USED | VERIFIED | SYNCABLE | SYNCED, credential_id=b"synced")
     windows = Device(is_rsa=True, credential_id=b"windows", count=3)
     for device in (synced, windows):
@@ -89,6 +88,12 @@ def test_a_synced_passkey_and_one_of_rsa_are_welcome(app: Flask, browser: FlaskC
         assert use_passkey(app.test_client(), device).status_code == 303
     assert "synced" in browser.get(SECURITY).text
     assert [each.sign_count for each in stored(app)] == [0, 4]
+    for number in range(18):
+        device = Device(credential_id=bytes([number]))
+        assert add_passkey(browser, device, f"Key {number}").status_code == 303
+    assert add_passkey(browser, Device()).status_code == 422
+    browser.post("/dashboard/account/delete", data={"confirm": "owner@example.com"})
+    assert stored(app) == []
 
 
 def test_an_answer_counts_once_and_only_for_its_browser_and_time(
@@ -111,9 +116,7 @@ def test_an_answer_counts_once_and_only_for_its_browser_and_time(
     assert use_passkey(again, device).status_code == 303
 
 
-def test_a_challenge_for_one_thing_does_not_do_for_another(
-    app: Flask, browser: FlaskClient, device: Device
-) -> None:
+def test_each_challenge_is_for_one_thing(app: Flask, browser: FlaskClient, device: Device) -> None:
     forget_proof(app)
     challenge, token = begin_use(browser)
     form = {"proof_passkey": json.dumps(device.use(challenge)), "proof_token": token}
@@ -140,19 +143,15 @@ def test_a_counter_that_goes_back_is_refused(app: Flask, browser: FlaskClient) -
 @pytest.mark.parametrize(
     ("lie", "value"),
     [
-        ("flags", USED),
-        ("origin", "https://testimonials.example.org"),
-        ("host", "example.com"),
-        ("user", "c29tZWJvZHkgZWxzZQ"),
-        ("credential_id", b"unknown"),
+        ("flags", USED), ("origin", "https://testimonials.example.org"), ("host", "example.com"),
+        ("user", "c29tZWJvZHkgZWxzZQ"), ("credential_id", b"unknown"),
     ],
-)
+)  # fmt: skip
 def test_a_lie_does_not_sign_in(app: Flask, device: Device, lie: str, value: object) -> None:
     setattr(device, lie, value)
     client = app.test_client()
     answer = use_passkey(client, device)
-    assert answer.status_code == 422
-    assert "That didn’t work." in answer.text
+    assert (answer.status_code, "That didn’t work." in answer.text) == (422, True)
     assert not is_signed_in(client)
 
 
@@ -170,8 +169,7 @@ def test_a_passkey_is_in_one_account_alone(
     assert add_passkey(browser, device).status_code == 422
     stranger = open_browser(app, outsider)
     answer = add_passkey(stranger, device)
-    assert answer.status_code == 422
-    assert "This passkey is here already." in answer.text
+    assert (answer.status_code, "This passkey is here already." in answer.text) == (422, True)
     assert len(stored(app)) == 1
 
 
@@ -217,9 +215,7 @@ def test_the_last_way_in_stays(app: Flask, browser: FlaskClient, device: Device)
     assert use_passkey(app.test_client(), second).status_code == 303
 
 
-def test_a_password_stays_where_it_is_the_only_way(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_a_password_that_is_all_stays(app: Flask, browser: FlaskClient, owner: Caller) -> None:
     answer = browser.post(f"{NOW_ON}/remove")
     assert answer.status_code == 409
     assert sign_in(app.test_client(), owner.email).status_code == 303
@@ -253,9 +249,7 @@ def test_without_a_password_a_mailed_link_sets_one(
     assert methods(app)[-1] == "link"
 
 
-def test_a_change_asks_for_a_fresh_proof_which_a_passkey_is(
-    app: Flask, browser: FlaskClient, device: Device
-) -> None:
+def test_changes_ask_for_a_fresh_proof(app: Flask, browser: FlaskClient, device: Device) -> None:
     forget_proof(app)
     page = browser.post(f"{SECURITY}/passkeys/new")
     assert page.status_code == 401
@@ -263,8 +257,7 @@ def test_a_change_asks_for_a_fresh_proof_which_a_passkey_is(
     assert 'name="proof"' in page.text
     assert 'name="proof_code"' not in page.text
     answer = prove(browser, f"{SECURITY}/passkeys/new", device)
-    assert answer.status_code == 200
-    assert "Add a passkey" in answer.text
+    assert (answer.status_code, "Add a passkey" in answer.text) == (200, True)
     # Now it is fresh.
     assert browser.post(f"{SECURITY}/passkeys/new").status_code == 200
     forget_proof(app)
@@ -272,24 +265,131 @@ def test_a_change_asks_for_a_fresh_proof_which_a_passkey_is(
     assert browser.post(f"{SECURITY}/passkeys/new", data=form).status_code == 200
 
 
-def test_no_more_than_twenty(app: Flask, browser: FlaskClient) -> None:
-    for number in range(20):
-        device = Device(credential_id=bytes([number]))
-        assert add_passkey(browser, device, f"Key {number}").status_code == 303
-    assert add_passkey(browser, Device()).status_code == 422
-    assert len(stored(app)) == 20
+NEEDED = f"{SECURITY}/needed"
 
 
-def test_deleting_the_account_deletes_them(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
-    browser.post("/dashboard/account/delete", data={"confirm": owner.email})
-    assert stored(app) == []
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(slug="kiln")["_id"])
+
+
+@pytest.fixture
+def inbox(project: str) -> str:
+    return f"/dashboard/projects/{project}/inbox"
+
+
+def ask_for_more(app: Flask, owner: Caller) -> tuple[FlaskClient, Device]:
+    """Let the owner add a passkey and switch it on."""
+    browser, device = open_browser(app, owner), Device(credential_id=b"the owner's")
+    add_passkey(browser, device)
+    assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 303
+    return browser, device
+
+
+def is_required(app: Flask, owner: Caller) -> bool:
     with app.app_context():
-        assert db.session.get(Account, owner.account_id) is None
+        return db.session.get_one(Account, owner.account_id).requires_strong
 
 
-def _step() -> int:
-    import time
+def test_a_password_alone_does_not_switch_it(app: Flask, owner: Caller) -> None:
+    browser = open_browser(app, owner)
+    assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 409
+    assert not is_required(app, owner)
+    ask_for_more(app, owner)
+    assert is_required(app, owner)
+    # Nor off again, for who has the password alone.
+    forget_proof(app)
+    form = {"strong": "off", "proof": PASSWORD}
+    assert browser.post(f"{SECURITY}/team", data=form).status_code == 409
+    assert is_required(app, owner)
 
-    return int(time.time()) // 30
+
+def test_a_member_is_led_to_setting_it_up_and_comes_back(
+    app: Flask, owner: Caller, outsider: Caller, project: str, inbox: str
+) -> None:
+    add_member(app, project, outsider, "admin")
+    member = open_browser(app, outsider)
+    assert member.get(inbox).status_code == 200
+    owners, _ = ask_for_more(app, owner)
+    assert owners.get(inbox).status_code == 200
+    answer = member.get(f"{inbox}?tab=approved")
+    assert (answer.status_code, answer.location.split("?")[0]) == (303, NEEDED)
+    page = member.get(answer.location)
+    assert "This project needs more than a password" in page.text
+    assert "Set it up" in page.text
+    # It stays in the list, and nothing is changed meanwhile.
+    assert project in member.get("/dashboard/projects").text
+    path = f"/dashboard/projects/{project}/settings"
+    assert member.post(path, data={"name": "Mine"}).status_code in (403, 404, 405)
+    add_passkey(member, Device(credential_id=b"the member's"))
+    assert member.get(answer.location).location == f"{inbox}?tab=approved"
+    assert member.get(inbox).status_code == 200
+
+
+def test_who_has_a_passkey_uses_it_there_and_a_password_adds_none(
+    app: Flask, owner: Caller, outsider: Caller, project: str, inbox: str
+) -> None:
+    add_member(app, project, outsider, "moderator")
+    device = Device(credential_id=b"the member's")
+    add_passkey(open_browser(app, outsider), device)
+    ask_for_more(app, owner)
+    thief = app.test_client()
+    assert sign_in(thief, outsider.email).status_code == 303
+    assert thief.get(inbox).status_code == 303
+    begun = thief.post(f"{SECURITY}/passkeys/new")
+    assert (begun.status_code, 'name="proof"' in begun.text) == (401, False)
+    assert thief.post(f"{SECURITY}/passkeys/new", data={"proof": PASSWORD}).status_code == 422
+    assert add_passkey(thief, Device(credential_id=b"the thief's")).status_code == 401
+    for path in ("app/new", "codes", f"passkeys/{stored(app)[0].id}/remove"):
+        assert thief.post(f"{SECURITY}/{path}", data={"proof": PASSWORD}).status_code == 422
+    assert len(stored(app)) == 2
+    answer = prove(thief, NEEDED, device, next=inbox)
+    assert (answer.status_code, answer.location) == (303, inbox)
+    assert thief.get(inbox).status_code == 200
+
+
+def test_the_last_strong_way_of_the_owner_stays(app: Flask, owner: Caller) -> None:
+    browser, device = ask_for_more(app, owner)
+    (passkey,) = stored(app)
+    answer = browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove")
+    assert (answer.status_code, "this is your last of that kind" in answer.text) == (409, True)
+    assert browser.post(f"{SECURITY}/team", data={"strong": "off"}).status_code == 303
+    assert not is_required(app, owner)
+    assert browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove").status_code == 303
+    assert use_passkey(app.test_client(), device).status_code == 422
+    record = browser.get("/dashboard/account/activity").text
+    assert "asked everybody for more than a password" in record
+    assert "let everybody sign in with a password alone" in record
+
+
+def test_the_operator_lets_somebody_in_again(app: Flask, owner: Caller, agent: Caller) -> None:
+    browser, device = ask_for_more(app, owner)
+    result = app.test_cli_runner().invoke(args=["accounts", "reset-sign-in", owner.email])
+    assert result.exit_code == 0, result.output
+    assert stored(app) == []
+    assert browser.get(SECURITY).status_code == 303
+    assert use_passkey(app.test_client(), device).status_code == 422
+    assert purposes(app)[-1] == ("security", owner.email)
+    link = next(word for word in result.output.split() if "/reset/" in word)
+    client = app.test_client()
+    path = link[link.index("/reset/") :]
+    assert client.post(path, data={"password": "seven green lanterns"}).status_code == 303
+    assert client.get(SECURITY).status_code == 200
+    assert mailed_path(app, "security").startswith("/forgot")
+    result = app.test_cli_runner().invoke(args=["accounts", "reset-sign-in", agent.email])
+    assert (result.exit_code, "is not claimed yet" in result.output) == (1, True)
+
+
+def test_an_import_that_was_begun_goes_on(app: Flask, owner: Caller, project: str) -> None:
+    """What goes on without a browser was begun by somebody who might."""
+    from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod
+    from testimonials.projects.access import Role, StrongSignInNeeded, find_access
+
+    with app.app_context():
+        begin_write()
+        db.session.get_one(Account, owner.account_id).requires_strong = True
+        db.session.flush()
+        who = (("", owner.account_id, owner.email, None), {"method": SignInMethod.EARLIER})
+        assert find_access(SignedIn(*who[0], **who[1]), project, Role.ADMIN).role == Role.OWNER
+        with pytest.raises(StrongSignInNeeded):
+            find_access(SignedIn(*who[0]), project, Role.ADMIN)

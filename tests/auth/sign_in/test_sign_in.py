@@ -21,12 +21,6 @@ from tests.auth.browsers import (
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
 
 
-@pytest.fixture
-def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse every password without the time that a real check takes."""
-    monkeypatch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
-
-
 def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> None:
     # Somebody who never signed in is not told to do so again.
     needed = client.get("/dashboard/account").location
@@ -39,9 +33,7 @@ def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> N
 
 
 @pytest.mark.parametrize("typed", ["me@BÜCHER.example", "me@xn--bcher-kva.example"])
-def test_every_spelling_of_an_address_signs_in(
-    client: FlaskClient, make_caller: MakeCaller, typed: str
-) -> None:
+def test_every_spelling_signs_in(client: FlaskClient, make_caller: MakeCaller, typed: str) -> None:
     make_caller("me@bücher.example", is_claimed=True)
     assert sign_in(client, typed).status_code == 303
 
@@ -52,8 +44,7 @@ def test_a_wrong_password_and_an_unknown_address_answer_the_same(
     pages = set()
     for email in (owner.email, "nobody@example.com", agent.email):
         answer = sign_in(client, email, "not this one at all")
-        assert answer.status_code == 422
-        assert "Set-Cookie" not in answer.headers
+        assert (answer.status_code, "Set-Cookie" in answer.headers) == (422, False)
         assert "not this one at all" not in answer.text
         pages.add(answer.text.replace(email, "ADDRESS"))
     assert len(pages) == 1
@@ -76,6 +67,7 @@ def test_nonsense_signs_nobody_in(client: FlaskClient, owner: Caller, agent: Cal
     for cookie in ("", "x", "é", "a" * 3000, "%00", "' OR 1=1"):
         client.set_cookie(COOKIE, cookie, path="/")
         assert not is_signed_in(client)
+    assert not is_signed_in(open_browser(client.application, agent))
 
 
 def test_typed_text_is_no_markup(client: FlaskClient) -> None:
@@ -197,15 +189,17 @@ def test_who_is_overtaken_by_a_new_password_gets_nowhere(
     assert sign_in(app.test_client(), owner.email, new).status_code == 303
 
 
-def test_guessing_from_one_place_is_limited_whoever_it_is_about(
-    client: FlaskClient, quick_passwords: None
+def test_guessing_from_one_place_is_limited(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
     statuses = [sign_in(client, f"a{number}@example.com").status_code for number in range(61)]
     assert statuses == [422] * 60 + [429]
     assert sign_in(client, "a0@example.com", ip="10.0.0.2").status_code == 422
 
 
-def test_the_cookie_is_a_new_one_and_out_of_reach(client: FlaskClient, owner: Caller) -> None:
+def test_the_cookie_is_a_new_one_and_out_of_reach(make_app: MakeApp, owner: Caller) -> None:
+    client = owner.client
     client.set_cookie(COOKIE, "a token that somebody else chose", path="/")
     header = sign_in(client, owner.email).headers["Set-Cookie"]
     cookie = client.get_cookie(COOKIE)
@@ -216,15 +210,11 @@ def test_the_cookie_is_a_new_one_and_out_of_reach(client: FlaskClient, owner: Ca
     assert {"HttpOnly", "SameSite=Lax", "Secure", "Path=/"} <= set(flags)
     # A __Host- cookie with a Domain is thrown away by browsers.
     assert not [flag for flag in flags if flag.startswith("Domain")]
-
-
-def test_without_https_the_cookie_still_works(make_app: MakeApp, owner: Caller) -> None:
+    # Without HTTPS it still works.
     plain = make_app(base_url="http://localhost:8000").test_client()
-    header = sign_in(plain, owner.email).headers["Set-Cookie"]
-    assert header.startswith("testimonials=")
-    assert "HttpOnly" in header
-    assert "SameSite=Lax" in header
-    assert "Secure" not in header
+    name, *flags = sign_in(plain, owner.email).headers["Set-Cookie"].split("; ")
+    assert name.startswith("testimonials=")
+    assert {"HttpOnly", "SameSite=Lax"} <= set(flags) - {"Secure"} == set(flags)
     assert is_signed_in(plain)
 
 
@@ -243,31 +233,15 @@ def test_only_a_hash_of_the_token_is_kept(app: Flask, client: FlaskClient, owner
 
 
 NOT_OURS = [
-    "https://elsewhere.example/",
-    "//elsewhere.example",
-    "///elsewhere.example",
-    "/\\elsewhere.example",
-    "\\\\elsewhere.example",
-    "/\t/elsewhere.example",
-    "/\n/elsewhere.example",
-    "/\r\n/elsewhere.example",
-    "/dashboard\r\nSet-Cookie: a=b",
-    "\t//elsewhere.example",
-    " //elsewhere.example",
-    "javascript:alert(1)",
-    "http:/dashboard",
-    "dashboard",
-    "//[",
-    "/\t/[",
-    "//]",
-    "/a\0b",
-    "",
-]
+    "https://elsewhere.example/", "//elsewhere.example", "///elsewhere.example",
+    "/\\elsewhere.example", "\\\\elsewhere.example", "/\t/elsewhere.example",
+    "/\n/elsewhere.example", "/\r\n/elsewhere.example", "/dashboard\r\nSet-Cookie: a=b",
+    "\t//elsewhere.example", " //elsewhere.example", "javascript:alert(1)", "http:/dashboard",
+    "dashboard", "//[", "/\t/[", "//]", "/a\0b", "",
+]  # fmt: skip
 
 
-def test_signing_in_goes_on_to_an_own_path_and_to_no_other_target(
-    app: Flask, owner: Caller
-) -> None:
+def test_signing_in_goes_on_to_an_own_path_and_no_other(app: Flask, owner: Caller) -> None:
     own = ["/dashboard/account", "/dashboard/projects?page=2&q=a%20b", "/dashboard#here"]
     for target in own + NOT_OURS:
         client, asked = app.test_client(), {"next": target}
@@ -338,10 +312,6 @@ def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -
         303,
         "/login?next=/dashboard/account&notice=expired",
     )
-
-
-def test_a_session_of_an_account_without_password_opens_nothing(app: Flask, agent: Caller) -> None:
-    assert not is_signed_in(open_browser(app, agent))
 
 
 def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:

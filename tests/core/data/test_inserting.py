@@ -23,9 +23,7 @@ GIVEN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("given", GIVEN)
-def test_the_row_is_the_one_that_a_flush_writes(
-    app: Flask, owner: Caller, given: dict[str, Any]
-) -> None:
+def test_the_row_is_what_a_flush_writes(app: Flask, owner: Caller, given: dict[str, Any]) -> None:
     project_id, now = str(owner.create_project()["_id"]), clock.now()
     base: dict[str, Any] = {"project_id": project_id, "text": "Fine", "author_name": "Maya"}
     base |= {"status": "approved", "source": "manual", "submitted_at": now, "updated_at": now}

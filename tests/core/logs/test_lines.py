@@ -1,15 +1,23 @@
-"""The log: a line for each request, without secrets; repeated faults are counted."""
+"""The log: a line for each request, without secrets; repeated faults are counted, and reported."""
 
+import gzip
+import itertools
 import json
 import logging
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
+import sentry_sdk
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials import __version__
 from testimonials.core.logs.lines import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
 from tests.conftest import Caller, MakeApp
+from tests.support.servers import PATIENCE, wait_for
 
 
 class Lines(logging.Handler):
@@ -21,14 +29,12 @@ class Lines(logging.Handler):
         self.json: list[dict[str, object]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record in both formats."""
         self.plain.append(PlainFormatter().format(record))
         self.json.append(json.loads(JsonFormatter().format(record)))
 
 
 @pytest.fixture
 def lines(app: Flask) -> Iterator[Lines]:
-    """What the application logs while the test runs."""
     handler, logger = Lines(), logging.getLogger("testimonials")
     level = logger.level
     logger.setLevel("INFO")
@@ -47,9 +53,7 @@ def test_a_request_is_one_line_with_its_id(client: FlaskClient, lines: Lines) ->
     assert f"request_id={line['request_id']} method=GET path=/v1/me" in lines.plain[0]
 
 
-def test_a_refused_request_says_who_it_was_and_why(
-    owner: Caller, agent: Caller, lines: Lines
-) -> None:
+def test_a_refused_request_says_who_and_why(owner: Caller, agent: Caller, lines: Lines) -> None:
     project = owner.create_project()["_id"]
     agent.get(f"/v1/projects/{project}")
     agent.client.get("/v1/me", headers=agent.headers | {"x-api-key": owner.api_key})
@@ -62,35 +66,28 @@ def test_a_refused_request_says_who_it_was_and_why(
     ]
 
 
-def test_a_path_can_not_forge_a_line(client: FlaskClient, lines: Lines) -> None:
+def test_a_path_can_not_forge_a_line(agent: Caller, lines: Lines) -> None:
+    client = agent.client
     client.get("/v1/x%0A2026-01-01T00:00:00.000Z info forged%0D%1b[31m%E2%80%A8")
     assert len(lines.plain) == 1
     assert len(lines.plain[0].splitlines()) == 1
     assert "\x1b" not in lines.plain[0]
-
-
-def test_keys_and_addresses_of_people_are_not_logged(agent: Caller, lines: Lines) -> None:
-    agent.get("/v1/me")
-    agent.client.post("/v1/auth/agent-init", json={"email": "private@example.com"})
-    agent.client.get(f"/v1/me?key={agent.api_key}")
-    logged = "\n".join(lines.plain)
+    # Nor do keys and addresses of people get in.
+    agent.get(f"/v1/me?key={agent.api_key}")
+    client.post("/v1/auth/agent-init", json={"email": "private@example.com"})
     assert len(lines.plain) == 3
-    assert agent.api_key not in logged
-    assert "private@example.com" not in logged
+    for secret in (agent.api_key, "private@example.com"):
+        assert secret not in "".join(lines.plain)
 
 
 SECRETS = (
     "postgresql://shop:p%2Fw@db.example.com/shop",
     "smtp://shop%40example.com:p%2Fw@mail.example.com:587",
-    "Key (email)=(private@example.com) already exists",
-    "'Ünï.Name+tag'@bücher.example",
-    "/no/such/private@b%C3%BCcher.example",
-    "tst_live_abcDEF123456",
-    "Bearer tst_tok_abcDEF123456",
-    "whsec_MfKQ+abcDEF/9r8=",
-    "/claim/WyJhYmNkZWYiLCJ4eXoiXQ.aSBm_g.hqSzq0ZUpbUXK3m6Y2PDoHqGqzM",
+    "Key (email)=(private@example.com) already exists", "'Ünï.Name+tag'@bücher.example",
+    "/no/such/private@b%C3%BCcher.example", "tst_live_abcDEF123456", "Bearer tst_tok_abcDEF123456",
+    "whsec_MfKQ+abcDEF/9r8=", "/claim/WyJhYmNkZWYiLCJ4eXoiXQ.aSBm_g.hqSzq0ZUpbUXK3m6Y2PDoHqGqzM",
     "cookie 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -105,7 +102,8 @@ def test_no_secret_gets_into_a_line_by_any_way(lines: Lines, secret: str) -> Non
     for part in ("p%2Fw", "private@", "Name+tag", "abcDEF", "hqSzq0ZU", "3q2-7w"):
         assert part not in written
     assert "it failed" in written
-    assert "ValueError" in written
+    assert "Traceback" in lines.plain[-1]
+    assert "ValueError" in str(lines.json[-1]["exception"])
 
 
 def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Lines) -> None:
@@ -121,15 +119,6 @@ def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Line
     assert {line["request_id"] for line in lines.json} == {answer.headers["X-Request-Id"]}
     assert [line["message"] for line in lines.json] == ["on the way", "a request failed", "request"]
     assert "private@" not in "\n".join(lines.plain)
-
-
-def test_a_fault_is_logged_with_its_traceback(lines: Lines) -> None:
-    try:
-        raise ValueError("broken\npart")
-    except ValueError:
-        logging.getLogger("testimonials").exception("unhandled fault")
-    assert "Traceback" in lines.plain[0]
-    assert "ValueError" in str(lines.json[0]["exception"])
 
 
 def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats() -> None:
@@ -154,3 +143,86 @@ def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats() -> Non
     assert all(log(f"problem {number}", 0) for number in range(2 * MAX_FAULTS))
     assert len(repeats._seen) <= MAX_FAULTS
     assert all(repeats.filter(logging.makeLogRecord({"msg": "no fault"})) for _ in range(3))
+
+
+class Sentry(ThreadingHTTPServer):
+    """Records the events that it receives."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Receiver)
+        self.events: list[dict[str, Any]] = []
+        self.raw = ""
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        assert isinstance(self.server, Sentry)
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.server.raw += body.decode()
+        lines = body.decode().splitlines()
+        for head, item in itertools.pairwise(lines):
+            if '"type":"event"' in head.replace(" ", ""):
+                self.server.events.append(json.loads(item))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def sentry() -> Iterator[Sentry]:
+    """A server in place of Sentry; nothing is reported to it after the test."""
+    server = Sentry()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    sentry_sdk.get_client().close(timeout=PATIENCE)
+    sentry_sdk.get_global_scope().set_client(None)
+    server.shutdown()
+    server.server_close()
+
+
+def add_fault(app: Flask) -> None:
+    @app.post("/fails")
+    def fail() -> str:
+        secret = "tst_live_abcdef0123456789"
+        raise ValueError(f"private@example.com sent {secret}")
+
+
+def test_a_report_is_without_secrets(make_app: MakeApp, sentry: Sentry, backend: str) -> None:
+    app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
+    add_fault(app)
+    answer = app.test_client().post(
+        "/fails?email=query@example.com",
+        data={"email": "form@example.com", "password": "three blue wardrobes"},
+        headers={"Cookie": "testimonials=cookie-secret", "User-Agent": "Somebody's browser"},
+    )
+    assert answer.status_code == 500
+    (event,) = wait_for(lambda: sentry.events, what="the event")
+    problem = event["exception"]["values"][0]
+    assert (problem["type"], problem["value"]) == ("ValueError", "(address) sent (key)")
+    assert event["extra"]["request_id"] == answer.headers["X-Request-Id"]
+    assert event["release"] == __version__
+    for secret in (
+        "private@", "query@", "form@", "wardrobes", "cookie-secret", "abcdef0123", "Somebody",
+    ):  # fmt: skip
+        assert secret not in sentry.raw
+    assert not {"user", "request", "server_name"} & event.keys()
+
+
+def test_what_is_no_error_is_not_reported(make_app: MakeApp, sentry: Sentry, backend: str) -> None:
+    app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
+    logging.getLogger("testimonials").warning("a warning")
+    assert app.test_client().get("/v1/me").status_code == 401
+    logging.getLogger("testimonials").error("the mark")
+    sentry_sdk.flush(PATIENCE)
+    assert [event["logentry"]["message"] for event in sentry.events] == ["the mark"]
+
+
+def test_without_the_setting_nothing_leaves(make_app: MakeApp, sentry: Sentry) -> None:
+    app = make_app(is_own=True)
+    add_fault(app)
+    assert app.test_client().post("/fails").status_code == 500
+    assert (sentry_sdk.get_client().is_active(), sentry.raw) == (False, "")

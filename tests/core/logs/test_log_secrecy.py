@@ -64,9 +64,7 @@ def use(service: Service, smtp: MailSink) -> list[str]:
     return [key, wrong, cookie, PASSWORD, "wrong horse", *parts]
 
 
-def test_no_line_holds_an_address_a_key_a_token_or_a_cookie(
-    start: StartService, smtp: MailSink
-) -> None:
+def test_no_line_holds_an_address_or_a_secret(start: StartService, smtp: MailSink) -> None:
     service = start(smtp_url=smtp.url, log_format="json", log_level="debug", min_form_seconds="0")
     in_play = use(service, smtp)
     assert service.stop() == 0

@@ -52,9 +52,7 @@ def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
     assert len(recipients) == len(set(recipients)) == 80
 
 
-def test_a_mail_whose_answer_nobody_heard_is_sent_again_with_the_same_message_id(
-    start: StartService, smtp: MailSink, tmp_path: Path
-) -> None:
+def test_an_unheard_mail_is_sent_again(start: StartService, smtp: MailSink, tmp_path: Path) -> None:
     service = start(smtp_url=smtp.url)
     # The server has the mail, and the process dies before it gets the answer.
     smtp.before_answer = service.kill

@@ -1,6 +1,7 @@
-"""The outbox and its delivery."""
+"""The outbox, its messages and its delivery."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -12,6 +13,7 @@ from sqlalchemy import update
 
 from testimonials.core import clock
 from testimonials.core.mail.delivery import BackgroundWorker, deliver_due_mail
+from testimonials.core.mail.messages import write_message
 from testimonials.core.mail.outbox import (
     LEASE,
     LONGEST_DELAY,
@@ -22,13 +24,13 @@ from testimonials.core.mail.outbox import (
 )
 from testimonials.core.mail.transports import SmtpTransport, make_transport
 from testimonials.extensions import begin_write, db
-from tests.auth.links import init, mails
-from tests.conftest import MovableClock
+from testimonials.settings.current import current_settings
+from tests.auth.links import credentials, init, mailed_links, mails
+from tests.conftest import MakeApp, MovableClock
 from tests.support.applications import change_settings
 from tests.support.servers import MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.postgres
-
 SENDER = "Testimonials <mail@example.com>"
 
 
@@ -59,11 +61,15 @@ def test_mail_waits_in_the_transaction_of_what_it_tells_of(app: Flask, client: F
 
 def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
     put_mail(app, 3)
-    assert deliver(app, smtp.url) == 3
+    # A bad one holds up no other.
+    put_mail(app, recipient="no address at all")
+    assert deliver(app, smtp.url) == 4
     assert deliver(app, smtp.url) == 0
     subjects = [received.message["Subject"] for received in smtp.received]
     assert sorted(subjects) == ["Number 0", "Number 1", "Number 2"]
-    for mail in mails(app):
+    *sent, bad = mails(app)
+    assert bad.state == MailState.FAILED
+    for mail in sent:
         assert (mail.state, mail.attempts, mail.last_error) == (MailState.SENT, 1, None)
         assert mail.sent_at is not None
 
@@ -71,9 +77,7 @@ def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
 @pytest.mark.parametrize(
     ("link", "subject"), [(None, "Number 0"), ("https://example.com/off/token", "")]
 )
-def test_nothing_in_a_mail_is_kept_once_it_has_left(
-    app: Flask, smtp: MailSink, link: str | None, subject: str
-) -> None:
+def test_a_sent_mail_is_emptied(app: Flask, smtp: MailSink, link: str | None, subject: str) -> None:
     put_mail(app)
     with app.app_context():
         db.session.execute(update(OutboxMail).values(list_unsubscribe=link))
@@ -106,9 +110,7 @@ def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) ->
     assert (tried, len(subjects), len(set(subjects))) == (12, 12, 12)
 
 
-def test_a_refusal_for_now_is_tried_again_later_and_later(
-    app: Flask, smtp: MailSink, moved_clock: MovableClock
-) -> None:
+def test_a_refusal_for_now_waits(app: Flask, smtp: MailSink, moved_clock: MovableClock) -> None:
     put_mail(app)
     smtp.answers = ["451 4.3.0 Try again\r"] * 3
     for attempt, seconds in enumerate((5, 15, 45), start=1):
@@ -125,9 +127,7 @@ def test_a_refusal_for_now_is_tried_again_later_and_later(
     assert (only_mail(app).state, only_mail(app).last_error) == (MailState.SENT, None)
 
 
-def test_a_refusal_for_good_is_given_up_and_can_be_tried_again_by_hand(
-    app: Flask, smtp: MailSink
-) -> None:
+def test_a_refusal_for_good_can_be_tried_again_by_hand(app: Flask, smtp: MailSink) -> None:
     put_mail(app)
     smtp.answers = ["550 5.1.1 No such person"]
     deliver(app, smtp.url)
@@ -160,9 +160,7 @@ def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app: Flask) -
     assert "The operator (mail drop) dropped mail that had not left: 1" in told
 
 
-def test_a_server_that_is_away_is_tried_again_and_at_last_given_up(
-    app: Flask, moved_clock: MovableClock
-) -> None:
+def test_a_server_that_is_away_is_given_up_at_last(app: Flask, moved_clock: MovableClock) -> None:
     put_mail(app)
     url = f"smtp://127.0.0.1:{free_port()}"
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -186,16 +184,7 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     assert deliver(app, smtp.url) == 1
 
 
-def test_one_bad_mail_does_not_hold_up_the_others(app: Flask, smtp: MailSink) -> None:
-    put_mail(app, recipient="no address at all")
-    put_mail(app, recipient="owner@example.com")
-    assert deliver(app, smtp.url) == 2
-    assert [mail.state for mail in mails(app)] == [MailState.FAILED, MailState.SENT]
-
-
-def test_without_a_server_mail_is_printed_and_kept(
-    app: Flask, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_server_mail_is_printed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "testimonials.mail")
     put_mail(app)
     assert deliver(app, "") == 1
@@ -227,11 +216,9 @@ def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
 
 def test_the_address_of_the_server_says_how_to_speak_to_it() -> None:
     for url, found in (
-        ("smtp://h", (25, False, False)),
-        ("smtp://h?starttls=1", (587, False, True)),
-        ("smtps://h", (465, True, False)),
-        ("smtp://h:2525", (2525, False, False)),
-    ):
+        ("smtp://h", (25, False, False)), ("smtp://h?starttls=1", (587, False, True)),
+        ("smtps://h", (465, True, False)), ("smtp://h:2525", (2525, False, False)),
+    ):  # fmt: skip
         transport = SmtpTransport(url, SENDER)
         assert (transport.port, transport.is_tls, transport.is_starttls) == found
     transport = SmtpTransport("smtp://a%40b:p%2Fw%3A@h", SENDER)
@@ -266,3 +253,95 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
         db.session.execute(update(OutboxMail).where(OutboxMail.sent_at.is_(None)).values(values))
         db.session.commit()
     assert deliver(app, smtp.url) == 0
+
+
+def received_by(app: Flask, smtp: MailSink) -> MailSink:
+    with app.app_context():
+        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
+    return smtp
+
+
+def test_a_mail_has_text_html_and_headers(app: Flask, client: FlaskClient, smtp: MailSink) -> None:
+    init(client)
+    (path,) = mailed_links(app)
+    (mail,) = received_by(app, smtp).received
+    assert mail.sender == "testimonials@testimonials.example.com"
+    assert mail.recipients == ["new@example.com"]
+    message = mail.message
+    assert message.get_content_type() == "multipart/alternative"
+    assert message["From"] == "Testimonials <testimonials@testimonials.example.com>"
+    assert message["To"] == "new@example.com"
+    assert message["Subject"] == "Claim your testimonials account"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Date"]
+    assert re.fullmatch(r"<\w{24}@testimonials\.example\.com>", message["Message-ID"])
+    link = f"https://testimonials.example.com{path}"
+    assert f"{link}\r\n" in mail.text
+    assert f'href="{link}"' in mail.html
+    assert client.get(path).status_code == 200
+
+
+def test_the_mail_says_its_time(app: Flask, client: FlaskClient, moved_clock: MovableClock) -> None:
+    init(client)
+    moved_clock.move(days=7)
+    until = f"{moved_clock.time.day} {moved_clock.time:%b %Y, %H:%M} UTC"
+    for part in (mails(app)[0].text, mails(app)[0].html):
+        assert "7 days" in part
+        assert until in part
+
+
+@pytest.mark.parametrize(
+    ("days", "label"), [(1, "1 day,"), (0.5, "12 hours,"), (0.001, "1 minute,")]
+)
+def test_times_and_links_are_told_by_the_settings(
+    make_app: MakeApp, days: float, label: str
+) -> None:
+    app = make_app(claim_days=days, app_url="https://app.example.org")
+    init(app.test_client())
+    text = mails(app)[0].text
+    assert f"The link works for {label}" in text
+    assert "https://app.example.org/claim/" in text
+    assert "testimonials.example.com" not in text
+
+
+def test_the_mail_shows_the_projects(app: Flask, client: FlaskClient) -> None:
+    headers = credentials(init(client))
+    for name in ("Fern & Fable", "x" * 120):
+        client.post("/v1/projects", json={"businessName": name}, headers=headers)
+    init(client)
+    mail = mails(app)[-1]
+    lines = [line for line in mail.text.splitlines() if "https://" not in line]
+    assert max(map(len, lines)) <= 78
+    assert '"Fern & Fable"' in mail.text
+    assert "https://testimonials.example.com/fern-fable" in mail.text
+    assert "Fern &amp; Fable" in mail.html
+
+
+def make_mail(**values: str) -> OutboxMail:
+    fields = {"recipient": "a@example.com", "subject": "S", "text": "T", "html": "<p>T</p>"}
+    return OutboxMail(id="0" * 24, purpose="test", created_at=clock.now(), **(fields | values))
+
+
+def test_neither_an_address_nor_another_field_brings_headers_or_further_receivers() -> None:
+    encoded = "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com"
+    for recipient in ("a@example.com\nBcc: b@example.com", "a@x.com, b@x.com", encoded, "@", ""):
+        with pytest.raises(ValueError, match=r"is no e-mail address"):
+            write_message(make_mail(recipient=recipient), SENDER)
+    for character in ("\r", "\n", "\r\n", "\0", "\x0b", "\x7f"):
+        for field in ("subject", "list_unsubscribe"):
+            with pytest.raises(ValueError, match="has a control character"):
+                write_message(make_mail(**{field: f"S{character}Bcc: b@example.com"}), SENDER)
+    # Without an address that a header can hold, a reply goes nowhere else.
+    assert b"Reply-To" not in write_message(make_mail(reply_to=encoded), SENDER)
+
+
+@pytest.mark.parametrize(
+    "recipient", ["o'neil+tag@example.com", "ünï@example.com", "a@bücher.example"]
+)
+def test_addresses_of_the_whole_world_get_their_mail(
+    app: Flask, client: FlaskClient, smtp: MailSink, recipient: str
+) -> None:
+    init(client, recipient)
+    (mail,) = received_by(app, smtp).received
+    assert mail.recipients == [recipient]
+    assert [found.state for found in mails(app)] == ["sent"]

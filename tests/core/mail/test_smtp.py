@@ -1,5 +1,6 @@
-"""What mail servers may do, and what becomes of the mail."""
+"""What mail servers may do, what becomes of the mail, and `testimonials mail test`."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.mail.transports import DeliveryFailed, SmtpTransport
 from tests.auth.links import mails
+from tests.conftest import MakeApp
 from tests.core.mail.test_outbox import put_mail
 from tests.support.mail_servers import (
     DIE,
@@ -24,7 +26,7 @@ from tests.support.mail_servers import (
     make_certificate,
     secure_server,
 )
-from tests.support.servers import PATIENCE, free_port
+from tests.support.servers import PATIENCE, MailSink, free_port
 
 SENDER = "Testimonials <mail@example.com>"
 
@@ -36,6 +38,8 @@ def make_mail(recipient: str = "owner@example.com") -> OutboxMail:
     )
 
 
+# A certificate and its key.
+Pair = tuple[Path, Path]
 # Seconds to wait for a server that never answers.
 SOON = 0.6
 
@@ -64,19 +68,16 @@ def send_to(answers: dict[str, str]) -> tuple[DeliveryFailed, SmtpTransport]:
 
 OF_THE_SERVER = [
     ({"GREETING": "421 4.3.2 Busy"}, "421 4.3.2 Busy"),
-    ({"GREETING": "HTTP/1.1 400 Bad Request"}, "-1"),
-    ({"GREETING": HANG}, "timed out"),
-    ({"GREETING": DIE}, "Connection unexpectedly closed"),
-    ({"EHLO": HANG}, "timed out"),
+    ({"GREETING": "HTTP/1.1 400 Bad Request"}, "-1"), ({"GREETING": HANG}, "timed out"),
+    ({"GREETING": DIE}, "Connection unexpectedly closed"), ({"EHLO": HANG}, "timed out"),
     ({"EHLO": "550 no", "HELO": "550 no"}, "550 no"),
     ({"MAIL": "550 5.7.1 Not your address"}, "550 5.7.1 Not your address"),
     ({"MAIL": "530 5.7.0 Must issue a STARTTLS command first"}, "530 5.7.0 Must issue"),
     ({"MAIL": "451 4.7.0 Later"}, "451 4.7.0 Later"),
     ({"MAIL": DIE}, "Connection unexpectedly closed"),
     ({"RCPT": "530 5.7.1 Authentication required"}, "530 5.7.1 Authentication required"),
-    ({"DATA": HANG}, "timed out"),
-    ({"END": DIE}, "while sending the mail, which may arrive twice"),
-]
+    ({"DATA": HANG}, "timed out"), ({"END": DIE}, "while sending the mail, which may arrive twice"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("answers", "problem"), OF_THE_SERVER)
@@ -89,20 +90,15 @@ def test_what_is_wrong_with_the_server_is_tried_again_and_ends_the_round(
 
 
 OF_THE_MAIL = [
-    ({"RCPT": "450 4.2.0 Greylisted"}, False),
-    ({"RCPT": "421 4.7.0 Too many"}, False),
-    ({"RCPT": "550 5.1.1 No such person"}, True),
-    ({"RCPT": "554 5.7.1 Relay access denied"}, True),
-    ({"DATA": "451 4.3.0 Later"}, False),
-    ({"END": "452 4.3.1 Disk full"}, False),
+    ({"RCPT": "450 4.2.0 Greylisted"}, False), ({"RCPT": "421 4.7.0 Too many"}, False),
+    ({"RCPT": "550 5.1.1 No such person"}, True), ({"RCPT": "554 5.7.1 Relay access denied"}, True),
+    ({"DATA": "451 4.3.0 Later"}, False), ({"END": "452 4.3.1 Disk full"}, False),
     ({"END": "554 5.7.1 Spam"}, True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("answers", "is_permanent"), OF_THE_MAIL)
-def test_what_is_wrong_with_a_mail_holds_up_no_other(
-    answers: dict[str, str], is_permanent: bool
-) -> None:
+def test_a_wrong_mail_holds_up_no_other(answers: dict[str, str], is_permanent: bool) -> None:
     failed, _ = send_to(answers)
     assert (failed.is_permanent, failed.is_outage) == (is_permanent, False)
     assert str(failed) == next(iter(answers.values()))
@@ -138,39 +134,30 @@ def test_an_outage_costs_only_one_mail_an_attempt(app: Flask) -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A self-signed certificate for 127.0.0.1."""
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture
-def trusted(
-    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Path, Path]]:
+def trusted(certificate: Pair, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     """The same, trusted by SSL_CERT_FILE."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     return certificate
 
 
-def test_mail_leaves_by_starttls_with_a_password(trusted: tuple[Path, Path]) -> None:
+def test_mail_leaves_by_starttls_or_tls_with_a_password(trusted: Pair) -> None:
     with secure_server(trusted, has_login=True) as (sink, port):
         failed, transport = send(f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1")
-    assert failed is None
-    assert sink.received[0].recipients == ["owner@example.com"]
+    assert (failed, sink.received[0].recipients) == (None, ["owner@example.com"])
     assert transport.dialogue.is_encrypted
     said = "\n".join(transport.dialogue.lines)
-    assert "C: STARTTLS" in said
-    assert "C: AUTH PLAIN (hidden)" in said
-    assert "(the mail, " in said
+    for words in ("C: STARTTLS", "C: AUTH PLAIN (hidden)", "(the mail, "):
+        assert words in said, words
     for secret in (PASSWORD, USER, "AHNob3BAZXhhbXBsZS5jb20"):
         assert secret not in said
-
-
-def test_mail_leaves_by_tls_from_the_start(trusted: tuple[Path, Path]) -> None:
     with secure_server(trusted, is_tls=True, has_login=True) as (sink, port):
         failed, transport = send(f"smtps://{URL_USER}@127.0.0.1:{port}")
-    assert failed is None
-    assert len(sink.received) == 1
+    assert (failed, len(sink.received)) == (None, 1)
     assert any("encrypted with TLS" in line for line in transport.dialogue.lines)
 
 
@@ -185,15 +172,13 @@ def refuse(url: str) -> str:
     return str(failed)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: tuple[Path, Path]) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Pair) -> None:
     with secure_server(certificate) as (sink, port):
         assert "self-signed certificate" in refuse(f"smtp://127.0.0.1:{port}?starttls=1")
     assert sink.received == []
 
 
-def test_a_certificate_for_another_name_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_for_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = make_certificate(tmp_path, "DNS:mail.example.com")
     monkeypatch.setenv("SSL_CERT_FILE", str(other[0]))
     with secure_server(other, is_tls=True) as (sink, port):
@@ -201,35 +186,24 @@ def test_a_certificate_for_another_name_is_refused(
     assert sink.received == []
 
 
-def test_tls_at_a_port_that_begins_in_the_clear_is_named(trusted: tuple[Path, Path]) -> None:
+def test_what_is_refused_is_told_in_the_words_of_the_server(trusted: Pair) -> None:
+    with secure_server(trusted, has_login=True) as (_, port):
+        problem = refuse(f"smtp://shop%40example.com:wrong@127.0.0.1:{port}?starttls=1")
+        missing = refuse(f"smtp://127.0.0.1:{port}?starttls=1")
+    assert (problem[:4], missing[:4]) == ("535 ", "530 ")
+    # TLS at a port that begins in the clear is named, and so is a server without STARTTLS.
     with secure_server(trusted) as (_, port):
         assert f"127.0.0.1:{port}: [SSL" in refuse(f"smtps://127.0.0.1:{port}")
-
-
-def test_a_server_without_starttls_gets_no_mail() -> None:
     with secure_server(None) as (sink, port):
         assert "STARTTLS" in refuse(f"smtp://127.0.0.1:{port}?starttls=1")
     assert sink.received == []
 
 
-def test_a_wrong_password_is_told_in_the_words_of_the_server(trusted: tuple[Path, Path]) -> None:
-    with secure_server(trusted, has_login=True) as (_, port):
-        problem = refuse(f"smtp://shop%40example.com:wrong@127.0.0.1:{port}?starttls=1")
-    assert problem.startswith("535 ")
-
-
-def test_no_password_is_sent_in_the_clear_where_it_is_not_taken(
-    trusted: tuple[Path, Path],
-) -> None:
+def test_no_password_is_sent_in_the_clear_where_it_is_not_taken(trusted: Pair) -> None:
     with secure_server(trusted, has_login=True) as (_, port):
         assert "AUTH" in refuse(f"smtp://{URL_USER}@127.0.0.1:{port}")
         # Without a password, the server requires encryption at MAIL FROM.
         assert refuse(f"smtp://127.0.0.1:{port}").startswith("530 ")
-
-
-def test_a_missing_password_is_told_in_the_words_of_the_server(trusted: tuple[Path, Path]) -> None:
-    with secure_server(trusted, has_login=True) as (_, port):
-        assert refuse(f"smtp://127.0.0.1:{port}?starttls=1").startswith("530 ")
 
 
 def test_names_and_ports_that_lead_nowhere_are_named() -> None:
@@ -238,8 +212,66 @@ def test_names_and_ports_that_lead_nowhere_are_named() -> None:
     assert f"127.0.0.1:{port}: " in refuse(f"smtp://127.0.0.1:{port}")
 
 
-def test_looking_whether_mail_works_sends_none(trusted: tuple[Path, Path]) -> None:
+def test_looking_whether_mail_works_sends_none(trusted: Pair) -> None:
     with secure_server(trusted, has_login=True) as (sink, port):
         url = f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1"
         SmtpTransport(url, SENDER).check()
         assert sink.received == []
+
+
+def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
+    """Run the command with this SMTP_URL; return exit code, output and errors."""
+    runner = make_app(smtp_url=url).test_cli_runner()
+    done = runner.invoke(
+        args=["mail", "test", "operator@example.com", "--timeout", str(PATIENCE), *arguments]
+    )
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_conversation_is_shown_and_ends_with_the_words_of_the_server(make_app: MakeApp) -> None:
+    server = OddServer(RCPT="451 4.7.1 Greylisted, come back")
+    code, output, errors = run(make_app, server.url)
+    server.stop()
+    assert code == 1
+    assert "C: mail FROM:<testimonials@testimonials.example.com>" in output
+    assert "S: 451 4.7.1 Greylisted, come back" in output
+    assert "was not sent: 451 4.7.1 Greylisted" in errors
+    # A program reads the same as JSON.
+    server = OddServer(MAIL="550 5.7.1 No")
+    code, output, _ = run(make_app, server.url, "--json")
+    server.stop()
+    outcome = json.loads(output)
+    assert (code, outcome["sent"], outcome["problem"]) == (1, False, "550 5.7.1 No")
+    assert outcome["warning"] is None
+    assert "S: 550 5.7.1 No" in outcome["dialogue"]
+
+
+def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
+    with secure_server(None, has_login=True, may_login_in_the_clear=True) as (sink, port):
+        code, output, _ = run(make_app, f"smtp://{URL_USER}@127.0.0.1:{port}")
+    assert (code, len(sink.received)) == (0, 1)
+    assert "The password travelled unencrypted" in output
+    assert PASSWORD not in output
+
+
+def test_a_server_steers_no_terminal(make_app: MakeApp) -> None:
+    server = OddServer(RCPT="550 \x1b[31mred\x1b]0;owned\x07")
+    code, output, errors = run(make_app, server.url)
+    server.stop()
+    assert code == 1
+    assert "[31mred" in output
+    assert "[31mred" in errors
+    assert not {"\x1b", "\x07"} & set(output + errors)
+
+
+def test_a_mail_that_was_accepted_is_not_kept(make_app: MakeApp, smtp: MailSink) -> None:
+    """Services that rate mail use disposable addresses, which can't sign up."""
+    app = make_app(smtp_url=smtp.url)
+    arguments = ["mail", "test", "Test-X1@mailinator.com", "--json"]
+    outcome = json.loads(app.test_cli_runner().invoke(args=arguments).stdout)
+    assert (outcome["recipient"], outcome["sent"]) == ("test-x1@mailinator.com", True)
+    assert "C: rcpt TO:<test-x1@mailinator.com>" in outcome["dialogue"]
+    assert outcome["dialogue"][-2:] == ["S: 250 OK", "C: quit"]
+    (mail,) = smtp.wait()
+    assert mail.message["Subject"] == "Test mail from Testimonials"
+    assert mails(app) == []

@@ -1,10 +1,13 @@
 """Uploaded pictures: what becomes of them, what is refused, and where they are served."""
 
 import io
+import itertools
 import os
+import signal
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageCms, PngImagePlugin
 
-from testimonials.core.pictures import decoding
-from testimonials.core.pictures.decoding import Unreadable, Use, decode_picture
+from testimonials.core.pictures import decoder_process, decoding
+from testimonials.core.pictures.decoder_process import Decoder
+from testimonials.core.pictures.decoding import (
+    TOO_MUCH_WORK,
+    Decoded,
+    Unreadable,
+    Use,
+    decode_picture,
+)
 from testimonials.core.pictures.images import AVATAR, LOGO, MEGABYTE, ImageRefused
 from testimonials.extensions import begin_write, db
 from tests.support import pictures
@@ -24,14 +34,13 @@ from tests.support.sampling import rounds
 
 RED, BLUE = (220, 20, 20), (20, 20, 220)
 
+
 SOUND = {
-    "png": to_bytes(photo(), "PNG"),
-    "jpeg": to_bytes(photo(), "JPEG"),
-    "progressive": to_bytes(photo(), "JPEG", progressive=True),
-    "webp": to_bytes(photo(), "WEBP"),
+    "png": to_bytes(photo(), "PNG"), "jpeg": to_bytes(photo(), "JPEG"),
+    "progressive": to_bytes(photo(), "JPEG", progressive=True), "webp": to_bytes(photo(), "WEBP"),
     "lossless": to_bytes(photo(), "WEBP", lossless=True),
     "extended": to_bytes(photo(mode="RGBA"), "WEBP", exif=Image.Exif().tobytes()),
-}
+}  # fmt: skip
 
 
 def is_near(found: object, wanted: tuple[int, ...], within: int = 16) -> bool:
@@ -59,20 +68,10 @@ def test_every_kind_becomes_a_square_webp(data: bytes) -> None:
     ("use", "size", "kind"),
     [(AVATAR, (256, 256), "PNG"), (LOGO, (640, 107), "JPEG"), (AVATAR, (256, 256), "WEBP")],
 )
-def test_large_pictures_are_made_as_small_as_they_are_shown(
-    use: Use, size: tuple[int, int], kind: str
-) -> None:
+def test_large_pictures_are_made_as_shown(use: Use, size: tuple[int, int], kind: str) -> None:
     image = read_image(to_bytes(photo(3000, 500), kind), use)
     assert (image.width, image.height) == size
     assert is_near(pictures.read(image.content).convert("RGB").getpixel((99, 9)), RED)
-
-
-@pytest.mark.parametrize("size", [(1, 1), (1, 4000), (4000, 1), (255, 257)])
-def test_odd_sizes_stay_pictures(size: tuple[int, int]) -> None:
-    for use in (AVATAR, LOGO):
-        image = read_image(to_bytes(photo(*size), "PNG"), use)
-        assert 1 <= image.width <= use.width
-        assert 1 <= image.height <= use.height
 
 
 def exif(orientation: int) -> Image.Exif:
@@ -106,14 +105,9 @@ def test_every_way_to_hold_a_camera(orientation: int) -> None:
     corner.paste(RED, (0, 0, 32, 24))
     turn = Image.Transpose
     stored = {
-        2: turn.FLIP_LEFT_RIGHT,
-        3: turn.ROTATE_180,
-        4: turn.FLIP_TOP_BOTTOM,
-        5: turn.TRANSPOSE,
-        6: turn.ROTATE_90,
-        7: turn.TRANSVERSE,
-        8: turn.ROTATE_270,
-    }.get(orientation)
+        2: turn.FLIP_LEFT_RIGHT, 3: turn.ROTATE_180, 4: turn.FLIP_TOP_BOTTOM, 5: turn.TRANSPOSE,
+        6: turn.ROTATE_90, 7: turn.TRANSVERSE, 8: turn.ROTATE_270,
+    }.get(orientation)  # fmt: skip
     data = to_bytes(
         corner if stored is None else corner.transpose(stored), "JPEG", exif=exif(orientation)
     )
@@ -122,11 +116,6 @@ def test_every_way_to_hold_a_camera(orientation: int) -> None:
     assert is_near(found.getpixel((8, 8)), RED)
     assert is_near(found.getpixel((56, 8)), BLUE)
     assert is_near(found.getpixel((8, 40)), BLUE)
-
-
-@pytest.mark.parametrize("note", [b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\x7f", b"Exif\0\0MM" * 9])
-def test_a_damaged_note_beside_the_picture_does_no_harm(note: bytes) -> None:
-    assert read_image(to_bytes(photo(), "JPEG", exif=note), AVATAR).width == 48
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "1", "L"])
@@ -142,25 +131,6 @@ def test_transparency_and_palettes(mode: str) -> None:
         assert found.getpixel((200, 128))[3] == 255  # type: ignore[index]
 
 
-def test_a_colour_that_stands_for_transparency() -> None:
-    data = to_bytes(photo(), "PNG", transparency=RED)
-    found = pictures.read(read_image(data, AVATAR).content)
-    assert found.getpixel((24, 6))[3] == 0  # type: ignore[index]
-    assert found.getpixel((24, 42))[3] == 255  # type: ignore[index]
-
-
-def test_a_picture_for_printing() -> None:
-    found = pictures.read(read_image(to_bytes(photo(mode="CMYK"), "JPEG"), AVATAR).content)
-    assert is_near(found.getpixel((24, 6)), RED, within=40)
-    assert is_near(found.getpixel((24, 42)), BLUE, within=40)
-
-
-def test_sixteen_bits_are_scaled_and_not_cut_off() -> None:
-    grey = Image.new("I;16", (64, 48), 128 * 257)
-    found = pictures.read(read_image(to_bytes(grey, "PNG"), AVATAR).content)
-    assert is_near(found.convert("RGB").getpixel((24, 24)), (128, 128, 128), within=3)
-
-
 @pytest.mark.parametrize("kind", ["WEBP", "PNG"])
 def test_a_moving_picture_stands_still_at_its_first(kind: str) -> None:
     first, second = Image.new("RGB", (64, 48), RED), Image.new("RGB", (64, 48), BLUE)
@@ -168,12 +138,6 @@ def test_a_moving_picture_stands_still_at_its_first(kind: str) -> None:
     found = pictures.read(read_image(data, AVATAR).content)
     assert getattr(found, "n_frames", 1) == 1
     assert is_near(found.convert("RGB").getpixel((24, 24)), RED)
-
-
-def test_a_phones_file_of_several_pictures() -> None:
-    data = to_bytes(photo(), "MPO", save_all=True, append_images=[photo(32, 24)])
-    assert Image.open(io.BytesIO(data)).format == "MPO"
-    assert read_image(data, LOGO).width == 64
 
 
 def test_a_profile_of_colours_is_applied_and_left_out() -> None:
@@ -189,10 +153,22 @@ def test_a_profile_of_colours_is_applied_and_left_out() -> None:
             assert is_near(pictures.read(content).convert("RGB").getpixel((24, 6)), above)
 
 
-def png_with_text() -> bytes:
-    notes = PngImagePlugin.PngInfo()
-    notes.add_text("Comment", "x" * 5000, zip=True)
-    return to_bytes(photo(), "PNG", pnginfo=notes)
+def test_odd_ways_to_store_colours() -> None:
+    data = to_bytes(photo(), "PNG", transparency=RED)
+    found = pictures.read(read_image(data, AVATAR).content)
+    assert [found.getpixel((24, y))[3] for y in (6, 42)] == [0, 255]  # type: ignore[index]
+    # For printing.
+    found = pictures.read(read_image(to_bytes(photo(mode="CMYK"), "JPEG"), AVATAR).content)
+    assert is_near(found.getpixel((24, 6)), RED, within=40)
+    assert is_near(found.getpixel((24, 42)), BLUE, within=40)
+    # Sixteen bits are scaled and not cut off.
+    grey = Image.new("I;16", (64, 48), 128 * 257)
+    found = pictures.read(read_image(to_bytes(grey, "PNG"), AVATAR).content)
+    assert is_near(found.convert("RGB").getpixel((24, 24)), (128, 128, 128), within=3)
+    # A phone's file of several pictures.
+    data = to_bytes(photo(), "MPO", save_all=True, append_images=[photo(32, 24)])
+    assert Image.open(io.BytesIO(data)).format == "MPO"
+    assert read_image(data, LOGO).width == 64
 
 
 def test_warnings_of_the_decoder_are_no_errors() -> None:
@@ -200,7 +176,16 @@ def test_warnings_of_the_decoder_are_no_errors() -> None:
     palette = photo().quantize(4)
     data = to_bytes(palette, "PNG", transparency=bytes([0, 128, 255, 255]))
     assert read_image(data, AVATAR).width == 48
-    assert read_image(png_with_text(), AVATAR).width == 48
+    notes = PngImagePlugin.PngInfo()
+    notes.add_text("Comment", "x" * 5000, zip=True)
+    assert read_image(to_bytes(photo(), "PNG", pnginfo=notes), AVATAR).width == 48
+    # A damaged note beside the picture does no harm, and odd sizes stay pictures.
+    for note in (b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\x7f", b"Exif\0\0MM" * 9):
+        assert read_image(to_bytes(photo(), "JPEG", exif=note), AVATAR).width == 48
+    for size, use in itertools.product([(1, 1), (1, 4000), (4000, 1), (255, 257)], (AVATAR, LOGO)):
+        image = read_image(to_bytes(photo(*size), "PNG"), use)
+        assert 1 <= image.width <= use.width
+        assert 1 <= image.height <= use.height
 
 
 @pytest.mark.parametrize(
@@ -219,10 +204,7 @@ def test_warnings_of_the_decoder_are_no_errors() -> None:
         (bytes(4000), "can’t be read as a picture"),
         (SOUND["png"] + b"PK\x05\x06" + bytes(18), "more than a picture"),
         (SOUND["png"] + b"<?php system($_GET[0]); ?>", "more than a picture"),
-        (
-            to_bytes(photo(), "JPEG", comment=b"<SCRIPT>alert(1)</SCRIPT>"),
-            "more than a picture",
-        ),
+        (to_bytes(photo(), "JPEG", comment=b"<SCRIPT>alert(1)</SCRIPT>"), "more than a picture"),
     ],
 )
 def test_what_is_no_plain_picture_is_refused_with_the_reason(data: bytes, words: str) -> None:
@@ -238,13 +220,13 @@ def test_a_file_that_was_cut_off_is_refused(data: bytes) -> None:
         )
 
 
-@pytest.mark.parametrize(("use", "limit"), [(LOGO, 2), (AVATAR, 10)], ids=["logo", "avatar"])
-def test_a_large_file_is_refused_before_anything_is_decoded(use: Use, limit: int) -> None:
-    data = SOUND["png"] + bytes(limit * MEGABYTE)
-    assert f"and the limit is {limit} MB" in refusal(data, use)
-
-
-def test_a_hundred_megapixels_are_refused_before_they_take_memory() -> None:
+def test_what_is_too_large_is_refused_before_it_takes_memory() -> None:
+    for use, limit in ((LOGO, 2), (AVATAR, 10)):
+        data = SOUND["png"] + bytes(limit * MEGABYTE)
+        assert f"and the limit is {limit} MB" in refusal(data, use)
+    # A progressive JPEG may have half the pixels.
+    data = to_bytes(Image.new("L", (6000, 5000)), "JPEG", progressive=True)
+    assert "the limit is 25 megapixels" in refusal(data)
     data = pictures.png_of_size(10_000, 10_000)
     assert len(data) < MEGABYTE
     tracemalloc.start()
@@ -294,33 +276,22 @@ def test_the_largest_pictures_fit_into_a_small_machine(
     assert grown < megabytes
 
 
-def test_a_progressive_jpeg_may_have_half_the_pixels() -> None:
-    data = to_bytes(Image.new("L", (6000, 5000)), "JPEG", progressive=True)
-    assert "the limit is 25 megapixels" in refusal(data)
-
-
-def give_image_or_reason(data: bytes) -> None:
-    try:
-        image = decode_picture(data, AVATAR)
-    except Unreadable:
-        return
-    assert pictures.read(image.content).size == (image.width, image.height)
-
-
 @settings(max_examples=rounds(60, 400))
 @given(
     st.sampled_from(sorted(SOUND)),
     st.lists(st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=6)), max_size=6),
     st.floats(0.05, 1),
 )
-def test_any_damage_gives_an_image_or_a_reason(
-    name: str, damage: list[tuple[float, bytes]], part: float
-) -> None:
+def test_any_damage_has_a_reason(name: str, damage: list[tuple[float, bytes]], part: float) -> None:
     data = bytearray(SOUND[name])
     for at, noise in damage:
         start = int(at * len(data))
         data[start : start + len(noise)] = noise
-    give_image_or_reason(bytes(data[: int(len(data) * part)]))
+    try:
+        image = decode_picture(bytes(data[: int(len(data) * part)]), AVATAR)
+    except Unreadable:
+        return
+    assert pictures.read(image.content).size == (image.width, image.height)
 
 
 @pytest.mark.parametrize(
@@ -340,9 +311,7 @@ def store(app: Flask, picture: Image.Image) -> str:
         return image.id
 
 
-def test_a_stored_picture_is_served_as_a_picture_and_nothing_else(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_a_stored_picture_is_served_as_nothing_else(app: Flask, client: FlaskClient) -> None:
     path = f"/media/{store(app, photo())}.webp"
     answer = client.get(path)
     assert answer.status_code == 200
@@ -364,5 +333,53 @@ def test_a_stored_picture_is_served_as_a_picture_and_nothing_else(
 @pytest.mark.parametrize("name", ["x", "0" * 24, "..%2f..%2fx", "%00", "a" * 3000, "é"])
 def test_an_unknown_picture_is_a_page_that_says_so(client: FlaskClient, name: str) -> None:
     answer = client.get(f"/media/{name}.webp")
-    assert answer.status_code == 404
-    assert answer.mimetype == "text/html"
+    assert (answer.status_code, answer.mimetype) == (404, "text/html")
+
+
+def calculate() -> None:
+    while True:
+        pass
+
+
+def allocate() -> None:
+    kept = []
+    while True:
+        kept.append(bytearray(10_000_000))
+
+
+def sleep() -> None:
+    # As long as it has, which is shortened here.
+    signal.setitimer(signal.ITIMER_REAL, signal.getitimer(signal.ITIMER_REAL)[0] / 1000)
+    signal.pause()
+
+
+def crash() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+HARMS: dict[bytes, Callable[[], None]] = {
+    each.__name__.encode(): each for each in (calculate, allocate, sleep, crash)
+}
+
+
+def decode(data: bytes, _use: Use) -> Decoded:
+    """Stand in for a decoder that a file has taken over."""
+    if harm := HARMS.get(data):
+        harm()
+    return Decoded(data, 1, 1)
+
+
+@pytest.fixture
+def decoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
+    monkeypatch.setattr(decoding, "decode_picture", decode)
+    monkeypatch.setattr(decoder_process, "CPU_SECONDS", 1)
+    decoder = Decoder()
+    yield decoder
+    decoder.close()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_whatever_a_decoder_does_ends_with_its_picture(decoder: Decoder, harm: bytes) -> None:
+    with pytest.raises(Unreadable, match=TOO_MUCH_WORK):
+        decoder.decode(io.BytesIO(harm), AVATAR)
+    assert decoder.decode(io.BytesIO(b"harmless"), AVATAR) == Decoded(b"harmless", 1, 1)

@@ -22,7 +22,6 @@ AGENT_INIT = "/v1/auth/agent-init"
 
 
 def read_all(app: Flask) -> dict[str, list[str]]:
-    """Return all rows of all tables."""
     with app.app_context():
         return {
             name: sorted(repr(row) for row in db.session.execute(select(table)))
@@ -83,15 +82,10 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
     make("domain", {"host": "words.example.com"}, "PUT")
     undo = make("submissions/decisions", {"decision": "pin", "ids": [row]})["undo"]
     there = {
-        "project_id": project,
-        "testimonial_id": row,
-        "webhook_id": hook,
-        "proposal_id": waiting,
-        "asked_id": asked,
-        "path:tag": "rye",
-        "form": "after-class",
+        "project_id": project, "testimonial_id": row, "webhook_id": hook, "proposal_id": waiting,
+        "asked_id": asked, "path:tag": "rye", "form": "after-class",
         "import_id": add_import(app, project, row),
-    }
+    }  # fmt: skip
     added = {"authorName": "Maya", "text": "Warm bread."}
     picture = {"data": to_bytes(photo(), "PNG"), "content_type": "image/png"}
     bodies: dict[tuple[str, str], dict[str, Any]] = {
@@ -100,16 +94,12 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("POST", "projects"): {"slug": "tried"},
         ("PATCH", "page-config"): {"headline": "How was it?"},
         ("PATCH", "page-design"): {"questions": [{"kind": "text", "text": "What did you bake?"}]},
-        ("POST", "forms"): {"title": "At the door"},
-        ("PATCH", "<form>"): {"tag": "class"},
-        ("PATCH", "widget-design"): {"minRating": 4},
-        ("PATCH", "widget-config"): {"theme": "dark"},
-        ("POST", "testimonials"): added,
-        ("POST", "bulk"): {"testimonials": [added]},
+        ("POST", "forms"): {"title": "At the door"}, ("PATCH", "<form>"): {"tag": "class"},
+        ("PATCH", "widget-design"): {"minRating": 4}, ("PATCH", "widget-config"): {"theme": "dark"},
+        ("POST", "testimonials"): added, ("POST", "bulk"): {"testimonials": [added]},
         ("PATCH", "<testimonial_id>"): {"text": "It works."},
         ("POST", "decisions"): {"decision": "reject", "ids": [row]},
-        ("POST", "undo"): {"undo": undo},
-        ("PUT", "domain"): {"host": "reviews.example.com"},
+        ("POST", "undo"): {"undo": undo}, ("PUT", "domain"): {"host": "reviews.example.com"},
         ("POST", "purchase-links"): {"order": "A-1042"},
         ("POST", "<import_id>/undo"): {"alsoChanged": True},
         ("PATCH", "<path:tag>"): {"name": "spelt"},
@@ -118,7 +108,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("POST", "webhooks"): {"url": "http://127.0.0.1:9/other"},
         ("PATCH", "<webhook_id>"): {"active": False},
         ("POST", "redeliver"): {"since": "2020-01-01T00:00:00Z"},
-    }
+    }  # fmt: skip
     drafter = give_token(app, owner, Scope.READ, Scope.DRAFT)
     for caller, refused in ((all_scopes, ()), (drafter, (403, 409))):
         before = read_all(app)

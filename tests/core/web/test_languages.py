@@ -27,13 +27,14 @@ def test_english_is_spoken_unless_another_is_asked_for() -> None:
             assert gettext("Thank you") == "Merci"
         assert gettext("Thank you") == "Vielen Dank"
     assert gettext("Thank you") == "Thank you"
-
-
-@pytest.mark.parametrize("code", [None, "", "xx", "en"])
-def test_a_person_of_an_unknown_language_is_spoken_to_in_english(code: str | None) -> None:
-    with speaking(code) as language:
-        assert language.code == "en"
-        assert ngettext("%(num)s star", "%(num)s stars", 2) == "2 stars"
+    for code in (None, "", "xx", "en"):
+        with speaking(code) as language:
+            assert language.code == "en"
+            assert ngettext("%(num)s star", "%(num)s stars", 2) == "2 stars"
+    found = {tag: find_language(tag) for tag in ("de", "de-AT", "pt_BR", " JA-jp ", "zh", "", "d")}
+    assert [language and language.code for language in found.values()] == [
+        "de", "de", "pt", "ja", None, None, None
+    ]  # fmt: skip
 
 
 def test_each_language_counts_in_its_own_way() -> None:
@@ -54,17 +55,9 @@ def test_numbers_are_grouped_as_the_language_does() -> None:
         with speaking(language.code):
             written[language.code] = format_number(1234567)
             assert format_number(2000) == "2000"
-    assert written["en"] == "1,234,567"
-    assert written["de"] == "1.234.567"
+    assert (written["en"], written["de"]) == ("1,234,567", "1.234.567")
     assert written["sv"] == written["pl"] == "1\u00a0234\u00a0567"
     assert written["fr"] == "1\u202f234\u202f567"
-
-
-def test_tags_are_matched_by_their_language() -> None:
-    found = {tag: find_language(tag) for tag in ("de", "de-AT", "pt_BR", " JA-jp ", "zh", "", "d")}
-    assert [language and language.code for language in found.values()] == [
-        "de", "de", "pt", "ja", None, None, None
-    ]  # fmt: skip
 
 
 def test_a_mail_is_in_the_language_of_its_reader(app: Flask) -> None:

@@ -41,9 +41,6 @@ def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str) -> None:
         page = browser.get(choose(browser, project, mode)).text
         assert "Your choice is saved." in page
         assert chosen(browser, project) == chosen(browser, project, "settings") == mode
-
-
-def test_the_form_of_the_settings_leads_back_to_them(browser: FlaskClient, project: str) -> None:
     where = choose(browser, project, "daily", **{"from": "settings"})
     assert where.startswith(f"/dashboard/projects/{project}/settings?")
     assert "Your choice is saved." in browser.get(where).text

@@ -11,14 +11,12 @@ from tests.support.rows import add_member
 
 @pytest.fixture
 def team(app: Flask, owner: Caller) -> Team:
-    """The owner before a new project's team page."""
     project = owner.create_project(businessName="Fern & Fable", slug="fern")["_id"]
     return Team(app, open_browser(app, owner), project)
 
 
 @pytest.fixture
 def admin(team: Team, make_caller: MakeCaller) -> Caller:
-    """An admin of the project."""
     caller = make_caller("admin@example.com", is_claimed=True)
     add_member(team.app, team.project, caller, "admin")
     return caller

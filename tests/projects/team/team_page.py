@@ -27,21 +27,17 @@ class Team:
 
     @property
     def base(self) -> str:
-        """The page's address."""
         return f"/dashboard/projects/{self.project}/team"
 
     def page(self) -> str:
-        """Return the page."""
         answer = self.browser.get(self.base)
         assert answer.status_code == 200
         return answer.text
 
     def post(self, path: str, **data: Any) -> TestResponse:
-        """Send one of its forms."""
         return self.browser.post(f"{self.base}/{path}", data=data)
 
     def invite(self, email: str = NOOR, role: str = "moderator") -> TestResponse:
-        """Send the form that invites."""
         return self.post("invitations", email=email, role=role)
 
     def seen_by(self, caller: Caller) -> "Team":
@@ -50,14 +46,12 @@ class Team:
 
 
 def members(app: Flask) -> dict[str, str]:
-    """Return the role of every member of every project by their address."""
     with app.app_context():
         query = select(Account.email, ProjectMember.role).join(ProjectMember)
         return {row.email: row.role for row in db.session.execute(query)}
 
 
 def invited(app: Flask) -> dict[str, str]:
-    """Return the role of every invitation by its address."""
     with app.app_context():
         query = select(MemberInvitation.email, MemberInvitation.role)
         return {row.email: row.role for row in db.session.execute(query)}

@@ -29,7 +29,6 @@ pytestmark = pytest.mark.postgres
 
 
 def offer(team: Team, receiver: Caller, **form: str) -> None:
-    """Offer the project."""
     answer = team.post("offer", receiver=receiver.account_id, **form)
     assert answer.status_code == 303
 
@@ -69,16 +68,12 @@ def test_an_admin_says_yes_and_both_are_told(team: Team, owner: Caller, admin: C
     assert team.post("offer", receiver=admin.account_id).status_code == 403
 
 
-def test_no_changes_nothing(team: Team, owner: Caller, admin: Caller) -> None:
+def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(
+    team: Team, owner: Caller, admin: Caller, moved_clock: MovableClock
+) -> None:
     offer(team, admin)
     assert answer(team, admin, "decline") == 303
     assert answer(team, admin, "accept") == 303
-    assert owner_of(team) == owner.email
-
-
-def test_what_is_withdrawn_or_expired_cannot_be_taken(
-    team: Team, owner: Caller, admin: Caller, moved_clock: MovableClock
-) -> None:
     offer(team, admin)
     assert team.post("offer/withdraw").status_code == 303
     assert answer(team, admin, "accept") == 303
@@ -110,27 +105,19 @@ def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
     assert answer(team, admin, "accept") == 403
 
 
-def test_without_the_team_the_former_owner_and_theirs_are_out(
-    team: Team, owner: Caller, admin: Caller, make_caller: MakeCaller
+@pytest.mark.parametrize("keeps_team", [True, False])
+def test_the_former_owner_and_theirs_keep_their_role_or_are_out(
+    team: Team, owner: Caller, admin: Caller, make_caller: MakeCaller, keeps_team: bool
 ) -> None:
     everywhere = make_caller("all@example.com", is_claimed=True)
     add_workspace_member(team.app, owner, everywhere, "moderator")
-    offer(team, admin)
+    offer(team, admin, **{"keeps_team": "1"} if keeps_team else {})
     assert answer(team, admin, "accept") == 303
-    assert members(team.app) == {}
+    kept = {owner.email: "admin", everywhere.email: "moderator"}
+    assert members(team.app) == (kept if keeps_team else {})
     for caller in (owner, everywhere):
         seen = open_browser(team.app, caller).get(f"/dashboard/projects/{team.project}/inbox")
-        assert seen.status_code == 404
-
-
-def test_with_the_team_everybody_keeps_their_role(
-    team: Team, owner: Caller, admin: Caller, make_caller: MakeCaller
-) -> None:
-    everywhere = make_caller("all@example.com", is_claimed=True)
-    add_workspace_member(team.app, owner, everywhere, "moderator")
-    offer(team, admin, keeps_team="1")
-    assert answer(team, admin, "accept") == 303
-    assert members(team.app) == {owner.email: "admin", everywhere.email: "moderator"}
+        assert seen.status_code == (200 if keeps_team else 404)
 
 
 def test_an_account_at_its_limit_is_refused(team: Team, owner: Caller, admin: Caller) -> None:
@@ -142,11 +129,15 @@ def test_an_account_at_its_limit_is_refused(team: Team, owner: Caller, admin: Ca
     assert "offer/accept" not in seen.text
     assert answer(team, admin, "accept") == 409
     assert owner_of(team) == owner.email
+    # The operator hands it over.
+    runner.invoke(args=["accounts", "set-limit", admin.email, "default"])
+    assert runner.invoke(args=["projects", "transfer", "fern", owner.email]).exit_code != 0
+    done = runner.invoke(args=["projects", "transfer", "fern", admin.email, "--json"])
+    assert json.loads(done.stdout)["userId"] == admin.account_id
+    assert members(team.app) == {owner.email: "admin"}
 
 
-def test_tokens_end_and_unsubscribed_people_stay_so(
-    team: Team, owner: Caller, admin: Caller
-) -> None:
+def test_tokens_end_and_the_unsubscribed_stay_so(team: Team, owner: Caller, admin: Caller) -> None:
     with team.app.test_request_context():
         begin_write()
         own = (owner.account_id, team.project, "T", [Scope.READ], None)
@@ -177,9 +168,7 @@ def test_tokens_end_and_unsubscribed_people_stay_so(
         assert db.session.get(UnsubscribedAddress, (admin.account_id, hashed)) is not None
 
 
-def test_an_offer_goes_with_the_project_and_the_accounts(
-    team: Team, owner: Caller, admin: Caller
-) -> None:
+def test_an_offer_goes_with_project_and_accounts(team: Team, owner: Caller, admin: Caller) -> None:
     offer(team, admin)
     with team.app.app_context():
         begin_write()
@@ -214,15 +203,6 @@ def test_of_two_answers_at_once_one_counts(team: Team, owner: Caller, admin: Cal
     taken, declined = types.count("ownership.taken"), types.count("ownership.declined")
     assert (taken, declined) in ((2, 0), (0, 1))
     assert owner_of(team) == (admin.email if taken else owner.email)
-
-
-def test_the_operator_hands_a_project_over(team: Team, owner: Caller, admin: Caller) -> None:
-    runner = team.app.test_cli_runner()
-    refused = runner.invoke(args=["projects", "transfer", "fern", owner.email])
-    assert refused.exit_code != 0
-    done = runner.invoke(args=["projects", "transfer", "fern", admin.email, "--json"])
-    assert json.loads(done.stdout)["userId"] == admin.account_id
-    assert members(team.app) == {owner.email: "admin"}
 
 
 def test_the_token_of_a_suspended_admin_stops(team: Team, owner: Caller, admin: Caller) -> None:

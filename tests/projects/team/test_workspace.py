@@ -30,30 +30,25 @@ NOOR = "noor@example.com"
 
 @pytest.fixture
 def mine(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
     return open_browser(app, owner)
 
 
 @pytest.fixture
 def fern(owner: Caller) -> str:
-    """One of the owner's projects."""
     return str(owner.create_project(businessName="Fern & Fable", slug="fern")["_id"])
 
 
 @pytest.fixture
 def noor(make_caller: MakeCaller) -> Caller:
-    """Somebody with an account."""
     return make_caller(NOOR, is_claimed=True)
 
 
 def invite(browser: FlaskClient, role: str = "moderator", **more: object) -> int:
-    """Send the form that invites Noor; return the status."""
     form = {"email": NOOR, "role": role, "reach": "all"} | more
     return browser.post(f"{TEAM}/invitations", data=form).status_code
 
 
 def sees(app: Flask, caller: Caller, project: str, page: str = "inbox") -> int:
-    """Return the status of a project's page for somebody."""
     return open_browser(app, caller).get(f"/dashboard/projects/{project}/{page}").status_code
 
 
@@ -155,8 +150,7 @@ def test_the_higher_of_both_roles_counts(
     add_member(app, fern, noor, "admin")
     add_workspace_member(app, owner, noor, "reader")
     later = owner.create_project(slug="later")["_id"]
-    assert sees(app, noor, fern, "settings") == 200
-    assert sees(app, noor, later, "settings") == 403
+    assert [sees(app, noor, each, "settings") for each in (fern, later)] == [200, 403]
     assert sees(app, noor, later) == 200
     path = f"{TEAM}/members/{noor.account_id}/role"
     assert mine.post(path, data={"role": "admin"}).status_code == 303
@@ -213,9 +207,7 @@ def test_what_hung_on_a_role_ends_with_it(
         assert sees(app, noor, fern) == (200 if way == "lower" else 404)
 
 
-def test_the_companys_groups_take_back_only_what_they_gave(
-    app: Flask, owner: Caller, noor: Caller
-) -> None:
+def test_company_groups_take_back_what_they_gave(app: Flask, owner: Caller, noor: Caller) -> None:
     def give(role: str | None, source: str) -> bool:
         with app.app_context():
             begin_write()
@@ -234,15 +226,20 @@ def test_the_companys_groups_take_back_only_what_they_gave(
     assert roles(app) == []
 
 
-def test_a_role_in_all_projects_is_not_ended_in_one(
+def test_a_reader_in_all_projects_gets_no_mail_and_is_not_ended_in_one(
     app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
 ) -> None:
-    add_workspace_member(app, owner, noor, "moderator")
-    base = f"/dashboard/projects/{fern}"
-    assert mine.post(f"{base}/team/members/{noor.account_id}/remove").status_code == 409
-    role = {"role": "admin"}
-    assert mine.post(f"{base}/team/members/{noor.account_id}/role", data=role).status_code == 409
-    assert open_browser(app, noor).post(f"{base}/leave").status_code == 409
+    add_workspace_member(app, owner, noor, "reader")
+    Visitor(app.test_client(), fern, "fern").write(text="A fine shop.")
+    told = [mail.recipient for mail in mails(app) if mail.purpose == "submissions"]
+    assert told == [owner.email]
+    assert sees(app, noor, fern, "notifications") == 403
+    theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
+    assert f"{fern}/notifications" not in theirs.get("/dashboard/account").text
+    member, role = f"{base}/team/members/{noor.account_id}", {"role": "admin"}
+    assert mine.post(f"{member}/remove").status_code == 409
+    assert mine.post(f"{member}/role", data=role).status_code == 409
+    assert theirs.post(f"{base}/leave").status_code == 409
     assert sees(app, noor, fern) == 200
 
 
@@ -258,15 +255,3 @@ def test_only_the_owner_manages_their_team(
     assert theirs.post(f"{path}/role", data={"role": "admin"}).status_code == 404
     assert theirs.post(f"{path}/remove").status_code == 404
     assert dict.fromkeys(role for role, _ in roles(app)) == {"admin": None, "reader": None}
-
-
-def test_readers_get_no_mail_of_what_waits(
-    app: Flask, client: FlaskClient, owner: Caller, noor: Caller, fern: str
-) -> None:
-    add_workspace_member(app, owner, noor, "reader")
-    Visitor(client, fern, "fern").write(text="A fine shop.")
-    told = [mail.recipient for mail in mails(app) if mail.purpose == "submissions"]
-    assert told == [owner.email]
-    assert sees(app, noor, fern, "notifications") == 403
-    page = open_browser(app, noor).get("/dashboard/account").text
-    assert f"{fern}/notifications" not in page
