@@ -5,7 +5,6 @@ of its own (Marionette, which is what geckodriver, absent from Debian, talks to 
 can't drive these builds, and its own ones are not what visitors have.
 """
 
-import base64
 import contextlib
 import json
 import os
@@ -133,10 +132,6 @@ class Engine:
             code = KEYS[key]
             self._perform("key", [{"type": f"key{way}", "value": code} for way in ("Down", "Up")])
 
-    def screenshot(self) -> bytes:
-        """Return a PNG of the viewport."""
-        return base64.b64decode(self.driver.command("TakeScreenshot", "GET", "/screenshot", PLAIN))
-
     def _command(self, name: str, path: str, **body: Any) -> Any:
         return self.driver.command(name, "POST", path, body)
 
@@ -147,8 +142,6 @@ class Engine:
 
 # As WebDriver numbers them.
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "ArrowRight": "\ue014"}
-# Without the parts of the page that are out of sight.
-PLAIN = {"full": False}
 
 
 def _move(x: float, y: float) -> dict[str, Any]:

@@ -7,10 +7,24 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import Project
-from tests.support.servers import wait_for
+from tests.browser.conftest import Project, Site
+from tests.support.servers import Received, wait_for
 
 numbers = itertools.count(1)
+
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+# Two frames later, what was asked for has been painted, and what listens has been told.
+FRAME = "requestAnimationFrame(() => "
+PAINTED = f"new Promise(done => {FRAME}{FRAME}setTimeout(done))))"
+# Adds up what moves by itself; `shifted()` is the sum once all so far was painted.
+WATCH_SHIFTS = f"""(() => {{
+  let sum = 0;
+  const add = (list) => {{ for (const each of list) if (!each.hadRecentInput) sum += each.value; }};
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
+  observer.observe({{ type: 'layout-shift', buffered: true }});
+  window.shifted = async () => {{ await {PAINTED}; add(observer.takeRecords()); return sum; }};
+}})();
+"""
 
 
 @contextlib.contextmanager
@@ -62,3 +76,21 @@ def send_testimonial(page: Page, project: Project, name: str, words: str = "") -
     page.get_by_role("checkbox", name=re.compile("may show my words")).check()
     follow(page.get_by_role("button", name="Send my testimonial"))
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Thank you, {name.split()[0]}")
+
+
+def mail_to(site: Site, email: str) -> Received:
+    """Return the mail that the mail server received for an address."""
+
+    def find() -> Received | None:
+        return next((mail for mail in site.sink.received if mail.recipients == [email]), None)
+
+    found = wait_for(find, what=f"a mail to {email}")
+    assert isinstance(found, Received)
+    return found
+
+
+def link_in(mail: Received, words: str) -> str:
+    """Return the link after these words of a mail."""
+    found = re.search(rf"{words}\s+(http\S+)", mail.text)
+    assert found, mail.text
+    return found[1]

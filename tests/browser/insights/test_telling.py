@@ -9,14 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.widget.conftest import HostPage, host
 from tests.browser.widget.test_recordings import fill as fill_with_recordings
-from tests.browser.widget.test_snippet_on_another_origin import (
-    TEXTS,
-    HostPage,
-    check_widget,
-    fill,
-    host,
-)
+from tests.browser.widget.test_snippet_on_another_origin import TEXTS, check_widget, fill
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 
@@ -88,16 +83,19 @@ def test_what_was_seen_is_told_once_when_the_page_is_left(
     assert set(page.evaluate("places")) == {f"{site.url}/widget/{project.id}/seen"}
 
 
-@pytest.mark.parametrize("asks", ASKS)
-def test_who_asks_not_to_be_tracked_tells_nothing(
+@pytest.mark.parametrize("asks", [*ASKS, "program"])
+def test_programs_and_who_asks_not_to_be_tracked_tell_nothing(
     site: Site, host: HostPage, open_page: OpenPage, asks: str
 ) -> None:
     project = site.create_project()
     fill(project)
     put_on(host, project)
     page = open_page("about:blank")
-    asking = f"Object.defineProperty(Navigator.prototype, '{asks}', {{ get: () => {ASKS[asks]} }})"
-    listen(page, asking)
+    if asks in ASKS:
+        get = f"{{ get: () => {ASKS[asks]} }}"
+        listen(page, f"Object.defineProperty(Navigator.prototype, '{asks}', {get})")
+    else:
+        page.add_init_script(NOTES)
     for url in (host.url, f"{project.page_url}/wall", project.page_url):
         page.goto(url)
         if url == host.url:
@@ -106,18 +104,18 @@ def test_who_asks_not_to_be_tracked_tells_nothing(
         assert leave(page) == []
 
 
-def test_a_browser_that_a_program_moves_tells_nothing(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
-    project = site.create_project()
-    fill(project)
-    put_on(host, project)
-    page = open_page("about:blank")
-    page.add_init_script(NOTES)
+def scroll_to(open_page: OpenPage, host: HostPage) -> Page:
+    """Scroll down to the widget; from then on time passes as the test says."""
+    page = open_page("about:blank", viewport={"width": 1280, "height": 1000})
+    listen(page)
+    page.clock.install()
     page.goto(host.url)
-    check_widget(page)
+    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
     page.wait_for_load_state("networkidle")
-    assert leave(page) == []
+    assert wait_until_told(page, lambda _: True) == {"seen": set(), "read": set()}
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
+    page.evaluate("scrollTo(0, 9000)")
+    return page
 
 
 def test_half_a_card_for_five_seconds_is_read(
@@ -127,16 +125,7 @@ def test_half_a_card_for_five_seconds_is_read(
     ids = {add_testimonial(site.app, project.id) for _ in range(3)}
     project.call("PATCH", "/widget-config", {"layout": "list"})
     put_on(host, project, space=3000)
-    page = open_page("about:blank", viewport={"width": 1280, "height": 1000})
-    listen(page)
-    page.clock.install()
-    page.goto(host.url)
-    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert wait_until_told(page, lambda _: True) == {"seen": set(), "read": set()}
-    # From now on time passes as this test says.
-    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
-    page.evaluate("scrollTo(0, 9000)")
+    page = scroll_to(open_page, host)
     assert wait_until_told(page, lambda all: all["seen"] == ids)["read"] == set()
     page.clock.run_for(4990)
     assert wait_until_told(page, lambda _: True)["read"] == set()
@@ -147,17 +136,10 @@ def test_half_a_card_for_five_seconds_is_read(
 def test_what_was_scrolled_past_is_seen_and_not_read(
     site: Site, host: HostPage, open_page: OpenPage
 ) -> None:
-    project = site.create_project(skipDemoTestimonials=True)
+    project = site.create_project()
     said = add_testimonial(site.app, project.id)
     put_on(host, project, space=3000)
-    page = open_page("about:blank", viewport={"width": 1280, "height": 1000})
-    listen(page)
-    page.clock.install()
-    page.goto(host.url)
-    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
-    page.evaluate("scrollTo(0, 9000)")
+    page = scroll_to(open_page, host)
     wait_until_told(page, lambda all: all["seen"] == {said})
     # Another observer of the same page is called after the widget's own.
     page.evaluate("""new Promise((done) => {

@@ -9,20 +9,12 @@ from playwright.sync_api import Page, expect
 
 from testimonials.widget.selection import BADGES
 from tests.browser.axe import find_violations
-from tests.browser.widget.test_widget import (  # noqa: F401
-    Site,
-    feed,
-    host,
-    item,
-    open_widget,
-    page,
-    site,
-)
+from tests.browser.widget.conftest import Pages, badge, feed, item, look, open_widgets, styles
+from tests.conftest import Case
 from tests.support.servers import wait_for
 
 pytestmark = pytest.mark.browser
 
-WALL = "https://example.com/fern/wall"
 # What a link of each shape says to people who listen.
 SAYS = {
     "badge": "Rated 4.8 out of 5 4.8 214 ratings",
@@ -35,23 +27,6 @@ NARROW = {"people": "Rated 4.8 out of 5 "}
 HEIGHTS = {"badge": 44, "badge-card": 146, "badge-corner": 44, "people": 44}
 
 
-def badge(shape: str, **changes: Any) -> dict[str, Any]:
-    faces = [{"name": f"Maya {letter}", "avatar": None} for letter in "ABCDE"]
-    data = feed(items=[], showCtaButton=False, **changes)
-    return data | {
-        "shape": shape,
-        "badge": {"average": 4.8, "label": "214 ratings", "url": WALL},
-        "header": {"average": 4.8, "count": 214, "loved": 206, "faces": faces},
-        "words": data["words"]
-        | {
-            "ratings": "{n} ratings",
-            "fromRatings": "from {n} ratings",
-            "loved": "Loved by {n} customers",
-        },
-        "total": 214,
-    }
-
-
 def popup(count: int = 3, **changes: Any) -> dict[str, Any]:
     items = [item(n, text=f"Praise number {n}.") for n in range(1, count + 1)]
     data = feed(items=items, **changes) | {"shape": "popup"}
@@ -59,10 +34,10 @@ def popup(count: int = 3, **changes: Any) -> dict[str, Any]:
     return data
 
 
-def pass_time(page: Page) -> int:  # noqa: F811
+def pass_time(page: Page) -> int:
     """Let the popup's present wait be over; return how many milliseconds it was to take."""
     return int(
-        host(
+        look(
             page,
             """new Promise((done) => {
               const wait = root.querySelector('.tm').getAnimations()[0];
@@ -73,23 +48,28 @@ def pass_time(page: Page) -> int:  # noqa: F811
     )
 
 
-def state(page: Page) -> str:  # noqa: F811
-    return str(host(page, "root.querySelector('.tm').getAnimations()[0].playState"))
+def state(page: Page) -> str:
+    return str(look(page, "root.querySelector('.tm').getAnimations()[0].playState"))
 
 
-@pytest.mark.parametrize("shape", BADGES)
-def test_badges(page: Page, site: Site, shape: str) -> None:  # noqa: F811
-    policy = f"script-src {site.base}; style-src 'self'; require-trusted-types-for 'script'"
+def test_badges(page: Page, pages: Pages, case: Case) -> None:
+    for shape in BADGES:
+        with case(shape):
+            check_badge(page, pages, shape)
+
+
+def check_badge(page: Page, pages: Pages, shape: str) -> None:
+    policy = f"script-src {pages.base}; style-src 'self'; require-trusted-types-for 'script'"
     before = '<main align="center"><h1>Host</h1>Small shop, '
     for theme, width in (("light", 1280), ("dark", 300)):
         page.set_viewport_size({"width": width, "height": 600})
         data = badge(shape, theme=theme)
         attributes = f'data-testimonials-shape="{shape}"'
-        open_widget(page, site, data, before=before, attributes=attributes, csp=policy)
+        open_widgets(page, pages, data, before=before, attributes=attributes, csp=policy)
         # There is no room for people's stars, and the number says the same.
         name = SAYS[shape] if width > 400 else SAYS[shape].replace(NARROW.get(shape, ""), "")
         link = page.get_by_role("link", name=name, exact=True)
-        assert link.get_attribute("href") == WALL
+        assert link.get_attribute("href") == "https://example.com/fern/wall"
         box = link.bounding_box()
         assert box is not None
         if name == SAYS[shape]:
@@ -98,7 +78,7 @@ def test_badges(page: Page, site: Site, shape: str) -> None:  # noqa: F811
         assert box["x"] + box["width"] <= width
         if shape == "badge-corner":
             assert 600 - box["y"] - box["height"] == width - box["x"] - box["width"] == 20
-            assert host(page, "host.offsetHeight") == 0
+            assert look(page, "host.offsetHeight") == 0
         elif shape != "badge-sentence":
             # It stands where the words around it do.
             assert abs(2 * box["x"] + box["width"] - width) <= 2
@@ -106,30 +86,30 @@ def test_badges(page: Page, site: Site, shape: str) -> None:  # noqa: F811
             page.evaluate("document.body.bgColor = '#111'")
             page.evaluate("document.body.text = '#eee'")
         assert find_violations(page, ["color-contrast", "link-name", "aria-hidden-focus"]) == []
-        assert host(page, "host.dataset.testimonialsCount") == "214"
+        assert look(page, "host.dataset.testimonialsCount") == "214"
         assert page.evaluate("violations") == []
 
 
-def test_a_badge_in_a_sentence_takes_its_size_and_colour(page: Page, site: Site) -> None:  # noqa: F811
-    site.feed["p1"] = badge("badge-sentence")
+def test_a_badge_in_a_sentence_takes_its_size_and_colour(page: Page, pages: Pages) -> None:
+    pages.feed["p1"] = badge("badge-sentence")
     words = '<p style="font:26px/40px Georgia;color:rgb(10, 90, 60)">Small shop, '
-    span = site.snippet("p1", 'data-testimonials-shape="badge-sentence"').replace("div", "span")
-    page.goto(site.host_page(words + span + " and counting.</p>" + site.tag()))
+    span = pages.snippet("p1", 'data-testimonials-shape="badge-sentence"').replace("div", "span")
+    page.goto(pages.host_page(words + span + " and counting.</p>" + pages.tag()))
     link = page.get_by_role("link", name=SAYS["badge-sentence"])
     expect(link).to_be_visible()
-    look = "(s => [s.fontSize, s.fontFamily, s.color])(getComputedStyle(root.querySelector('a')))"
-    assert host(page, look) == ["26px", "Georgia", "rgb(10, 90, 60)"]
+    found = styles(page, "a", "fontSize", "fontFamily", "color")
+    assert found == ["26px", "Georgia", "rgb(10, 90, 60)"]
     assert page.locator("p").bounding_box()["height"] <= 42  # type: ignore[index]
 
 
-def test_the_popup_comes_one_by_one_and_waits_for_people(page: Page, site: Site) -> None:  # noqa: F811
-    policy = f"script-src {site.base}; style-src 'self'; require-trusted-types-for 'script'"
+def test_the_popup_comes_one_by_one_and_waits_for_people(page: Page, pages: Pages) -> None:
+    policy = f"script-src {pages.base}; style-src 'self'; require-trusted-types-for 'script'"
     before = "<main><h1>Host</h1><button>Here</button><dialog id=native>Sure?</dialog>"
     before += "<div id=own role=dialog aria-modal=true hidden>Really?</div>"
-    open_widget(page, site, popup(), before=before, csp=policy)
+    open_widgets(page, pages, popup(), before=before, csp=policy)
     card = page.get_by_role("region", name="Testimonials")
     expect(card).to_be_hidden()
-    assert host(page, "host.offsetHeight") == 0
+    assert look(page, "host.offsetHeight") == 0
     assert pass_time(page) == 6000
     expect(page.get_by_text("Praise number 1.")).to_be_visible()
     box = card.bounding_box()
@@ -171,38 +151,33 @@ def test_the_popup_comes_one_by_one_and_waits_for_people(page: Page, site: Site)
     close.press("Enter")
     expect(card).to_be_hidden()
     assert page.evaluate("document.activeElement.textContent") == "Here"
-    requests = len(site.requests)
-    page.evaluate(
-        "document.querySelector('[data-testimonials-project]').dataset.testimonialsTag = 'b'"
-    )
+    requests = len(pages.requests)
+    look(page, "host.dataset.testimonialsTag = 'b'")
     wait_for(lambda: page.evaluate("events.length") == 2, what="a second drawing")
-    assert len(site.requests) > requests
-    assert host(page, "root.querySelector('.tm').getAnimations().length") == 0
-    assert page.evaluate("[document.cookie, localStorage.length, sessionStorage.length]") == [
-        "",
-        0,
-        0,
-    ]
+    assert len(pages.requests) > requests
+    assert look(page, "root.querySelector('.tm').getAnimations().length") == 0
+    kept = "[document.cookie, localStorage.length, sessionStorage.length]"
+    assert page.evaluate(kept) == ["", 0, 0]
     assert page.evaluate("violations") == []
 
 
-def test_the_popup_ends_and_stays_away_from_small_screens(page: Page, site: Site) -> None:  # noqa: F811
+def test_the_popup_ends_and_stays_away_from_small_screens(page: Page, pages: Pages) -> None:
     page.emulate_media(reduced_motion="reduce")
-    open_widget(page, site, popup(2))
+    open_widgets(page, pages, popup(2))
     card = page.locator(".view")
     for _ in range(2):
         pass_time(page)
         expect(card).to_be_visible()
         # It appears without sliding.
-        assert host(page, "root.querySelector('li:not([hidden])').getAnimations().length") == 0
+        assert look(page, "root.querySelector('li:not([hidden])').getAnimations().length") == 0
     pass_time(page)
     expect(card).to_be_hidden()
-    assert host(page, "root.querySelector('.tm').getAnimations().length") == 0
+    assert look(page, "root.querySelector('.tm').getAnimations().length") == 0
     page.set_viewport_size({"width": 390, "height": 800})
     for style, is_shown in (("", False), ("--testimonials-popup:flex", True)):
-        open_widget(page, site, popup(), before=f"<style>:root{{{style}}}</style>")
+        open_widgets(page, pages, popup(), before=f"<style>:root{{{style}}}</style>")
         waits = "root.querySelector('.tm').getAnimations().length === 1"
-        assert host(page, waits) is is_shown
+        assert look(page, waits) is is_shown
         if is_shown:
             pass_time(page)
             expect(card).to_be_visible()

@@ -8,15 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.axe import find_violations
-from tests.browser.widget.test_widget import (  # noqa: F401
-    Site,
-    feed,
-    host,
-    item,
-    open_widget,
-    page,
-    site,
-)
+from tests.browser.widget.conftest import Pages, feed, item, look, open_widgets
 from tests.support.servers import wait_for
 
 pytestmark = pytest.mark.browser
@@ -35,36 +27,36 @@ def moving(count: int, animation: str, **design: Any) -> dict[str, Any]:
     return feed(items=items, design=design, **config)
 
 
-def ready(page: Page) -> None:  # noqa: F811
+def ready(page: Page) -> None:
     """Wait for the frame in which pausing and playing take effect."""
     page.evaluate("Promise.all(document.getAnimations().map(each => each.ready))")
 
 
-def is_still(page: Page) -> bool:  # noqa: F811
+def is_still(page: Page) -> bool:
     states = f"{LANES}.map(each => each.getAnimations()[0].playState)"
-    return set(host(page, states)) == {"paused"}
+    return set(look(page, states)) == {"paused"}
 
 
 @pytest.mark.parametrize(("animation", "axis"), [("horizontal", "e"), ("vertical", "f")])
 def test_two_lanes_move_apart_until_they_are_paused(
-    page: Page, site: Site, animation: str, axis: str  # noqa: F811
-) -> None:  # fmt: skip
-    policy = POLICY.format(base=site.base)
+    page: Page, pages: Pages, animation: str, axis: str
+) -> None:
+    policy = POLICY.format(base=pages.base)
     before = "<main><h1>Host</h1>"
-    open_widget(page, site, moving(12, animation), before=before, csp=policy)
+    open_widgets(page, pages, moving(12, animation), before=before, csp=policy)
     places = f"{LANES}.map(each => new DOMMatrix(getComputedStyle(each).transform).{axis})"
 
     def expect_moving() -> None:
         ready(page)
-        one, other = host(page, places)
-        wait_for(lambda: host(page, places)[0] < one, what="the first lane")
-        wait_for(lambda: host(page, places)[1] > other, what="the second lane")
+        one, other = look(page, places)
+        wait_for(lambda: look(page, places)[0] < one, what="the first lane")
+        wait_for(lambda: look(page, places)[1] > other, what="the second lane")
 
     page.mouse.move(5, 795)
     expect_moving()
     sizes = "each => each.getAnimations()[0].effect.getKeyframes().map(each => each.transform)"
-    ends = host(page, f"{LANES}.map({sizes})")
-    times = host(page, f"{LANES}.map(e => e.getAnimations()[0].effect.getTiming().duration)")
+    ends = look(page, f"{LANES}.map({sizes})")
+    times = look(page, f"{LANES}.map(e => e.getAnimations()[0].effect.getTiming().duration)")
     speeds = [
         round(1000 * float("".join(c for c in max(end, key=len) if c.isdigit() or c == ".")) / time)
         for end, time in zip(ends, times, strict=True)
@@ -74,7 +66,7 @@ def test_two_lanes_move_apart_until_they_are_paused(
 
     # The button is the first stop of the keyboard.
     page.keyboard.press("Tab")
-    assert host(page, "root.activeElement.getAttribute('aria-label')") == "Pause"
+    assert look(page, "root.activeElement.getAttribute('aria-label')") == "Pause"
     button = page.get_by_role("button", name="Pause")
     box = button.bounding_box()
     assert box is not None
@@ -91,14 +83,14 @@ def test_two_lanes_move_apart_until_they_are_paused(
     # People who want less motion get the carousel, at once and without a reload.
     page.emulate_media(reduced_motion="reduce")
     page.get_by_role("button", name="Next").first.wait_for()
-    assert host(page, "root.querySelectorAll('[inert]').length") == 0
+    assert look(page, "root.querySelectorAll('[inert]').length") == 0
     assert page.evaluate("document.getAnimations().length") == 0
     page.emulate_media(reduced_motion="no-preference")
     button.wait_for()
     assert page.evaluate("violations") == []
 
 
-def test_how_many_lanes_there_are(page: Page, site: Site) -> None:  # noqa: F811
+def test_how_many_lanes_there_are(page: Page, pages: Pages) -> None:
     for width, data, lanes in [
         (700, moving(5, "horizontal"), 1),
         (700, moving(6, "horizontal"), 2),
@@ -110,47 +102,44 @@ def test_how_many_lanes_there_are(page: Page, site: Site) -> None:  # noqa: F811
         (320, moving(6, "horizontal"), 2),
     ]:
         page.set_viewport_size({"width": width, "height": 800})
-        open_widget(page, site, data)
-        assert host(page, f"{LANES}.length") == lanes
-        widths = host(page, "[...root.querySelectorAll('li')].map(each => each.offsetWidth)")
+        open_widgets(page, pages, data)
+        assert look(page, f"{LANES}.length") == lanes
+        widths = look(page, "[...root.querySelectorAll('li')].map(each => each.offsetWidth)")
         assert all(width <= 520 for width in widths)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         if width == 1280:
-            height = host(page, "root.querySelector('.view').offsetHeight")
+            height = look(page, "root.querySelector('.view').offsetHeight")
             assert height < 700
     # What fits stands still.
     page.set_viewport_size({"width": 1280, "height": 800})
-    open_widget(page, site, moving(2, "horizontal"))
-    assert host(page, "root.querySelectorAll('[inert], button:not([hidden])').length") == 0
+    open_widgets(page, pages, moving(2, "horizontal"))
+    assert look(page, "root.querySelectorAll('[inert], button:not([hidden])').length") == 0
     assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_keyboard_and_clicks_reach_every_card(page: Page, site: Site) -> None:  # noqa: F811
+def test_keyboard_and_clicks_reach_every_card(page: Page, pages: Pages) -> None:
     long = [item(n, text="A long tale, told again. " * 40) for n in range(1, 9)]
     data = feed(items=long, layout="carousel", animation="horizontal", showCtaButton=False)
-    open_widget(page, site, data)
+    open_widgets(page, pages, data)
     for number in range(9):
         page.keyboard.press("Tab")
         name = "Pause" if number == 0 else f"Read more: Maya Kowalski {number}"
-        assert host(page, "root.activeElement.getAttribute('aria-label')") == name
-        left, right = host(
+        assert look(page, "root.activeElement.getAttribute('aria-label')") == name
+        left, right = look(
             page, "(b => [b.left, b.right])(root.activeElement.getBoundingClientRect())"
         )
         assert 0 <= left < right <= 1280, name
-        assert host(page, "root.querySelector('.view').scrollLeft") == 0
+        assert look(page, "root.querySelector('.view').scrollLeft") == 0
     page.evaluate("document.activeElement.blur()")
     # The copies are pictures only, so a click on one is a click on what it shows.
     page.mouse.move(640, 120)
-    host(page, "root.querySelector('ul').getAnimations()[0].currentTime = 25 * 1900")
-    place = host(
+    look(page, "root.querySelector('ul').getAnimations()[0].currentTime = 25 * 1900")
+    place = look(
         page,
         "(b => [b.left + 5, b.top + 5])(root.querySelector('[inert] .more').getBoundingClientRect())",
     )
     page.mouse.click(*place)
-    assert (
-        host(
-            page,
-            "[...root.querySelectorAll('li:not([inert])')].findIndex(e => e.querySelector('.open'))",
-        )
-        == 0
+    opened = (
+        "[...root.querySelectorAll('li:not([inert])')].findIndex(e => e.querySelector('.open'))"
     )
+    assert look(page, opened) == 0

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Site as Service
+from tests.browser.conftest import Site
 from tests.browser.engines import Engine, start_firefox, start_webkit
-from tests.browser.widget.test_badges_and_popup import badge
+from tests.browser.widget.conftest import Pages, badge, feed, item
 from tests.browser.widget.test_server_rendered_widget import PEOPLE, READ
-from tests.browser.widget.test_widget import Site, feed, item
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -47,14 +46,6 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield engine
 
 
-@pytest.fixture
-def pages() -> Iterator[Site]:
-    """Host pages and feeds that a test writes itself, on two origins."""
-    pages = Site()
-    yield pages
-    pages.close()
-
-
 def look(engine: Engine, expression: str) -> Any:
     """Return the value of an expression about the first widget of the page."""
     return engine.run(NAMES + expression)
@@ -66,7 +57,7 @@ def settle(engine: Engine, count: int = 1, state: str = "ready") -> None:
     engine.wait(f"document.querySelectorAll('{selector}').length === {count}")
 
 
-def show(engine: Engine, pages: Site, data: dict[str, Any], **how: Any) -> None:
+def show(engine: Engine, pages: Pages, data: dict[str, Any], **how: Any) -> None:
     """Open a page with one widget, `before` which there may be other elements."""
     pages.feed["p1"] = data
     body = WATCH + how.pop("before", "") + pages.snippet("p1", how.pop("attributes", ""))
@@ -86,16 +77,14 @@ def watch_is_quiet(engine: Engine) -> None:
     assert engine.run("return window.complaints") == []
 
 
-def test_columns_follow_the_container(engine: Engine, pages: Site) -> None:
+def test_columns_follow_the_container(engine: Engine, pages: Pages) -> None:
     widths = {360: 1, 600: 2, 1000: 3}
     pages.feed["p1"] = feed(12)
-    pages.feed["p2"] = feed(3, layout="list")
     divs = [f'<div style="width:{width}px">{pages.snippet()}</div>' for width in widths]
-    engine.open(pages.host_page(WATCH + "".join(divs) + pages.snippet("p2") + pages.tag()))
-    settle(engine, len(widths) + 1)
+    engine.open(pages.host_page(WATCH + "".join(divs) + pages.tag()))
+    settle(engine, len(widths))
     hosts = "[...document.querySelectorAll('[data-testimonials-project]')]"
-    assert look(engine, f"{hosts}.map((h) => h.dataset.testimonialsCount)") == [*["12"] * 3, "3"]
-    *masonry, listed = look(engine, f"{hosts}.map((h) => boxes(h.shadowRoot))")
+    masonry = look(engine, f"{hosts}.map((h) => boxes(h.shadowRoot))")
     for found, columns in zip(masonry, widths.values(), strict=True):
         lefts = {left for left, *_ in found}
         assert len(lefts) == columns
@@ -103,12 +92,11 @@ def test_columns_follow_the_container(engine: Engine, pages: Site) -> None:
             column = sorted(box for box in found if box[0] == left)
             for (_, top, _, height), (_, below, _, _) in itertools.pairwise(column):
                 assert 19 <= below - top - height <= 21
-    assert {width for _, _, width, _ in listed} == {960}
     watch_is_quiet(engine)
 
 
 def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
-    engine: Engine, pages: Site
+    engine: Engine, pages: Pages
 ) -> None:
     items = [item(n, text="A long tale, told again. " * (n % 4 * 6 + 2)) for n in range(1, 13)]
     show(engine, pages, feed(items=items, layout="carousel"), before='<div style="width:700px">')
@@ -127,16 +115,12 @@ def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
     watch_is_quiet(engine)
 
 
-@pytest.mark.parametrize("animation", ["horizontal", "vertical"])
-def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Site, animation: str) -> None:
-    show(engine, pages, feed(12, layout="carousel", animation=animation))
+def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Pages) -> None:
+    show(engine, pages, feed(12, layout="carousel", animation="horizontal"))
     run = "find('ul').getAnimations().map((run) => run.playState)"
     assert look(engine, run) == ["running"]
     assert look(engine, "all('li[inert][aria-hidden=true]').length") >= 4
-    axis = "m41" if animation == "horizontal" else "m42"
-    engine.wait(
-        f"new DOMMatrix(getComputedStyle({ROOT}.querySelector('ul')).transform).{axis} < -4"
-    )
+    engine.wait(f"new DOMMatrix(getComputedStyle({ROOT}.querySelector('ul')).transform).m41 < -4")
     click(engine, "Pause")
     assert look(engine, run) == ["paused"]
     click(engine, "Play")
@@ -144,28 +128,23 @@ def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Site, anima
     watch_is_quiet(engine)
 
 
-def test_shapes(engine: Engine, pages: Site) -> None:
+def test_shapes(engine: Engine, pages: Pages) -> None:
     items = [item(n, text="Words. " * 60, authorRole="A long role " * 8) for n in range(6)]
     pages.feed["p1"] = feed(items=items, layout="carousel") | {"shape": "strip"}
     pages.feed["p2"] = badge("badge")
-    pages.feed["p3"] = feed(1)
-    snippets = [pages.snippet(project) for project in pages.feed]
-    engine.open(pages.host_page(WATCH + "".join(snippets) + pages.tag()))
-    settle(engine, 3)
-    roots = "[...document.querySelectorAll('[data-testimonials-project]')].map((h) => h.shadowRoot)"
-    strip, _, single = look(engine, f"{roots}.map(boxes)")
+    engine.open(pages.host_page(WATCH + "".join(map(pages.snippet, pages.feed)) + pages.tag()))
+    settle(engine, 2)
+    strip = look(engine, "boxes(root)")
     assert {width for _, _, width, _ in strip} == {320}
     assert max(height for *_, height in strip) <= 190
-    assert [box[2] for box in single] == [560]
-    link = f"{roots}[1].querySelector('a.badge')"
+    root = "document.querySelectorAll('[data-testimonials-project]')[1].shadowRoot"
+    link = f"{root}.querySelector('a.badge')"
     _, _, width, height = look(engine, f"place({link}.getBoundingClientRect())")
-    assert height == 44
-    assert width < 300
-    assert look(engine, f"{link}.innerText.split(/\\s+/).join(' ')").strip() == "4.8 214 ratings"
+    assert (height, width < 300) == (44, True)
     watch_is_quiet(engine)
 
 
-def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Site) -> None:
+def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Pages) -> None:
     show(engine, pages, feed(2, theme="dark"), attributes='data-testimonials-theme="auto"')
     assert look(engine, "colour()") == WHITE
     engine.run("document.documentElement.style.colorScheme = 'dark'")
@@ -173,23 +152,26 @@ def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Site) 
     watch_is_quiet(engine)
 
 
-@pytest.mark.parametrize("layout", ["masonry", "carousel", "list"])
-def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Site, layout: str) -> None:
+def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Pages) -> None:
     word = "W" * 2000
     people = {"authorName": word, "authorRole": word, "twitter": {"handle": word}}
-    pages.feed["p1"] = feed(items=[item(1, text=word, **people), item(2)], layout=layout)
-    inner = pages.host_page(WATCH + pages.snippet() + pages.tag())
+    items = [item(1, text=word, **people), item(2)]
+    layouts = ("masonry", "carousel", "list")
+    pages.feed |= {layout: feed(items=items, layout=layout) for layout in layouts}
+    inner = pages.host_page(WATCH + "".join(map(pages.snippet, layouts)) + pages.tag())
     # The window of a browser is never that narrow; a frame is a viewport as well.
     engine.open(pages.host_page(f'<iframe src="{inner}" width="320" height="800"></iframe>'))
-    engine.wait("frames[0]?.document.querySelector('[data-testimonials-state=ready]')")
-    root = "frames[0].document.querySelector('[data-testimonials-project]').shadowRoot"
+    ready = "frames[0]?.document.querySelectorAll('[data-testimonials-state=ready]')"
+    engine.wait(f"{ready}?.length === 3")
     assert engine.run("return frames[0].document.documentElement.scrollWidth") <= 320
-    cards = f"[...{root}.querySelectorAll('.card')]"
+    cards = f"[...{ready}].flatMap((host) => [...host.shadowRoot.querySelectorAll('.card')])"
     assert engine.run(f"return {cards}.every((c) => c.scrollWidth <= c.clientWidth)")
     assert engine.run("return frames[0].complaints") == []
 
 
-def test_writing_to_the_left_mirrors_and_texts_keep_their_side(engine: Engine, pages: Site) -> None:
+def test_writing_to_the_left_mirrors_and_texts_keep_their_side(
+    engine: Engine, pages: Pages
+) -> None:
     data = feed(6, layout="carousel", cardStyle="stripe", design={"dateStyle": "absolute"})
     data["items"][1].update(text="خدمة رائعة وسريعة.", authorName="ليلى حداد", rating=3.5)
     # The side of their card on which the words, the name and the picture stand.
@@ -228,27 +210,24 @@ def test_writing_to_the_left_mirrors_and_texts_keep_their_side(engine: Engine, p
     watch_is_quiet(engine)
 
 
-@pytest.mark.parametrize("layout", ["masonry", "carousel"])
-def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Site, layout: str) -> None:
+def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Pages) -> None:
     policy = (
         f"default-src 'none'; script-src {pages.base} 'nonce-watch'; connect-src {pages.base}; "
         f"img-src {pages.base} data:; style-src 'self'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    data = feed(12, layout=layout, animation="horizontal", cardStyle="quote", initialCount=6)
-    data["items"][0]["authorAvatar"] = f"{pages.base}/media/good.png"
-    show(engine, pages, data, csp=policy)
-    if layout == "masonry":
-        click(engine, "Show more 6 of 12")
-        engine.wait("document.querySelector('[data-testimonials-count=\"12\"]')")
-    engine.wait(f"{ROOT}.querySelector('img').naturalWidth > 0")
     # The sheet of the widget itself is in force, and that of the second file.
-    button, height = (".button", "minHeight") if layout == "masonry" else (".arrow", "height")
-    assert look(engine, f"getComputedStyle(find('{button}')).{height}") == "44px"
-    watch_is_quiet(engine)
+    sheets = {"masonry": ("button", "minHeight"), "carousel": ("arrow", "height")}
+    for layout, (button, height) in sheets.items():
+        data = feed(12, layout=layout, animation="horizontal", cardStyle="quote", initialCount=6)
+        data["items"][0]["authorAvatar"] = f"{pages.base}/media/good.png"
+        show(engine, pages, data, csp=policy)
+        engine.wait(f"{ROOT}.querySelector('img').naturalWidth > 0")
+        assert look(engine, f"getComputedStyle(find('.{button}')).{height}") == "44px"
+        watch_is_quiet(engine)
 
 
-def test_removed_inserted_again_and_failed(engine: Engine, pages: Site) -> None:
+def test_removed_inserted_again_and_failed(engine: Engine, pages: Pages) -> None:
     show(engine, pages, feed(6, layout="carousel", animation="horizontal"), before="<main></main>")
     engine.run("window.kept = document.querySelector('[data-testimonials-project]'); kept.remove()")
     engine.wait("!kept.shadowRoot.querySelector('li')")
@@ -263,7 +242,7 @@ def test_removed_inserted_again_and_failed(engine: Engine, pages: Site) -> None:
     assert [each.split()[0] for each in complaints] == ["Testimonials"]
 
 
-def test_what_the_server_renders_is_the_same(engine: Engine, site: Service, pages: Site) -> None:
+def test_what_the_server_renders_is_the_same(engine: Engine, site: Site, pages: Pages) -> None:
     project = site.create_project()
     for name, role, rating, text in PEOPLE:
         body = {"authorName": name, "authorRole": role, "text": text}

@@ -8,11 +8,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from testimonials.media import store
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.widget.test_snippet_on_another_origin import HostPage, host
+from tests.browser.widget.conftest import HostPage
 from tests.media.recorded import VIDEO, VOICE
 from tests.support.rows import add_recording, add_testimonial
 
-__all__ = ["host"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PLAYS = "media => media.currentTime > 0.1 && !media.paused"

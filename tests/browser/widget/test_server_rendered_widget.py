@@ -10,16 +10,16 @@ from testimonials.core.web.languages import LANGUAGES, speaking
 from testimonials.widget.rendered.dates import write_dates
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.pages import follow
-from tests.browser.widget.test_snippet_on_another_origin import HostPage, host
+from tests.browser.pages import WATCH_SHIFTS
+from tests.browser.widget.conftest import HostPage
 from tests.support.rows import (
     add_recording,
     add_testimonial,
     change_project,
     change_testimonial,
 )
+from tests.support.sampling import sample
 
-__all__ = ["host"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PEOPLE = (
@@ -108,39 +108,20 @@ def test_dates_are_written_as_browsers_do(open_page: OpenPage) -> None:
                 assert write_dates(times, style, is_long=is_long) == months, code
 
 
-def test_the_wall_is_for_everybody(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project(businessName="Fern & Fable " * 8, website="fern.example")
-    for number in range(5):
-        body = {"authorName": "Maya " * 20, "text": "W" * 2000 if number else "Short.", "rating": 4}
-        made = project.call("POST", "/testimonials", body)
-        tags = [f"Tag {each} with nearly forty characters" for each in range(number)]
-        change_testimonial(site.app, made["_id"], tags=tags)
-    wall = f"{site.url}/{project.slug}/wall"
-    addresses = (wall, f"{wall}?lang=ar&rating=4", f"{site.url}/{project.slug}/{made['_id']}")
-    page = open_page(wall, java_script_enabled=False)
-    for width in (320, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        for address in addresses:
-            page.goto(address)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-    # Everything works without a script.
-    page.goto(wall)
-    page.get_by_text("Sort:").click()
-    follow(page.get_by_role("link", name="Best first"))
-    assert page.url.endswith("?sort=best")
-    follow(page.get_by_role("link", name="4 stars"))
-    expect(page.get_by_role("link", name="4 stars 5")).to_have_attribute("aria-current", "page")
-    for theme in ("light", "dark"):
-        project.call("PATCH", "/widget-config", {"theme": theme})
-        for address in addresses:
-            assert find_rules(open_page(address)) == []
-    checked = open_page(wall)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_wall_can_be_read_in_its_theme(site: Site, open_page: OpenPage, theme: str) -> None:
+    project = site.create_project(website="fern.example")
+    body = {"authorName": "Maya", "text": "Short.", "rating": 4}
+    project.call("POST", "/testimonials", body)
+    project.call("PATCH", "/widget-config", {"theme": theme})
+    page = open_page(f"{project.page_url}/wall")
+    assert find_rules(page) == []
     for name in ("fern.example", "Share your experience"):
-        checked.keyboard.press("Tab")
-        expect(checked.get_by_role("link", name=name)).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name=name)).to_be_focused()
 
 
-@pytest.mark.parametrize("layout", ["masonry", "carousel", "list"])
+@pytest.mark.parametrize("layout", sample(["masonry", "carousel", "list"], 1))
 def test_nothing_moves_with_the_snippet_as_copied(
     browser: Browser, site: Site, host: HostPage, layout: str
 ) -> None:
@@ -153,18 +134,14 @@ def test_nothing_moves_with_the_snippet_as_copied(
     snippet = project.call("GET", "/embed-snippet")
     host.body = f"<p>Above</p>{snippet['container']}<p id=below>Below</p>{snippet['script']}"
     tab = browser.new_page()
-    tab.add_init_script(
-        "window.cls = 0; new PerformanceObserver(list => list.getEntries().forEach(e => { cls += e.value }))"
-        ".observe({ type: 'layout-shift', buffered: true })"
-    )
+    tab.add_init_script(WATCH_SHIFTS)
     for width in (360, 768, 1280):
         # High enough that all of the page is in sight.
         tab.set_viewport_size({"width": width, "height": 3000})
         tab.goto(host.url)
         widget = tab.locator('[data-testimonials-state="ready"]')
         widget.wait_for()
-        tab.wait_for_timeout(200)
-        assert tab.evaluate("cls") == 0, width
+        assert tab.evaluate("shifted()") == 0, width
         reserved, needed = widget.evaluate(
             "node => [node.offsetHeight, node.shadowRoot.querySelector('.tm').offsetHeight]"
         )
