@@ -20,7 +20,7 @@ from testimonials.projects.services import lock_project
 from testimonials.settings.table import load_settings
 from tests.attacks.world import Door, World, build_world, find_doors
 from tests.auth.links import ORIGIN
-from tests.browser.conftest import Project, Site, serve_site
+from tests.browser.conftest import Site, serve_site
 from tests.conftest import start_caller
 from tests.dashboard.insights.counted import add_forms, add_reads, add_views
 from tests.media.recorded import VIDEO
@@ -149,10 +149,3 @@ def _find_visitor(app: Flask, world: World, path: str) -> tuple[bool, str | None
             if answer.status_code == 200:
                 return True, visitor
     return True, None
-
-
-def project_of(rich: RichSite) -> Project:
-    """Return the world's project, as its owner has it."""
-    ids = rich.world.ids
-    headers = rich.world.keys["owner"]
-    return Project(rich.site, headers, "owner@example.com", ids["project_id"], ids["slug"])

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Site, serve_site
-from tests.browser.dashboard.test_inbox import claim
+from tests.browser.conftest import OpenPage, Project, Site, serve_site
 from tests.browser.pages import follow, send_testimonial
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -25,6 +24,14 @@ def site() -> Iterator[Site]:
 def note_requests(page: Page, asked: list[str]) -> Page:
     page.context.on("request", lambda request: asked.append(request.url))
     return page
+
+
+def claim(page: Page, project: Project) -> None:
+    """Claim the account, which signs in."""
+    page.goto(project.claim_link())
+    page.get_by_label("Password", exact=True).fill("three blue wardrobes")
+    follow(page.get_by_role("button", name="Claim my account"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your account is claimed")
 
 
 def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage) -> None:

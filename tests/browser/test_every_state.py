@@ -16,10 +16,16 @@ from tests.browser.account.test_security import add_passkey, forget_proofs, plug
 from tests.browser.collection.test_author_page import write
 from tests.browser.conftest import OpenPage, Project, Site, other_address, serve_site
 from tests.browser.dashboard.test_import import choose
-from tests.browser.dashboard.test_requests import link_in, mail_to
 from tests.browser.dashboard.test_team import invite, join
 from tests.browser.looks import look
-from tests.browser.pages import follow, numbers, open_form, send_testimonial
+from tests.browser.pages import (
+    follow,
+    link_in,
+    mail_to,
+    numbers,
+    open_form,
+    send_testimonial,
+)
 from tests.browser.rich_world import ADDRESS, LONG
 from tests.browser.test_proposals import propose_many
 from tests.collection.test_photos import phone_photo

@@ -1,6 +1,4 @@
-"""The front page: the real widget to try, and the ways in, with and without JavaScript."""
-
-import re
+"""The front page: the real widget to try."""
 
 import pytest
 from playwright.sync_api import expect
@@ -29,15 +27,3 @@ def test_the_widget_can_be_tried(site: Site, open_page: OpenPage) -> None:
     colours = [colour for colour, _ in seen]
     assert colours[0] != colours[1] == colours[2] != colours[3]
     assert all(is_sample for _, is_sample in seen)
-
-
-def test_it_works_without_javascript(site: Site, open_page: OpenPage) -> None:
-    page = open_page(site.url, java_script_enabled=False)
-    expect(page.get_by_text("Sample", exact=True)).to_have_count(4)
-    expect(page.get_by_text("This is the widget. Try it:")).to_be_hidden()
-    expect(page.get_by_role("button", name=re.compile("Copy"))).to_have_count(0)
-    page.get_by_label("Start with your email").fill("mira@example.com")
-    page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        "A mail is on its way to mira@example.com"
-    )

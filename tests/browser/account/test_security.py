@@ -1,7 +1,5 @@
-"""Account, Security in Chromium: a real passkey of its virtual authenticator, an app, codes."""
+"""Account, Security in Chromium: a real passkey of its virtual authenticator."""
 
-import re
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,13 +8,11 @@ from sqlalchemy import update
 
 from testimonials.auth.models import Session
 from testimonials.extensions import begin_write, db
-from tests.auth.proofs.authenticator import code_of
 from tests.browser.conftest import OpenPage, Project, Site, serve_site
 from tests.support.servers import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-PASSWORD = "three blue wardrobes"
 SECURITY = "/dashboard/account/security"
 
 
@@ -84,33 +80,3 @@ def test_a_passkey_is_added_proves_and_signs_in(
     page.goto(f"{site.url}{SECURITY}")
     expect(page.get_by_text("Passkey · now")).to_be_visible()
     session.detach()
-
-
-def test_an_app_is_connected_and_asked_for(
-    site: Site, project: Project, open_page: OpenPage
-) -> None:
-    page = open_page(f"{site.url}/login")
-    project.sign_in(page, "")
-    page.goto(f"{site.url}{SECURITY}")
-    page.get_by_role("button", name="Connect an app").click()
-    secret = page.locator("#app-key").inner_text().replace(" ", "")
-    page.get_by_label("2. Type the code it shows").fill(code_of(secret, int(time.time()) // 30))
-    page.get_by_role("button", name="Turn it on").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Keep these ten codes")
-    codes = re.findall(r"\w{4}-\w{4}", page.locator("#codes").inner_text())
-    assert len(codes) == 10
-    done = page.get_by_role("button", name="Done")
-    expect(done).to_be_disabled()
-    page.get_by_label("I’ve put them somewhere safe").check()
-    done.click()
-    expect(page.get_by_text("Well protected")).to_be_visible()
-    page.context.clear_cookies()
-    page.goto(f"{site.url}/login")
-    page.get_by_label("Email address").fill(project.email)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Code from your app")
-    page.get_by_role("button", name="Use a recovery code").click()
-    page.get_by_label("Recovery code").fill(codes[0])
-    page.get_by_role("button", name="Go on").click()
-    page.wait_for_url("**/dashboard**")

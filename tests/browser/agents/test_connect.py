@@ -35,19 +35,15 @@ class Storage:
         self.client: OAuthClientInformationFull | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return its tokens."""
         return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep them."""
         self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return what it registered."""
         return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep it."""
         self.client = client_info
 
 
@@ -129,19 +125,3 @@ def test_a_program_connects_and_does_what_it_was_allowed(
     assert storage.tokens.scope == "read"
     page.goto(f"{project.dashboard}/integrations")
     expect(page.get_by_text("Claude Desktop").first).to_be_visible()
-
-
-def test_a_person_says_no(site: Site, open_page: OpenPage, program: Program) -> None:
-    project = site.create_project()
-    page = open_page(f"{site.url}/login")
-    project.sign_in(page)
-    body = {"client_name": "Stranger", "redirect_uris": [program.redirect_uri]}
-    client = site.service.call("POST", "/oauth/register", body).json["client_id"]
-    page.goto(
-        f"{site.url}/oauth/authorize?response_type=code&client_id={client}&state=s"
-        f"&redirect_uri={program.redirect_uri}&code_challenge={'c' * 43}&code_challenge_method=S256"
-    )
-    page.get_by_role("link", name="Don’t allow").click()
-    expect(page).to_have_title("Connected")
-    answer = program.answered.get(timeout=PATIENCE)
-    assert answer == {"error": "access_denied", "state": "s", "iss": site.url}

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import open_form
@@ -13,10 +13,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 TEXT = "Two good questions, then gold.\nWorth <b>every</b> minute."
 SEND = "Send my testimonial"
-
-with_and_without_script = pytest.mark.parametrize(
-    "has_script", [True, False], ids=["script", "no script"]
-)
 
 
 def write(page: Page, text: str = TEXT) -> None:
@@ -46,33 +42,16 @@ def project(site: Site) -> Project:
     return site.create_project()
 
 
-@with_and_without_script
-def test_what_is_written_waits_for_approval(
-    project: Project, open_page: OpenPage, has_script: bool
+def test_what_is_written_without_a_script_waits_for_approval(
+    project: Project, open_page: OpenPage
 ) -> None:
-    page = open_page(project.page_url, java_script_enabled=has_script)
+    page = open_page(project.page_url, java_script_enabled=False)
     write(page)
     page.get_by_role("radio", name="4 stars").check(force=True)
-    page.get_by_role("button", name=SEND).click()
-    check_thanks(page)
-    page.reload()
-    check_thanks(page)
-    (row,) = project.stored()
-    assert (row["status"], row["source"]) == ("pending", "public_page")
-    assert (row["text"], row["rating"], row["authorName"]) == (TEXT, 4, "Hannah Whitlock")
-    assert (row["authorRole"], row["authorEmail"]) == ("Wedding client", "hannah@example.com")
-    assert project.call("GET", "/testimonials")["items"] == []
-
-
-@with_and_without_script
-def test_double_click_makes_one_row(
-    project: Project, open_page: OpenPage, has_script: bool
-) -> None:
-    page = open_page(project.page_url, java_script_enabled=has_script)
-    write(page)
     page.get_by_role("button", name=SEND).dblclick()
     check_thanks(page)
-    assert len(project.stored()) == 1
+    (row,) = project.stored()
+    assert (row["status"], row["text"], row["rating"]) == ("pending", TEXT, 4)
 
 
 def test_enter_and_click_make_one_row(project: Project, open_page: OpenPage) -> None:
@@ -89,17 +68,11 @@ def test_enter_and_click_make_one_row(project: Project, open_page: OpenPage) -> 
 def test_stars_by_arrow_keys(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
     stars = page.get_by_role("group", name="Your rating").get_by_role("radio")
-    expect(stars).to_have_count(5)
-    for star in stars.all():
-        expect(star).not_to_be_checked()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(stars.first).to_be_focused()
-    page.keyboard.press("Space")
-    for _ in range(4):
-        page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("radio", name="5 stars")).to_be_checked()
-    page.keyboard.press("ArrowLeft")
+    for key in ("Space", *["ArrowRight"] * 4, "ArrowLeft"):
+        page.keyboard.press(key)
     expect(page.get_by_role("radio", name="4 stars")).to_be_checked()
     page.get_by_role("button", name="Clear your rating").click()
     for star in stars.all():
@@ -137,78 +110,18 @@ def test_errors_keep_what_was_typed(project: Project, open_page: OpenPage) -> No
     open_form(page)
     page.get_by_label("Your words").fill(TEXT)
     page.get_by_label("Company").fill("x" * 121)
-    page.get_by_label("Email").fill("hannah@")
     page.get_by_role("radio", name="2 stars").check(force=True)
     page.get_by_role("button", name=SEND).click()
     summary = page.get_by_role("alert")
     expect(summary).to_be_focused()
-    expect(summary).to_contain_text("4 things need a change")
-    expect(page).to_have_title(re.compile("^Error: "))
-    for label, value in (
-        ("Your words", TEXT),
-        ("Company", "x" * 121),
-        ("Email", "hannah@"),
-        ("Your name", ""),
-    ):
+    expect(summary).to_contain_text("3 things need a change")
+    for label, value in (("Your words", TEXT), ("Company", "x" * 121), ("Your name", "")):
         expect(page.get_by_label(label)).to_have_value(value)
     expect(page.get_by_role("radio", name="2 stars")).to_be_checked()
-    for link, label in (
-        ("Add your name, as it should appear.", "Your name"),
-        ("Shorten this to 120 characters; it has 121.", "Company"),
-        ("Write the address like name@example.com, or leave it empty.", "Email"),
-    ):
-        summary.get_by_role("link", name=link).click()
-        expect(page.get_by_label(label)).to_be_focused()
-        expect(page.get_by_label(label)).to_have_accessible_description(re.compile(link))
-    page.get_by_label("Your name").fill("Hannah")
-    page.get_by_label("Company").fill("")
-    page.get_by_label("Email").fill("")
-    page.get_by_role("checkbox").check()
-    page.get_by_role("button", name=SEND).click()
-    check_thanks(page)
-    (row,) = project.stored()
-    assert (row["text"], row["rating"]) == (TEXT, 2)
-
-
-def test_text_stays_when_the_service_fails(project: Project, open_page: OpenPage) -> None:
-    page = open_page(project.page_url)
-    answers = [500]
-
-    def answer(route: Route) -> None:
-        if answers and route.request.method == "POST":
-            route.fulfill(status=answers.pop(), body="<p>no</p>", content_type="text/html")
-        else:
-            route.continue_()
-
-    page.route(project.page_url, answer)
-    write(page)
-    page.get_by_role("button", name=SEND).click()
-    expect(page.get_by_text("went wrong on our side")).to_be_visible()
-    expect(page.get_by_label("Your words")).to_have_value(TEXT)
-    page.get_by_role("button", name="Try again").click()
-    check_thanks(page)
-    assert len(project.stored()) == 1
-
-
-def test_retry_after_a_lost_answer_makes_one_row(project: Project, open_page: OpenPage) -> None:
-    page = open_page(project.page_url)
-    lost = []
-
-    def lose(route: Route) -> None:
-        if route.request.method == "POST" and not lost:
-            # It arrives, and the visitor never hears of it.
-            lost.append(route.fetch(max_redirects=0).status)
-            route.fulfill(status=500, body="", content_type="text/html")
-        else:
-            route.continue_()
-
-    page.route(project.page_url, lose)
-    write(page)
-    page.get_by_role("button", name=SEND).click()
-    page.get_by_role("button", name="Try again").click()
-    check_thanks(page)
-    assert lost == [303]
-    assert len(project.stored()) == 1
+    link = "Shorten this to 120 characters; it has 121."
+    summary.get_by_role("link", name=link).click()
+    expect(page.get_by_label("Company")).to_be_focused()
+    expect(page.get_by_label("Company")).to_have_accessible_description(re.compile(link))
 
 
 def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page: OpenPage) -> None:

@@ -7,27 +7,11 @@ import segno
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow
+from tests.browser.pages import CLIPBOARD, follow
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-CLIPBOARD = ["clipboard-read", "clipboard-write"]
-PLATFORMS = (
-    "Plain HTML",
-    "WordPress",
-    "Shopify",
-    "Wix",
-    "Squarespace",
-    "Webflow",
-    "Framer",
-    "Notion, frames",
-    "React",
-    "Next.js",
-    "Vue",
-    "Astro",
-    "Hugo",
-)
 WIDE = {"width": 1280, "height": 860}
 
 
@@ -47,48 +31,38 @@ def expect_copied(page: Page, words: str) -> None:
     )
 
 
-def test_the_snippet_can_be_copied(site: Site, open_page: OpenPage) -> None:
+def test_snippet_link_and_message_can_be_copied(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
     snippet = project.call("GET", "/embed-snippet")
     page.get_by_role("button", name="Copy snippet").click()
-    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     expect_copied(page, f"{snippet['container']}\n{snippet['script']}")
     page.get_by_role("tab", name="React", exact=True).click()
     page.locator("[data-copy-code]").click()
-    expect(page.get_by_role("tabpanel")).to_contain_text("useEffect")
-    code = page.locator("#code-react").text_content() or ""
-    assert code.startswith("import { useEffect } from 'react';")
-    expect_copied(page, code)
+    expect_copied(page, page.locator("#code-react").text_content() or "")
     # The page that was taken for copying alone is not sharing the link.
     page.goto(project.dashboard + "/inbox")
     expect(page.get_by_text("0 of 5 done")).to_be_visible()
-
-
-def test_the_link_and_the_message_can_be_copied(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, permissions=CLIPBOARD)
+    page.goto(project.dashboard + "/share")
     with page.expect_response("**/checklist") as answer:
         page.get_by_role("button", name="Copy link").click()
     assert answer.value.status == 200
     expect_copied(page, project.page_url)
     page.get_by_label("Message to customers").fill("Only typed, not reloaded")
-    message = page.locator("[data-copy]").filter(has_text="Copy message")
-    message.evaluate("button => button.setAttribute('data-pressed', '')")
-    message.click()
-    # The other button says so too, but only for some seconds.
-    expect(page.locator("[data-pressed]")).to_have_text("Copied")
+    page.locator("[data-copy]").filter(has_text="Copy message").click()
     expect_copied(page, "Only typed, not reloaded")
     page.goto(project.dashboard + "/inbox")
     expect(page.get_by_text("1 of 5 done")).to_be_visible()
+    page.get_by_text("1 of 5 done").click()
+    page.reload()
+    # Folded, it stays folded.
+    expect(page.get_by_text("1 of 5 done")).to_be_visible()
+    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
 
 
 def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
     _, page = open_share(site, open_page, viewport=WIDE)
-    tabs = page.get_by_role("tab")
-    expect(tabs).to_have_text(list(PLATFORMS))
-    expect(page.get_by_role("tablist", name="Where your website was made")).to_be_visible()
-    tabs.first.focus()
+    page.get_by_role("tab").first.focus()
     for key, name in (
-        ("ArrowRight", "WordPress"),
         ("End", "Hugo"),
         ("ArrowRight", "Plain HTML"),
         ("ArrowLeft", "Hugo"),
@@ -97,30 +71,14 @@ def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
     ):
         page.keyboard.press(key)
         expect(page.get_by_role("tab", name=name, selected=True)).to_be_focused()
-        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
         expect(page.get_by_role("tabpanel")).to_have_count(1)
     # Only the chosen tab is a stop; the panel is the next.
     page.keyboard.press("Tab")
     expect(page.get_by_role("tabpanel", name="WordPress")).to_be_focused()
-    page.reload()
-    expect(page.get_by_role("tab", name="WordPress", selected=True)).to_be_visible()
-
-
-def test_a_phone_has_a_list_in_place_of_tabs(site: Site, open_page: OpenPage) -> None:
-    for has_script in (True, False):
-        _, page = open_share(
-            site, open_page, viewport={"width": 320, "height": 700}, java_script_enabled=has_script
-        )
-        expect(page.locator("[data-platform]").first).to_be_hidden()
-        page.get_by_role("combobox", name="Where your website was made").select_option("Hugo")
-        if not has_script:
-            page.get_by_role("button", name="Show", exact=True).click()
-        expect(page.locator("#code-hugo")).to_be_visible()
-        expect(page.locator("[data-panel]:visible")).to_have_count(1)
 
 
 def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
+    project, page = open_share(site, open_page, viewport=WIDE)
     project.call("POST", "/testimonials", {"authorName": "Maya", "text": "Bliss.", "rating": 4.5})
     page.reload()
     preview = page.frame_locator("[data-preview]")
@@ -132,24 +90,10 @@ def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> No
     expect(preview.get_by_role("link", name="4.5").last).to_be_visible()
     # The frame is as high as the badge, and no higher.
     expect(page.locator("[data-preview]")).to_have_js_property("offsetHeight", 60)
-    page.get_by_role("combobox", name="Theme").select_option("Follows the page")
-    expect(code).to_contain_text('data-testimonials-theme="auto"')
-    expect(page.get_by_label("Length")).to_be_hidden()
-    page.get_by_role("radio", name="One testimonial").check()
-    chosen = page.get_by_label("Testimonial", exact=True)
-    expect(code).to_contain_text('data-testimonials-shape="single"')
-    chosen.select_option(index=1)
-    expect(code).to_contain_text("data-testimonials-id=")
-    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
     page.get_by_role("switch", name="Pin this version").check()
     expect(code).to_contain_text("script.integrity = 'sha384-")
-    expect(page.get_by_text("You miss fixes and improvements")).to_be_visible()
-    pinned = code.text_content() or ""
-    assert "script.integrity" in pinned
-    page.locator("[data-copy-code]").click()
-    expect_copied(page, pinned)
     page.reload()
-    expect(page.get_by_role("radio", name="One testimonial")).to_be_checked()
+    expect(page.get_by_role("radio", name="Rating badge")).to_be_checked()
     expect(page.get_by_role("tab", name="React", exact=True, selected=True)).to_be_visible()
     expect(code).to_contain_text("script.integrity = 'sha384-")
     page.route("**/share?*", lambda route: route.fulfill(status=503, body=""))
@@ -158,42 +102,24 @@ def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> No
     page.unroute("**/share?*")
     page.get_by_role("button", name="Update the snippet").click()
     expect(code).to_contain_text('data-testimonials-shape="strip"')
-    expect(page.get_by_text("The snippet below is not what you chose")).to_have_count(0)
 
 
 def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page)
     field = page.get_by_label("Message to customers")
-    expect(page.get_by_role("button", name="Save")).to_be_hidden()
     field.fill("Grüße & mehr\nzwei Zeilen")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     href = page.get_by_role("link", name="Open in email").get_attribute("href") or ""
     assert href.endswith("&body=Gr%C3%BC%C3%9Fe%20%26%20mehr%0D%0Azwei%20Zeilen")
-    field.fill("x" * 2001)
-    expect(page.get_by_text("Not saved. 1 too many (2001 of 2000).")).to_be_visible()
-    page.reload()
-    expect(field).to_have_value("Grüße & mehr\nzwei Zeilen")
     # Leaving at once loses nothing.
     field.fill("Left in a hurry")
     follow(page.get_by_role("link", name="Settings"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
     wait_for(
         lambda: "Left in a hurry" in page.request.get(project.dashboard + "/share").text(),
         what="it",
     )
     page.go_back()
     expect(field).to_have_value("Left in a hurry")
-
-
-def test_a_failure_and_a_lost_session_are_told(site: Site, open_page: OpenPage) -> None:
-    _, page = open_share(site, open_page)
-    field = page.get_by_label("Message to customers")
-    page.route("**/share/message", lambda route: route.fulfill(status=503, body=""))
-    field.fill("Written while it was down")
-    expect(page.get_by_text("Not saved. Something went wrong on our side.")).to_be_visible()
-    page.unroute("**/share/message")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     page.context.clear_cookies()
     field.fill("Written signed out")
     expect(page.get_by_text("You are signed out")).to_be_visible()
@@ -228,14 +154,3 @@ def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> N
     # Who takes the code along shares the link.
     page.goto(project.dashboard + "/inbox")
     expect(page.get_by_text("1 of 5 done")).to_be_visible()
-
-
-def test_a_folded_checklist_stays_folded(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page)
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_role("button", name="Hide checklist")).to_be_visible()
-    page.get_by_text("0 of 5 done").click()
-    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
-    page.reload()
-    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
-    expect(page.get_by_text("0 of 5 done")).to_be_visible()

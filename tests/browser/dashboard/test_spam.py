@@ -1,14 +1,14 @@
-"""The spam folder in a browser, and a form filled in by the browser instead of the person."""
+"""What browsers fill in, and drafts that come back, are no spam."""
 
 import json
-import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser
 
 from tests.browser.conftest import OpenPage, Site
-from tests.browser.pages import follow, open_form, send_testimonial
+from tests.browser.pages import open_form
 from tests.conftest import StartService
+from tests.support.sampling import sample
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -44,10 +44,7 @@ FILLER = """
 """
 
 
-LINKS = "Look: https://a.example https://b.example https://c.example " + "more of it " * 8
-
-
-@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize("language", sample(["en", "de", "ar"], 1))
 def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     site: Site, open_page: OpenPage, language: str
 ) -> None:
@@ -63,41 +60,6 @@ def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     page.wait_for_url("**/thanks*")
     (row,) = project.stored()
     assert (row["status"], row["authorEmail"]) == ("pending", "noor@example.com")
-
-
-def test_the_bait_can_neither_be_seen_nor_reached(site: Site, open_page: OpenPage) -> None:
-    page = open_page(site.create_project().page_url)
-    open_form(page)
-    bait = page.locator('[name="subject"]')
-    assert bait.evaluate("field => field.tabIndex") == -1
-    assert bait.get_attribute("autocomplete") == "off"
-    hidden = page.locator(".visually-hidden", has=bait).bounding_box()
-    assert hidden is not None
-    assert hidden["width"] <= 1
-    expect(page.get_by_role("textbox", name=re.compile("Subject"))).to_have_count(0)
-
-
-def test_spam_is_released_and_marked_by_keys(site: Site, open_page: OpenPage) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    send_testimonial(page, project, "Link Farm", LINKS)
-    send_testimonial(page, project, "Maya")
-    project.sign_in(page)
-    page.goto(f"{site.url}/dashboard")
-    expect(page.get_by_role("listitem").filter(has_text="Words of Maya")).to_be_visible()
-    expect(page.get_by_text("Link Farm")).to_have_count(0)
-    follow(page.get_by_role("link", name=re.compile("^Spam")))
-    expect(page.get_by_text("Held: three links")).to_be_visible()
-    page.keyboard.press("s")
-    expect(page.get_by_text("Moved Link Farm to Pending")).to_be_visible()
-    expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
-    page.keyboard.press("z")
-    expect(page.get_by_text("Held: three links")).to_be_visible()
-    page.keyboard.press("s")
-    expect(page.get_by_role("heading", name="No spam here")).to_be_visible()
-    follow(page.get_by_role("link", name=re.compile("^Pending")))
-    expect(page.get_by_role("listitem").filter(has_text="Link Farm")).to_be_visible()
-    assert {row["status"] for row in project.stored()} == {"pending"}
 
 
 def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: StartService) -> None:

@@ -31,19 +31,14 @@ def open_inbox(page: Page, project: Project, *names: str) -> None:
     page.goto(f"{project.dashboard}/inbox?status=approved")
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
-def test_tagging_two_of_three_and_finding_them(
-    site: Site, open_page: OpenPage, has_script: bool
-) -> None:
+def test_tagging_two_of_three_and_finding_them(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
-    page = open_page(project.page_url, java_script_enabled=has_script)
+    page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom", "Aiko")
     for name in ("Maya", "Tom"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     page.get_by_text("Tag…").click()
-    # Letters that decide elsewhere: with the script the field has the focus already.
-    if not has_script:
-        page.get_by_label("Tag for the selected").focus()
+    # Letters that decide elsewhere: the field has the focus already.
     page.keyboard.type("ra wedding hair")
     # Enter in the field tags, and decides nothing.
     with next_page(page):
@@ -89,30 +84,16 @@ def test_a_photo_by_hand(site: Site, open_page: OpenPage) -> None:
     project.sign_in(page, "/testimonials/new")
     page.get_by_label("Testimonial", exact=True).fill("Said on the phone.")
     page.get_by_label("Author’s name").fill("Aiko")
-    page.get_by_label("Tags").fill("phone, vip")
-    page.get_by_label("Photo of the author").set_input_files(PHOTO)
+    photo_field = page.get_by_label("Photo of the author")
+    photo_field.evaluate(CHOOSE_LARGE)
+    expect(page.get_by_role("alert")).to_contain_text("it has 11.0 MB")
+    page.get_by_role("button", name="Add testimonial").click()
+    expect(page.get_by_label("Testimonial", exact=True)).to_have_value("Said on the phone.")
+    photo_field.set_input_files(PHOTO)
     expect(page.locator("[data-photo-now] img")).to_be_visible()
     page.get_by_role("button", name="Add testimonial").click()
     row = page.get_by_role("listitem").filter(has_text="Said on the phone.")
-    expect(row.get_by_role("link", name="vip")).to_be_visible()
-    source = row.locator(".portrait img").get_attribute("src")
-    assert source
-    assert re.search(r"/media/[0-9a-f]{24}\.webp$", source)
-    assert page.request.get(source).headers["content-type"] == "image/webp"
-
-
-def test_a_photo_that_is_too_large_is_told_before_it_is_sent(
-    site: Site, open_page: OpenPage
-) -> None:
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, "/testimonials/new")
-    page.get_by_label("Testimonial", exact=True).fill("Typed by hand.")
-    page.get_by_label("Photo of the author").evaluate(CHOOSE_LARGE)
-    expect(page.get_by_role("alert")).to_contain_text("it has 11.0 MB")
-    page.get_by_role("button", name="Add testimonial").click()
-    expect(page.get_by_label("Testimonial", exact=True)).to_have_value("Typed by hand.")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Add a testimonial")
+    expect(row.locator(".portrait img")).to_have_attribute("src", re.compile(r"\.webp$"))
 
 
 def test_what_was_typed_outlives_the_session(site: Site, open_page: OpenPage) -> None:
