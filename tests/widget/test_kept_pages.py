@@ -1,7 +1,7 @@
 """Pages from memory: the wall, the widget as the server renders it, and its other formats."""
 
 import gzip
-from typing import Any
+import os
 
 import pytest
 from flask import Flask
@@ -12,34 +12,30 @@ from testimonials.core import clock
 from testimonials.extensions import begin_write, db
 from testimonials.projects.changes import rename_slug, update_page_config
 from testimonials.projects.services import lock_project
+from testimonials.widget.memory.told import EXTENSION, ToldVersions
 from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial, change_testimonial
+from tests.support.servers import wait_for
 
 DOORS = (
-    "/kiln/wall",
-    "/kiln/wall?sort=best&lang=de",
-    "/widget/{id}",
-    "/widget/{id}?shape=badge",
-    "/widget/{id}/fragment",
-    "/widget/{id}/newsletter",
-    "/widget/{id}/feed.json",
+    "/kiln/wall", "/kiln/wall?sort=best&lang=de", "/widget/{id}", "/widget/{id}?shape=badge",
+    "/widget/{id}/fragment", "/widget/{id}/newsletter", "/widget/{id}/feed.json",
     "/kiln/{testimonial}",
-)
+)  # fmt: skip
 EMBED = "/oembed?url=https%3A%2F%2Ftestimonials.example.com%2Fwidget%2F{id}"
 # Of these there is one for each request.
 OWN = {"X-Request-Id", "Strict-Transport-Security"}
 
 
 @pytest.fixture
-def project(app: Flask, owner: Caller) -> dict[str, Any]:
-    found = owner.create_project(businessName="Kiln & Clay", slug="kiln")
-    testimonial = add_testimonial(app, found["_id"], text="The first", rating=5)
-    return dict(found) | {"testimonial": testimonial}
+def testimonial(app: Flask, project: str) -> str:
+    return add_testimonial(app, project, text="The first", rating=5)
 
 
-def _path(door: str, project: dict[str, Any]) -> str:
-    return door.format(id=project["_id"], testimonial=project["testimonial"])
+@pytest.fixture
+def paths(project: str, testimonial: str) -> list[str]:
+    return [door.format(id=project, testimonial=testimonial) for door in DOORS]
 
 
 def _headers(answer: TestResponse) -> list[tuple[str, str]]:
@@ -47,11 +43,11 @@ def _headers(answer: TestResponse) -> list[tuple[str, str]]:
 
 
 def test_the_second_answer_is_the_first_and_asks_flask_nothing(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str, paths: list[str]
 ) -> None:
     with app.app_context():
         engine = db.engine
-    for path in (_path(door, project) for door in (*DOORS, EMBED)):
+    for path in (*paths, EMBED.format(id=project)):
         first = client.get(path)
         assert first.status_code == 200
         assert count_statements(engine, lambda path=path: client.get(path)) == 0, path
@@ -65,11 +61,10 @@ def test_the_second_answer_is_the_first_and_asks_flask_nothing(
 
 
 def test_a_change_shows_in_the_next_answer(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str, testimonial: str, paths: list[str]
 ) -> None:
-    paths = [_path(door, project) for door in DOORS]
     before = {path: [client.get(path).data for _ in range(2)] for path in paths}
-    change_testimonial(app, project["testimonial"], text="The second", rating=1)
+    change_testimonial(app, testimonial, text="The second", rating=1)
     for path in paths:
         after = client.get(path)
         assert after.status_code == 200
@@ -77,59 +72,53 @@ def test_a_change_shows_in_the_next_answer(
     # As in the trash, but without the version that this raises.
     with app.app_context():
         begin_write()
-        lock_project(project["_id"]).deleted_at = clock.now()
+        lock_project(project).deleted_at = clock.now()
         db.session.commit()
     assert {client.get(path).status_code for path in paths} == {404}
 
 
 def test_a_new_address_and_a_new_website_show_at_once(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
-    embed = EMBED.format(id=project["_id"])
+    embed = EMBED.format(id=project)
     for _ in range(2):
         assert client.get("/kiln/wall").status_code == 200
         assert client.get(embed).json["author_url"].endswith("/kiln/wall")  # type: ignore[index]
     with app.app_context():
         begin_write()
-        update_page_config(lock_project(project["_id"]), {"website": "https://clay.example.com"})
+        update_page_config(lock_project(project), {"website": "https://clay.example.com"})
         db.session.commit()
     assert "clay.example.com" in client.get("/kiln/wall").text
     with app.app_context():
         begin_write()
-        rename_slug(lock_project(project["_id"]), "clay")
+        rename_slug(lock_project(project), "clay")
         db.session.commit()
     assert client.get("/kiln/wall").status_code == 307
     assert client.get("/clay/wall").status_code == 200
     assert client.get(embed).json["author_url"].endswith("/clay/wall")  # type: ignore[index]
     with app.app_context():
         begin_write()
-        lock_project(project["_id"]).deleted_at = clock.now()
+        lock_project(project).deleted_at = clock.now()
         db.session.commit()
     assert client.get(embed).status_code == 404
 
 
 def test_each_language_and_a_frame_have_pages_of_their_own(
-    client: FlaskClient, project: dict[str, Any]
+    client: FlaskClient, project: str, testimonial: str
 ) -> None:
-    path = f"/widget/{project['_id']}"
+    path = f"/widget/{project}"
     for _ in range(2):
-        pages = [
-            client.get(path, headers=headers)
-            for headers in (
-                {},
-                {"Accept-Language": "de-AT,en;q=0.5"},
-                {"Accept-Language": "ja"},
-                {"Sec-Fetch-Dest": "iframe"},
-            )
-        ]
-        languages = [page.headers["Content-Language"] for page in pages]
-        assert languages == ["en", "de", "ja", "en"]
+        languages = ({}, {"Accept-Language": "de-AT,en;q=0.5"}, {"Accept-Language": "ja"})
+        framed = {"Sec-Fetch-Dest": "iframe"}
+        pages = [client.get(path, headers=headers) for headers in (*languages, framed)]
+        said = [page.headers["Content-Language"] for page in pages]
+        assert said == ["en", "de", "ja", "en"]
         assert len({page.data for page in pages}) == 4
         assert all("Accept-Language" in page.headers["Vary"] for page in pages)
 
 
 def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
-    client: FlaskClient, project: dict[str, Any]
+    client: FlaskClient, project: str
 ) -> None:
     assert client.get("/kiln/wall").status_code == 200
     assert "X-Request-Id" not in client.get("/kiln/wall").headers
@@ -137,18 +126,13 @@ def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
     assert "X-Request-Id" in client.get("/kiln/wall").headers
 
 
-def test_nobody_chooses_what_others_are_answered(
-    client: FlaskClient, project: dict[str, Any]
-) -> None:
+def test_nobody_chooses_what_others_are_answered(client: FlaskClient, paths: list[str]) -> None:
     headers = {
-        "Host": "evil.example",
-        "X-Forwarded-Host": "evil.example",
-        "X-Forwarded-Prefix": "/evil",
-        "X-Request-Id": "evil",
-        "Origin": "https://evil.example",
+        "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Prefix": "/evil",
+        "X-Request-Id": "evil", "Origin": "https://evil.example",
         "Referer": "https://evil.example/",
-    }
-    for path in (_path(door, project) for door in DOORS):
+    }  # fmt: skip
+    for path in paths:
         # A form's field names the language where no other does.
         client.get(path, data={"lang": "ja"}, headers=headers)
         kept = client.get(path, headers={"Accept-Encoding": "identity"})
@@ -162,7 +146,30 @@ def test_nobody_chooses_what_others_are_answered(
         assert client.get(path).data == kept.data
 
 
-def test_a_mistake_is_not_kept(client: FlaskClient, project: dict[str, Any]) -> None:
+def test_a_mistake_is_not_kept(client: FlaskClient, project: str) -> None:
     for _ in range(2):
         assert client.get("/kiln/wall?rating=9").status_code in (400, 422)
         assert client.get("/none/wall").status_code == 404
+
+
+@pytest.mark.postgres
+def test_versions_are_told_above_the_thousandth_descriptor(
+    app: Flask, owner: Caller, project: str
+) -> None:
+    if EXTENSION not in app.extensions:
+        pytest.skip("SQLite is asked for each version")
+    with app.app_context():
+        engine = db.engine
+    versions = ToldVersions(stale_seconds=0)
+    held = [os.dup(0) for _ in range(1100)]
+    try:
+        versions.begin(engine)
+        # From memory, once it is told.
+        wait_for(lambda: count_statements(engine, lambda: versions.find(project)) == 0)
+        before = versions.find(project)
+        owner.create_testimonial(project, text="The second")
+        wait_for(lambda: versions.find(project) != before)
+    finally:
+        versions.end()
+        for each in held:
+            os.close(each)

@@ -2,28 +2,13 @@
 
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.widget.selection import BADGES, SHAPES
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
-
-APP = "https://testimonials.example.com"
-
-
-@pytest.fixture
-def project(owner: Caller) -> dict[str, Any]:
-    return dict(owner.create_project(businessName="Kiln & Clay"))
-
-
-def _feed(client: FlaskClient, project: dict[str, Any], query: str) -> dict[str, Any]:
-    """Ask twice: what comes from memory must be what came from the database."""
-    answers = [client.get(f"/widget/{project['_id']}/feed?{query}") for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [200, 200], answers[0].text
-    assert answers[0].data == answers[1].data
-    return dict(answers[0].json)
+from tests.widget.conftest import read_feed
 
 
 def _texts(feed: dict[str, Any]) -> list[str]:
@@ -31,59 +16,59 @@ def _texts(feed: dict[str, Any]) -> list[str]:
 
 
 def test_one_testimonial_stands_alone(
-    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, project: dict[str, Any]
+    app: Flask, client: FlaskClient, outsider: Caller, project: str
 ) -> None:
-    wanted = add_testimonial(app, project["_id"], text="This one")
-    add_testimonial(app, project["_id"], text="Not this one")
-    feed = _feed(client, project, f"id={wanted}")
+    wanted = add_testimonial(app, project, text="This one")
+    add_testimonial(app, project, text="Not this one")
+    feed = read_feed(client, project, f"id={wanted}")
     assert (_texts(feed), feed["total"], feed["next"]) == (["This one"], 1, None)
     # Within somebody's page it has no button of its own below.
     assert "cta" not in feed
-    pending = add_testimonial(app, project["_id"], text="Waits", status="pending")
+    pending = add_testimonial(app, project, text="Waits", status="pending")
     foreign = add_testimonial(app, outsider.create_project()["_id"], text="Somebody else's")
     for hidden in (pending, foreign, "0" * 24):
-        assert _feed(client, project, f"id={hidden}")["items"] == []
+        assert read_feed(client, project, f"id={hidden}")["items"] == []
 
 
 def test_a_tag_in_any_spelling_selects_and_pages_follow(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, owner: Caller, project: str
 ) -> None:
-    change_project(app, project["_id"], widget_config=project["widgetConfig"] | {"initialCount": 3})
+    owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     for number in range(5):
-        add_testimonial(app, project["_id"], text=f"Tagged {number}", tags=["Wedding hair"])
-        add_testimonial(app, project["_id"], text=f"Other {number}", tags=["Wedding"])
+        add_testimonial(app, project, text=f"Tagged {number}", tags=["Wedding hair"])
+        add_testimonial(app, project, text=f"Other {number}", tags=["Wedding"])
     for spelling in ("Wedding%20hair", "wedding%20HAIR"):
-        feed = _feed(client, project, f"tag={spelling}")
+        feed = read_feed(client, project, f"tag={spelling}")
         assert (_texts(feed), feed["total"]) == (["Tagged 4", "Tagged 3", "Tagged 2"], 5)
-        rest = _feed(client, project, f"tag={spelling}&after={feed['next']}")
+        rest = read_feed(client, project, f"tag={spelling}&after={feed['next']}")
         assert (_texts(rest), rest["next"]) == (["Tagged 1", "Tagged 0"], None)
-    assert _feed(client, project, "tag=unknown")["total"] == 0
+    assert read_feed(client, project, "tag=unknown")["total"] == 0
 
 
 def test_a_least_length_counts_letters_not_bytes(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
     for text in ("ä" * 39, "日" * 40, "😀" * 41):
-        add_testimonial(app, project["_id"], text=text)
-    feed = _feed(client, project, "min=40")
+        add_testimonial(app, project, text=text)
+    feed = read_feed(client, project, "min=40")
     assert (_texts(feed), feed["total"]) == (["😀" * 41, "日" * 40], 2)
 
 
 def test_the_badge_counts_every_approved_rating_and_no_sample(
     app: Flask, client: FlaskClient, agent: Caller
 ) -> None:
-    project = dict(agent.create_project(skipDemoTestimonials=False))
-    empty = _feed(client, project, "shape=badge")
+    project = agent.create_project(skipDemoTestimonials=False, slug="samples")["_id"]
+    empty = read_feed(client, project, "shape=badge")
     assert (empty["total"], empty["items"]) == (0, [])
     for rating, values in [
         (5, {}), (4.5, {}), (3, {"text": "short", "tags": ["other"]}), (1, {"status": "pending"}),
         (1, {"status": "rejected"}), (None, {}),
     ]:  # fmt: skip
-        add_testimonial(app, project["_id"], rating=rating, **values)
+        add_testimonial(app, project, rating=rating, **values)
     # Whatever else is chosen, an average is of all.
     for query in ("shape=badge", "shape=badge&min=10&tag=other"):
-        feed = _feed(client, project, query)
-        wall = f"{APP}/{project['publicPageConfig']['slug']}/wall"
+        feed = read_feed(client, project, query)
+        wall = "https://testimonials.example.com/samples/wall"
         assert feed["badge"] == {"average": 4.2, "label": "3 ratings", "url": wall}
         assert (feed["total"], feed["items"], feed["next"]) == (3, [], None)
 
@@ -91,15 +76,15 @@ def test_the_badge_counts_every_approved_rating_and_no_sample(
 def test_badges_and_people_say_true_numbers_and_show_those_who_are_glad(
     app: Flask, client: FlaskClient, agent: Caller
 ) -> None:
-    project = dict(agent.create_project(skipDemoTestimonials=False))
+    project = agent.create_project(skipDemoTestimonials=False)["_id"]
     picture = "https://example.com/ann.png"
     for name, rating, values in [
         ("Bea", 4, {}), ("Ann", 5, {"author_avatar": picture}), ("Cid", 3.5, {}),
         ("Dora", None, {}), ("Ed", 5, {"status": "pending"}), ("Bea", 5, {}),
     ]:  # fmt: skip
-        add_testimonial(app, project["_id"], author_name=name, rating=rating, **values)
+        add_testimonial(app, project, author_name=name, rating=rating, **values)
     for shape in BADGES:
-        feed = _feed(client, project, f"shape={shape}&tag=none&min=100")
+        feed = read_feed(client, project, f"shape={shape}&tag=none&min=100")
         assert (feed["shape"], feed["total"], feed["items"]) == (shape, 4, [])
         assert feed["header"] == {
             "average": 4.4,
@@ -111,52 +96,50 @@ def test_badges_and_people_say_true_numbers_and_show_those_who_are_glad(
 
 
 def test_a_popup_has_five_and_a_single_one_one(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
     for number in range(7):
-        add_testimonial(app, project["_id"], text=f"Number {number}", tags=["a"] * (number % 2))
+        add_testimonial(app, project, text=f"Number {number}", tags=["a"] * (number % 2))
     for shape, query, expected in [
         ("popup", "", ["Number 6", "Number 5", "Number 4", "Number 3", "Number 2"]),
         ("popup", "&tag=a", ["Number 5", "Number 3", "Number 1"]),
         ("single", "", ["Number 6"]),
         ("single", "&tag=a", ["Number 5"]),
     ]:
-        feed = _feed(client, project, f"shape={shape}{query}")
+        feed = read_feed(client, project, f"shape={shape}{query}")
         assert (feed["shape"], _texts(feed)) == (shape, expected)
         assert (feed["total"], feed["next"], "cta" in feed) == (len(expected), None, False)
 
 
 def test_a_strip_is_one_row_whatever_the_layout(
-    client: FlaskClient, owner: Caller, project: dict[str, Any]
+    client: FlaskClient, owner: Caller, project: str
 ) -> None:
     for number in range(12):
-        owner.create_testimonial(project["_id"], text=f"Number {number}")
+        owner.create_testimonial(project, text=f"Number {number}")
     for animation, expected in (("none", "none"), ("vertical", "horizontal")):
-        path = f"/v1/projects/{project['_id']}/widget-config"
+        path = f"/v1/projects/{project}/widget-config"
         owner.patch(path, {"layout": "list", "animation": animation, "initialCount": 4})
-        feed = _feed(client, project, "shape=strip")
+        feed = read_feed(client, project, "shape=strip")
         assert feed["shape"] == "strip"
         assert (feed["config"]["layout"], feed["config"]["animation"]) == ("carousel", expected)
         assert (len(feed["items"]), feed["total"], feed["next"]) == (4, 4, None)
 
 
-def test_what_means_nothing_is_refused_by_name(
-    client: FlaskClient, project: dict[str, Any]
-) -> None:
+def test_what_means_nothing_is_refused_by_name(client: FlaskClient, project: str) -> None:
     for query in (
         "shape=circle", "id=x", "id=%00", "min=-1", "min=2001", "min=ten", "min=%D9%A3",
         f"tag={'x' * 41}", "tag=a%00b", "theme=blue",
     ):  # fmt: skip
-        answer = client.get(f"/widget/{project['_id']}/feed?{query}")
+        answer = client.get(f"/widget/{project}/feed?{query}")
         assert answer.status_code == 400
         assert query.partition("=")[0] in answer.json["errors"]
 
 
 def test_a_paused_project_shows_nothing_in_any_shape(
-    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
-    owner.create_testimonial(project["_id"], rating=5)
-    change_project(app, project["_id"], status="inactive")
+    add_testimonial(app, project, rating=5)
+    change_project(app, project, status="inactive")
     for shape in SHAPES:
-        feed = _feed(client, project, f"shape={shape}")
+        feed = read_feed(client, project, f"shape={shape}")
         assert (feed["total"], feed["items"]) == (0, [])

@@ -40,13 +40,6 @@ def run_sweep(app: Flask) -> None:
         write_seen_websites()
 
 
-@pytest.fixture
-def project(owner: Caller) -> str:
-    """A project of the owner."""
-    project_id: str = owner.create_project()["_id"]
-    return project_id
-
-
 def test_a_website_is_written_down(app: Flask, client: FlaskClient, project: str) -> None:
     # The first answer comes from the view, those after it from memory, where there is one.
     for origin in ("https://fern.example", "http://localhost:3000", "https://fern.example"):
@@ -58,29 +51,16 @@ def test_a_website_is_written_down(app: Flask, client: FlaskClient, project: str
 
 def test_what_is_no_website_of_others_is_not(app: Flask, client: FlaskClient, project: str) -> None:
     for origin in (
-        "null",
-        "file://",
-        "https://testimonials.example.com",
-        "https://fern.example/path",
-        "https://fern.example?query",
-        "https://user@fern.example",
-        "chrome-extension://abcdefgh",
-        "javascript:alert(1)",
-        "https://",
-        "https://fern.example:port",
-        "https://[::1",
-        "https://fern .example",
-        "https://" + "a" * 300 + ".example",
-        "",
-    ):
+        "null", "file://", "https://testimonials.example.com", "https://fern.example/path",
+        "https://fern.example?query", "https://user@fern.example", "chrome-extension://abcdefgh",
+        "javascript:alert(1)", "https://", "https://fern.example:port", "https://[::1",
+        "https://fern .example", "https://" + "a" * 300 + ".example", "",
+    ):  # fmt: skip
         see(client, project, origin)
         run_sweep(app)
         assert stored(app) == {}, origin
-
-
-def test_an_unknown_project_is_not_noted(app: Flask, client: FlaskClient) -> None:
-    for project in ("0" * 24, "x"):
-        answer = client.get(f"/widget/{project}/feed", headers={"Origin": "https://a.example"})
+    for unknown in ("0" * 24, "x"):
+        answer = client.get(f"/widget/{unknown}/feed", headers={"Origin": "https://a.example"})
         assert answer.status_code == 404
     run_sweep(app)
     assert stored(app) == {}

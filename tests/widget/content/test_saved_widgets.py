@@ -12,6 +12,7 @@ from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.support.rows import add_testimonial, change_project
 from tests.transfer.archives.projects import run_well
+from tests.widget.conftest import read_feed
 
 
 @pytest.fixture
@@ -29,14 +30,6 @@ def listed(inbox: Inbox) -> list[dict[str, Any]]:
     return list(inbox.owner.get(f"/v1/projects/{inbox.project}/widgets").json["data"])  # type: ignore[index]
 
 
-def feed(client: FlaskClient, inbox: Inbox, query: str) -> dict[str, Any]:
-    """Ask twice: what comes from memory must be what came from the database."""
-    answers = [client.get(f"/widget/{inbox.project}/feed?{query}") for _ in range(2)]
-    assert answers[0].status_code == 200, answers[0].text
-    assert answers[0].data == answers[1].data
-    return dict(answers[0].json)  # type: ignore[arg-type]
-
-
 def test_a_saved_widget_has_a_look_and_a_selection_of_its_own(
     app: Flask, inbox: Inbox, client: FlaskClient
 ) -> None:
@@ -47,18 +40,20 @@ def test_a_saved_widget_has_a_look_and_a_selection_of_its_own(
     send(inbox, name=" Home Page ")
     change_project(app, inbox.project, widget_design={})
     inbox.owner.patch(f"/v1/projects/{inbox.project}/widget-config", {"layout": "list"})
-    own, saved = feed(client, inbox, "lang=en"), feed(client, inbox, "widget=home-page&lang=en")
+    own, saved = (
+        read_feed(client, inbox.project, "lang=en"),
+        read_feed(client, inbox.project, "widget=home-page&lang=en"),
+    )
     assert (own["config"]["layout"], own["total"]) == ("list", 2)
     assert (saved["config"]["layout"], saved["total"]) == ("masonry", 1)
     assert own["colours"] != saved["colours"]
     assert (own["words"]["readMore"], saved["words"]["readMore"]) == ("Read more", "More")
     assert ("widget" in own, saved["widget"]) == (False, "home-page")
     # Attributes of the container go before the widget's settings.
-    assert feed(client, inbox, "widget=home-page&shape=badge")["shape"] == "badge"
+    assert read_feed(client, inbox.project, "widget=home-page&shape=badge")["shape"] == "badge"
     # Of a name that isn't one, and of one that isn't there, it is the project's own.
     for name in ("elsewhere", "Home%20Page", "%00", "x" * 50):
-        found = feed(client, inbox, f"widget={name}&lang=en")
-        assert found == own
+        assert read_feed(client, inbox.project, f"widget={name}&lang=en") == own
     page = client.get(f"/widget/{inbox.project}?widget=home-page").text
     assert 'data-testimonials-widget="home-page"' in page
 
@@ -66,15 +61,14 @@ def test_a_saved_widget_has_a_look_and_a_selection_of_its_own(
 def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
     add_testimonial(app, inbox.project, rating=5)
     send(inbox, name="small")
-    answer = inbox.client.post(
-        f"{inbox.base}/widget?widget=small", data={"shape": "badge", "publish": "1"}
-    )
+    form = {"shape": "badge", "publish": "1"}
+    answer = inbox.client.post(f"{inbox.base}/widget?widget=small", data=form)
     assert answer.status_code == 303
-    small = feed(client, inbox, "widget=small")
+    small = read_feed(client, inbox.project, "widget=small")
     assert (small["shape"], small["badge"]["average"], small["items"]) == ("badge", 5, [])
-    assert "shape" not in feed(client, inbox, "")
+    assert "shape" not in read_feed(client, inbox.project, "")
     # A container that asks for something itself gets that.
-    assert feed(client, inbox, "widget=small&shape=strip")["shape"] == "strip"
+    assert read_feed(client, inbox.project, "widget=small&shape=strip")["shape"] == "strip"
     path = f"/v1/projects/{inbox.project}/embed-snippet?widget=small"
     snippet = inbox.owner.get(path).json["data"]["container"]  # type: ignore[index]
     # The snippet follows when the shape is changed, so it doesn't name one.
@@ -108,10 +102,10 @@ def test_they_are_renamed_copied_and_deleted_and_each_is_recorded(
     inbox: Inbox, client: FlaskClient, app: Flask
 ) -> None:
     send(inbox, name="home")
-    before = feed(client, inbox, "widget=home")
+    before = read_feed(client, inbox.project, "widget=home")
     send(inbox, "/rename", widget="home", name="Start")
-    assert "widget" not in feed(client, inbox, "widget=home")
-    assert feed(client, inbox, "widget=start") == before | {"widget": "start"}
+    assert "widget" not in read_feed(client, inbox.project, "widget=home")
+    assert read_feed(client, inbox.project, "widget=start") == before | {"widget": "start"}
     send(inbox, name="copy", source="start")
     send(inbox, "/delete", widget="start")
     assert [each["name"] for each in listed(inbox)] == [None, "copy"]

@@ -31,8 +31,7 @@ def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]
     }
 
 
-def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, owner: Caller) -> None:
-    project = owner.create_project()["_id"]
+def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, project: str) -> None:
     for brand, expected in BRANDS.items():
         change_project(app, project, widget_design={"brandColor": brand})
         found = read_colours(client, project)
@@ -44,8 +43,9 @@ def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, owner:
         assert (light["card"], dark["star"]) == ("ffffff", "fbbf24")
 
 
-def test_a_palette_is_a_brand_with_a_name(app: Flask, client: FlaskClient, owner: Caller) -> None:
-    project = owner.create_project()["_id"]
+def test_a_palette_is_a_brand_with_a_name(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
     path = f"/v1/projects/{project}/widget-config"
     for palette, brand in sample(PALETTES.items(), 3):
         assert owner.patch(path, {"palette": palette}).status_code == 200
@@ -83,29 +83,19 @@ def test_words_can_be_read_in_the_colours_of_any_brand() -> None:
         # An orange that white words can be read on.
         ("#C2410C", {"light accent": "Darkened", "dark accent": "Lightened"}),
         # A yellow gets dark words rather than mud.
-        (
-            "#FACC15",
-            {
-                "light accent": "Darkened",
-                "light on": "Dark words",
-                "dark accent": "A little less strong",
-                "dark on": "Dark words",
-            },
-        ),
+        ("#FACC15", {
+            "light accent": "Darkened", "light on": "Dark words",
+            "dark accent": "A little less strong", "dark on": "Dark words",
+        }),
         # Neither white nor dark words can be read on this pink.
-        (
-            "#F01E78",
-            {
-                "light accent": "Darkened",
-                "light solid": "Darkened a little",
-                "dark accent": "Lightened",
-                "dark solid": "Darkened a little",
-            },
-        ),
+        ("#F01E78", {
+            "light accent": "Darkened", "light solid": "Darkened a little",
+            "dark accent": "Lightened", "dark solid": "Darkened a little",
+        }),
         # Buttons in this one would not be seen on dark cards.
         ("#111111", {"dark accent": "Lightened", "dark solid": "Lightened"}),
     ],
-)
+)  # fmt: skip
 def test_what_was_changed_is_told_with_the_reason(brand: str, changed: dict[str, str]) -> None:
     found = explain_changes(brand)
     assert [f"{each.theme} {each.name}" for each in found] == list(changed)

@@ -14,14 +14,9 @@ from testimonials.widget.design.looks import LOOKS, apply_look, find_look
 
 # What no look may touch.
 OWN: dict[str, Any] = {
-    "brandColor": "#C2410C",
-    "font": "serif",
-    "cardWidth": "wide",
-    "tags": ["press"],
-    "order": "best",
-    "minRating": 4,
-    "labels": {"showMore": "More"},
-}
+    "brandColor": "#C2410C", "font": "serif", "cardWidth": "wide", "tags": ["press"],
+    "order": "best", "minRating": 4, "labels": {"showMore": "More"},
+}  # fmt: skip
 OWN_CONFIG = {"palette": "rose", "initialCount": 12, "showCtaButton": False, "showStars": False}
 
 

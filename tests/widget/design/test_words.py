@@ -1,38 +1,24 @@
 """The widget's own words come with its data, in the language that is asked for."""
 
-from typing import Any
-
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.web.languages import LANGUAGES
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
-
-
-@pytest.fixture
-def project(owner: Caller) -> str:
-    return str(owner.create_project(skipDemoTestimonials=True)["_id"])
-
-
-def read(client: FlaskClient, project: str, query: str) -> dict[str, Any]:
-    """Ask twice: what is answered from memory must be what was answered from the database."""
-    answers = [client.get(f"/widget/{project}/feed?{query}") for _ in range(2)]
-    assert answers[0].data == answers[1].data
-    return dict(answers[0].json)
+from tests.widget.conftest import read_feed
 
 
 def test_words_come_in_the_language_that_is_asked_for(
     app: Flask, client: FlaskClient, project: str
 ) -> None:
     add_testimonial(app, project)
-    english = read(client, project, "lang=en")
+    english = read_feed(client, project, "lang=en")
     assert (english["lang"], english["words"]["readMore"]) == ("en", "Read more")
     assert english["words"]["rated"] == "Rated {rating} out of 5"
     seen = {}
     for language in LANGUAGES:
-        found = read(client, project, f"lang={language.code}")
+        found = read_feed(client, project, f"lang={language.code}")
         assert found["lang"] == language.code
         assert found["words"].keys() == english["words"].keys()
         assert all("%(" not in text and text for text in found["words"].values())
@@ -46,7 +32,7 @@ def test_an_unknown_language_is_english(client: FlaskClient, project: str) -> No
         ("de-AT", "de"), ("PT-br", "pt"), ("xx", "en"), ("", "en"), ("%00", "en"),
         ("x" * 2000, "en"),
     ):  # fmt: skip
-        assert read(client, project, f"lang={tag}")["lang"] == code
+        assert read_feed(client, project, f"lang={tag}")["lang"] == code
 
 
 def test_words_are_only_there_when_asked_for_and_once(
@@ -55,11 +41,11 @@ def test_words_are_only_there_when_asked_for_and_once(
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     for _ in range(4):
         add_testimonial(app, project)
-    plain = read(client, project, "")
-    asked = read(client, project, "lang=fr")
+    plain = read_feed(client, project, "")
+    asked = read_feed(client, project, "lang=fr")
     assert asked.keys() - plain.keys() == {"lang", "words"}
     after = f"lang=fr&after={plain['next']}"
-    assert read(client, project, after) == read(client, project, f"after={plain['next']}")
+    assert read_feed(client, project, after) == read_feed(client, project, f"after={plain['next']}")
     # What the browser prefers is not looked at: answers are kept for everybody.
     headers = {"Accept-Language": "ja"}
     assert client.get(f"/widget/{project}/feed?lang=fr", headers=headers).json == asked
@@ -72,7 +58,7 @@ def test_the_owners_own_words_go_before_any_language(
     labels = {"labels": {"showMore": "Noch mehr Lob", "readMore": "Ganz lesen"}}
     change_project(app, project, widget_design=labels, dashboard_config=cta)
     for code in ("en", "ar"):
-        found = read(client, project, f"lang={code}")
+        found = read_feed(client, project, f"lang={code}")
         assert found["words"]["showMore"] == "Noch mehr Lob"
         assert found["words"]["readMore"] == "Ganz lesen"
         assert found["cta"]["label"] == "Write to us"
@@ -83,13 +69,13 @@ def test_a_number_of_ratings_has_its_form(app: Flask, client: FlaskClient, proje
     change_project(app, project, widget_design={"showHeader": True})
     for rating in (5.0, 4.0):
         add_testimonial(app, project, rating=rating)
-    found = read(client, project, "lang=ar")
+    found = read_feed(client, project, "lang=ar")
     assert (found["header"]["average"], found["header"]["count"]) == (4.5, 2)
     assert found["words"]["ratings"] == "تقييمان"
     # Numbers are written by the browser.
     add_testimonial(app, project, rating=1.0)
-    assert read(client, project, "lang=en")["words"]["ratings"] == "{n} ratings"
-    assert read(client, project, "lang=en")["words"]["loved"] == "Loved by {n} customers"
-    badge = read(client, project, "shape=badge&lang=de")
+    assert read_feed(client, project, "lang=en")["words"]["ratings"] == "{n} ratings"
+    assert read_feed(client, project, "lang=en")["words"]["loved"] == "Loved by {n} customers"
+    badge = read_feed(client, project, "shape=badge&lang=de")
     assert badge["words"]["fromRatings"] == "aus {n} Bewertungen"
     assert badge["badge"]["label"] == "3 Bewertungen"

@@ -1,16 +1,14 @@
 """Testimonials for newsletters and as a JSON Feed: GET /widget/:id/..."""
 
 import re
-from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core import clock
 from tests.conftest import Caller
-from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
+from tests.support.rows import add_testimonial, change_project, expire_account
 
 FORMATS = ("newsletter", "feed.json")
 # What HTML, or a program that knows Markdown, would make something of.
@@ -23,20 +21,15 @@ LINES = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def project(owner: Caller) -> dict[str, Any]:
-    return dict(owner.create_project(businessName="Kiln & Clay", slug="kiln"))
-
-
-def _text_of(client: FlaskClient, project: dict[str, Any], form: str, query: str = "") -> str:
-    answer = client.get(f"/widget/{project['_id']}/{form}?{query}")
+def _text_of(client: FlaskClient, project: str, form: str, query: str = "") -> str:
+    answer = client.get(f"/widget/{project}/{form}?{query}")
     assert answer.status_code == 200, answer.text
     return answer.text
 
 
-def _words(client: FlaskClient, project: dict[str, Any], query: str = "") -> list[list[str]]:
+def _words(client: FlaskClient, project: str, query: str = "") -> list[list[str]]:
     """Return the texts that each format shows."""
-    feed = client.get(f"/widget/{project['_id']}/feed.json?{query}").json
+    feed = client.get(f"/widget/{project}/feed.json?{query}").json
     newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", query))
     return [
         [item["content_text"] for item in feed["items"]],
@@ -45,20 +38,16 @@ def _words(client: FlaskClient, project: dict[str, Any], query: str = "") -> lis
 
 
 def test_they_show_what_the_widget_does_and_nothing_else(
-    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
-    ids = [add_testimonial(app, project["_id"], text=f"Words no. {number}") for number in range(4)]
-    pinned = add_testimonial(
-        app, project["_id"], text="Pinned", tags=["Glaze"], author_email="x@example.com"
-    )
-    change_testimonial(app, pinned, is_pinned=True)
+    ids = [add_testimonial(app, project, text=f"Words no. {number}") for number in range(4)]
+    values = {"tags": ["Glaze"], "author_email": "x@example.com", "is_pinned": True}
+    pinned = add_testimonial(app, project, text="Pinned", **values)
     for status in ("pending", "rejected", "spam", "withdrawn"):
-        add_testimonial(app, project["_id"], text=f"Hidden {status}", status=status)
-    add_testimonial(app, project["_id"], text="Hidden trash", deleted_at=clock.now())
-    assert (
-        _words(client, project, "limit=4")
-        == [["Pinned", "Words no. 3", "Words no. 2", "Words no. 1"]] * 2
-    )
+        add_testimonial(app, project, text=f"Hidden {status}", status=status)
+    add_testimonial(app, project, text="Hidden trash", deleted_at=clock.now())
+    four = ["Pinned", "Words no. 3", "Words no. 2", "Words no. 1"]
+    assert _words(client, project, "limit=4") == [four] * 2
     for query in ("tag=glaze", f"id={pinned}", "limit=1", "theme=dark&limit=1&lang=de"):
         assert _words(client, project, query) == [["Pinned"]] * 2
     assert _words(client, project, "min=2000") == [[]] * 2
@@ -70,19 +59,19 @@ def test_they_show_what_the_widget_does_and_nothing_else(
         assert "https://testimonials.example.com/kiln/wall" in text
         # A language is only ever what the address says, so caches give it to everybody.
         german = {"Accept-Language": "de"}
-        assert client.get(f"/widget/{project['_id']}/{form}", headers=german).text == text
+        assert client.get(f"/widget/{project}/{form}", headers=german).text == text
         assert _text_of(client, project, form, "lang=de") != text
-    change_project(app, project["_id"], widget_design={"order": "hand", "chosen": ids[1:3]})
+    change_project(app, project, widget_design={"order": "hand", "chosen": ids[1:3]})
     assert _words(client, project, "limit=3") == [["Words no. 1", "Words no. 2", "Pinned"]] * 2
-    change_project(app, project["_id"], status="inactive")
+    change_project(app, project, status="inactive")
     assert _words(client, project) == [[]] * 2
 
 
 def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
-    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: dict[str, Any]
+    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: str
 ) -> None:
-    owner.create_testimonial(project["_id"])
-    base = f"/widget/{project['_id']}"
+    owner.create_testimonial(project)
+    base = f"/widget/{project}"
     types = ("text/html; charset=utf-8", "application/feed+json")
     for form, kind in zip(FORMATS, types, strict=True):
         answer = client.get(f"{base}/{form}")
@@ -95,7 +84,7 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
         for query in bad:
             refused = client.get(f"{base}/{form}?{query}")
             assert (refused.status_code, refused.is_json) == (400, True), (form, query)
-        for unknown in ("x", "0" * 24, "%00", f"{project['_id']}%20"):
+        for unknown in ("x", "0" * 24, "%00", f"{project}%20"):
             assert client.get(f"/widget/{unknown}/{form}").status_code == 404
     abandoned = agent.create_project()["_id"]
     expire_account(app, agent.account_id)
@@ -103,14 +92,10 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
         assert client.get(f"/widget/{abandoned}/{form}").status_code == 404
 
 
-def test_markup_stays_what_somebody_wrote(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
-) -> None:
+def test_markup_stays_what_somebody_wrote(app: Flask, client: FlaskClient, project: str) -> None:
     for line in LINES:
-        name = " ".join(line.split())
-        add_testimonial(
-            app, project["_id"], text=f"First\n{line}\nlast", author_name=name, author_role=name
-        )
+        names = dict.fromkeys(("author_name", "author_role"), " ".join(line.split()))
+        add_testimonial(app, project, text=f"First\n{line}\nlast", **names)
     newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", "limit=50"))
     assert len(newsletter.css("p[dir]")) == len(LINES)
     assert {node.tag for node in newsletter.body.css("*")} <= {
@@ -119,14 +104,14 @@ def test_markup_stays_what_somebody_wrote(
 
 
 def test_the_newsletter_is_html_that_old_mail_programs_know(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
     picture = "https://example.com/a.webp"
-    add_testimonial(app, project["_id"], text="word " * 400, rating=3.5, author_avatar=picture)
+    add_testimonial(app, project, text="word " * 400, rating=3.5, author_avatar=picture)
     add_testimonial(
-        app, project["_id"], text="ق" * 600, author_name="أحمد", highlights=[[0, 9], [400, 500]]
+        app, project, text="ق" * 600, author_name="أحمد", highlights=[[0, 9], [400, 500]]
     )
-    answer = client.get(f"/widget/{project['_id']}/newsletter")
+    answer = client.get(f"/widget/{project}/newsletter")
     assert "'unsafe-inline'" in answer.headers["Content-Security-Policy"]
     assert "script-src" not in answer.headers["Content-Security-Policy"]
     page = LexborHTMLParser(answer.text)
@@ -143,7 +128,7 @@ def test_the_newsletter_is_html_that_old_mail_programs_know(
     for node in page.css("[style]"):
         assert not re.search(r"flex|grid|position|var\(|light-dark", node.attributes["style"] or "")
     for text, size in (("x" * 64, 22), ("日" * 33, 18), ("x" * 140, 18), ("x" * 141, 16)):
-        add_testimonial(app, project["_id"], text=text)
+        add_testimonial(app, project, text=text)
         words = _text_of(client, project, "newsletter", "limit=1")
         assert re.findall(r"<p dir=[^>]*font-size:(\d+)px", words) == [str(size)]
     dark = _text_of(client, project, "newsletter", "theme=dark")
@@ -153,23 +138,13 @@ def test_the_newsletter_is_html_that_old_mail_programs_know(
 
 
 def test_the_json_feed_is_one_and_its_pages_follow_each_other(
-    app: Flask, client: FlaskClient, project: dict[str, Any]
+    app: Flask, client: FlaskClient, project: str
 ) -> None:
-    ids = [
-        add_testimonial(
-            app,
-            project["_id"],
-            text=f"No. {number}",
-            tags=["a & b"],
-            rating=4.5,
-            reply="Thanks",
-            replied_at=clock.now(),
-            highlights=[[0, 3]],
-        )
-        for number in range(5)
-    ]
-    add_testimonial(app, project["_id"], text="Other")
-    address: str | None = f"/widget/{project['_id']}/feed.json?limit=2&tag=a%20%26%20B"
+    values = {"tags": ["a & b"], "rating": 4.5, "reply": "Thanks", "highlights": [[0, 3]]}
+    values["replied_at"] = clock.now()
+    ids = [add_testimonial(app, project, text=f"No. {number}", **values) for number in range(5)]
+    add_testimonial(app, project, text="Other")
+    address: str | None = f"/widget/{project}/feed.json?limit=2&tag=a%20%26%20B"
     found = []
     while address:
         feed = client.get(address).json
