@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -17,38 +16,14 @@ from sqlalchemy import create_engine, inspect, text
 from testimonials import create_app
 from testimonials.core.data.database import Base
 from testimonials.extensions import db
-from testimonials.migrations.runner import (
-    FIRST,
-    FORMER_HEAD,
-    SCHEMA,
-    SchemaError,
-    current,
-    head,
-    require_head,
-    upgrade,
-)
+from testimonials.migrations import runner
+from testimonials.migrations.runner import FORMER_HEAD, SchemaError, current, head, upgrade
 from testimonials.settings.table import load_settings
-from tests.support.schemas import empty_database, make_filled, migrate_to, render_schema
+from tests.migrations.conftest import execute
+from tests.support.schemas import make_filled, migrate_to, render_schema
 from tests.support.servers import POSTGRES, find_program, new_database
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The settings of an empty database."""
-    with empty_database(backend, tmp_path) as settings:
-        yield settings
-
-
-@pytest.fixture
-def app(database: dict[str, str]) -> Iterator[Flask]:
-    """An application on the empty database."""
-    app = create_app(load_settings({}, database))
-    with app.app_context():
-        yield app
-        db.session.remove()
-        db.engine.dispose()
 
 
 def tables() -> set[str]:
@@ -56,13 +31,8 @@ def tables() -> set[str]:
     return {name for name in names if not name.startswith("testimonial_search")}
 
 
-def execute(statement: str) -> None:
-    with db.engine.begin() as connection:
-        connection.execute(text(statement))
-
-
 def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
-    assert SCHEMA.read_text() == render_schema()
+    assert runner.SCHEMA.read_text() == render_schema()
     made = []
     for name, build in (("new", upgrade), ("migrated", lambda engine: migrate_to(engine, head()))):
         engine = create_engine(f"sqlite:///{tmp_path / name}")
@@ -78,7 +48,7 @@ def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None
     made = []
     for name, build in (("former", make_filled), ("first", migrate_to)):
         engine = create_engine(f"sqlite:///{tmp_path / name}")
-        build(engine, FORMER_HEAD if name == "former" else FIRST)
+        build(engine, FORMER_HEAD if name == "former" else runner.FIRST)
         engine.dispose()
         with closing(sqlite3.connect(tmp_path / name)) as file:
             # In this order: it is the one in which triggers of the same event run.
@@ -90,12 +60,9 @@ def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None
 def test_the_first_revision_is_the_former_head_on_postgresql(empty_postgres: str) -> None:
     with new_database(os.environ[POSTGRES]) as other:
         made = []
-        for url, build, revision in (
-            (empty_postgres, make_filled, FORMER_HEAD),
-            (other, migrate_to, FIRST),
-        ):
+        for url, build in ((empty_postgres, make_filled), (other, migrate_to)):
             engine = create_engine(url)
-            build(engine, revision)
+            build(engine, FORMER_HEAD if url == empty_postgres else runner.FIRST)
             engine.dispose()
             made.append(dump_schema(url))
     assert "CREATE TABLE" in made[0]
@@ -151,8 +118,8 @@ def test_starts_at_once_migrate_once(
 
 def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
     # The last index that the first migration makes is in its way.
-    execute("CREATE TABLE of_somebody (id INTEGER)")
-    execute("CREATE INDEX ix_testimonial_change_batch_id ON of_somebody (id)")
+    index = "CREATE INDEX ix_testimonial_change_batch_id ON of_somebody (id)"
+    execute("CREATE TABLE of_somebody (id INTEGER)", index)
     result = app.test_cli_runner().invoke(args=["db", "upgrade"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "The upgrade failed, and the database is as it was: " in result.stderr
@@ -186,7 +153,7 @@ def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> None:
     upgrade(db.engine)
     execute("UPDATE alembic_version SET version_num = '9999'")
-    for use in (upgrade, require_head):
+    for use in (upgrade, runner.require_head):
         with pytest.raises(SchemaError, match=r"newer version of this program \(revision 9999\)"):
             use(db.engine)
     assert current(db.engine) == "9999"
@@ -203,19 +170,21 @@ def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
     app: Flask, stored: str
 ) -> None:
     # The names of these revisions are those of new ones, too.
-    execute("CREATE TABLE account (id VARCHAR NOT NULL PRIMARY KEY)")
-    execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-    execute(f"INSERT INTO alembic_version VALUES ('{stored}')")
-    for use in (upgrade, require_head):
+    execute(
+        "CREATE TABLE account (id VARCHAR NOT NULL PRIMARY KEY)",
+        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)",
+        f"INSERT INTO alembic_version VALUES ('{stored}')",
+    )
+    for use in (upgrade, runner.require_head):
         with pytest.raises(SchemaError, match=OLD):
             use(db.engine)
-    runner = app.test_cli_runner()
+    invoke = app.test_cli_runner().invoke
     for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"], ["accounts", "list"]):
-        result = runner.invoke(args=command)
+        result = invoke(args=command)
         assert (result.exit_code, result.stdout) == (1, "")
         assert OLD in result.stderr
-    assert "the schema is at before 0021" in runner.invoke(args=["db", "check"]).output
-    assert OLD in runner.invoke(args=["doctor"]).output
+    assert "the schema is at before 0021" in invoke(args=["db", "check"]).output
+    assert OLD in invoke(args=["doctor"]).output
     assert tables() == {"account", "alembic_version"}
     with db.engine.connect() as connection:
         found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all()
@@ -223,10 +192,10 @@ def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
 
 
 def test_db_current_says_where_both_stand(app: Flask) -> None:
-    runner = app.test_cli_runner()
+    invoke = app.test_cli_runner().invoke
     if db.engine.dialect.name == "postgresql":
-        empty = runner.invoke(args=["db", "current"])
+        empty = invoke(args=["db", "current"])
         assert empty.output == f"database empty, program {head()}\n"
-    runner.invoke(args=["db", "upgrade"])
-    result = runner.invoke(args=["db", "current", "--json"])
+    invoke(args=["db", "upgrade"])
+    result = invoke(args=["db", "current", "--json"])
     assert '"isHead": true' in result.output

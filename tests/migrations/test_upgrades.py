@@ -1,19 +1,18 @@
 """Upgrades: from every schema in use, with everything in it, whole or not at all."""
 
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from flask import Flask
-from sqlalchemy import text
 
 from testimonials import create_app
 from testimonials.extensions import db
 from testimonials.migrations.runner import FORMER_HEAD, current, head, upgrade
 from testimonials.settings.table import load_settings
 from tests.conftest import StartService
+from tests.migrations.conftest import execute
 from tests.operations.instances import query, restore_here
 from tests.support.killing import run_until_statement
 from tests.support.process import clean_environment
@@ -21,7 +20,6 @@ from tests.support.schemas import (
     GONE,
     KEPT,
     ROWS,
-    empty_database,
     in_use,
     make_filled,
     read,
@@ -29,23 +27,6 @@ from tests.support.schemas import (
 )
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def database(backend: str, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The settings of an empty database."""
-    with empty_database(backend, tmp_path) as settings:
-        yield settings
-
-
-@pytest.fixture
-def app(database: dict[str, str]) -> Iterator[Flask]:
-    """An application on the empty database."""
-    app = create_app(load_settings({}, database))
-    with app.app_context():
-        yield app
-        db.session.remove()
-        db.engine.dispose()
 
 
 def environment_of(database: dict[str, str]) -> dict[str, str]:
@@ -67,9 +48,7 @@ def check(app: Flask) -> str:
 def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
     make_filled(db.engine, revision)
     # What is counted by day.
-    counted = "UPDATE testimonial SET status = 'approved', source = 'public_page'"
-    with db.engine.begin() as connection:
-        connection.execute(text(counted))
+    execute("UPDATE testimonial SET status = 'approved', source = 'public_page'")
     before = read(db.engine)
     assert all(rows for table, rows in before.items() if table not in KEPT)
     assert f"at {revision}, this program needs {head()}" in check(app)
@@ -82,17 +61,15 @@ def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
 
 def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app: Flask) -> None:
     make_filled(db.engine, FORMER_HEAD)
-    with db.engine.begin() as connection:
-        for change in (
-            "background_job SET name = 'publish' WHERE name LIKE '2%'",
-            "proposal SET token_id = NULL WHERE token_id LIKE '2%'",
-            "access_token SET token_hash = NULL WHERE id LIKE '2%'",
-            "outbox_mail SET state = 'unconfirmed' WHERE id LIKE '2%'",
-            "event SET type = 'access.requested' WHERE id LIKE '2%'",
-            "event SET actor_kind = 'operator', actor_name = 'accounts list' WHERE id LIKE '0%'",
-            f"event SET actor_kind = 'operator', actor_name = '{'a1' * 12}' WHERE id LIKE '1%'",
-        ):
-            connection.execute(text(f"UPDATE {change}"))
+    execute(
+        "UPDATE background_job SET name = 'publish' WHERE name LIKE '2%'",
+        "UPDATE proposal SET token_id = NULL WHERE token_id LIKE '2%'",
+        "UPDATE access_token SET token_hash = NULL WHERE id LIKE '2%'",
+        "UPDATE outbox_mail SET state = 'unconfirmed' WHERE id LIKE '2%'",
+        "UPDATE event SET type = 'access.requested' WHERE id LIKE '2%'",
+        "UPDATE event SET actor_kind = 'operator', actor_name = 'accounts list' WHERE id LIKE '0%'",
+        f"UPDATE event SET actor_kind = 'operator', actor_name = '{'a1' * 12}' WHERE id LIKE '1%'",
+    )
     expected = without(read(db.engine), GONE)
     for table, column, value in (
         ("background_job", "name", "publish"),
@@ -123,15 +100,11 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     assert "from 0021 would run 0002. It was tried successfully" in result.output
     assert (current(db.engine), read(db.engine), backups(database)) == (FORMER_HEAD, before, [])
     # One that fails is told as such.
-    with db.engine.begin() as connection:
-        connection.execute(text("ALTER TABLE notification_choice DROP COLUMN told_of_month"))
+    execute("ALTER TABLE notification_choice DROP COLUMN told_of_month")
     result = runner.invoke(args=["db", "upgrade", "--dry-run"])
     assert (result.exit_code, current(db.engine)) == (1, FORMER_HEAD)
     assert "The upgrade would fail, and leave the database as it is" in result.stderr
-    with db.engine.begin() as connection:
-        connection.execute(
-            text("ALTER TABLE notification_choice ADD COLUMN told_of_month VARCHAR(7)")
-        )
+    execute("ALTER TABLE notification_choice ADD COLUMN told_of_month VARCHAR(7)")
     upgrade(db.engine)
     result = runner.invoke(args=["db", "upgrade", "--dry-run"])
     assert result.output == f"The database is already at {head()}.\n"
@@ -150,8 +123,7 @@ def test_a_check_names_what_is_not_as_it_should_be(
     app: Flask, statement: str, finding: str
 ) -> None:
     upgrade(db.engine)
-    with db.engine.begin() as connection:
-        connection.execute(text(statement))
+    execute(statement)
     assert finding in check(app)
 
 
@@ -176,12 +148,7 @@ def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path: Path) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(
     "statement",
-    [
-        "UPDATE alembic_version",
-        "DROP TABLE former_address",
-        "DROP COLUMN told",
-        "version_num='0002'",
-    ],
+    ["UPDATE alembic_version", "DROP TABLE former_address", "DROP COLUMN told", "num='0002'"],
 )
 def test_killed_in_the_middle_it_leaves_the_old_schema_and_the_next_start_goes_on(
     app: Flask, database: dict[str, str], statement: str
@@ -203,9 +170,8 @@ def test_starts_at_once_upgrade_once_after_one_backup(
     app: Flask, database: dict[str, str], start: StartService, backend: str, tmp_path: Path
 ) -> None:
     make_filled(db.engine, FORMER_HEAD)
-    with db.engine.begin() as connection:
-        # These services have another one.
-        connection.execute(text("DELETE FROM secret_mark"))
+    # These services have another one.
+    execute("DELETE FROM secret_mark")
     before = read(db.engine)
     db.engine.dispose()
     instance = Path(database["instance_path"])

@@ -24,27 +24,6 @@ from tests.support.plans import count_statements
 ROWS = ("Version", "Storage", "Backups", "Mail", "Accounts", "Domains", "Jobs", "Limits")
 
 
-@pytest.fixture
-def server(make_app: MakeApp) -> Flask:
-    """An application that has an operator."""
-    return make_app(operators="boss@example.com")
-
-
-@pytest.fixture
-def boss(server: Flask, make_caller: MakeCaller) -> FlaskClient:
-    """The operator's browser, a moment after signing in."""
-    return open_browser(server, make_caller("boss@example.com", is_claimed=True, on=server))
-
-
-@pytest.fixture
-def customer(server: Flask, make_caller: MakeCaller) -> Caller:
-    """Somebody with a project and a testimonial."""
-    made = make_caller("team@larkspur.example", is_claimed=True, on=server)
-    project = made.create_project(businessName="Larkspur", slug="larkspur")
-    made.create_testimonial(project["_id"], text="Words that nobody here may read.")
-    return made
-
-
 def add_mail(app: Flask, state: MailState) -> str:
     with app.app_context():
         begin_write()
@@ -66,7 +45,11 @@ def set_domain(app: Flask, project_id: str, host: str, **values: object) -> None
         db.session.commit()
 
 
-def test_only_operators_find_the_page(server: Flask, boss: FlaskClient, customer: Caller) -> None:
+def test_only_operators_find_the_page(
+    app: Flask, owner: Caller, server: Flask, boss: FlaskClient, customer: Caller
+) -> None:
+    # Without the setting there is none.
+    assert open_browser(app, owner).get("/operator").status_code == 404
     assert boss.get("/operator").status_code == 200
     other = open_browser(server, customer)
     assert other.get("/operator").status_code == 404
@@ -75,13 +58,7 @@ def test_only_operators_find_the_page(server: Flask, boss: FlaskClient, customer
     assert (stranger.status_code, "/login" in stranger.headers["Location"]) == (303, True)
 
 
-def test_without_the_setting_there_is_no_operator(app: Flask, owner: Caller) -> None:
-    assert open_browser(app, owner).get("/operator").status_code == 404
-
-
-def test_who_is_no_operator_any_more_is_out_at_once(
-    make_app: MakeApp, server: Flask, boss: FlaskClient
-) -> None:
+def test_who_is_no_operator_any_more_is_out_at_once(make_app: MakeApp, boss: FlaskClient) -> None:
     assert boss.get("/operator").status_code == 200
     later = make_app(operators="somebody.else@example.com")
     other = later.test_client()
@@ -110,6 +87,9 @@ def test_it_only_looks(server: Flask, boss: FlaskClient, customer: Caller) -> No
     add_mail(server, MailState.FAILED)
     page = boss.get("/operator")
     main = page.text.partition("<main")[2].partition("<template")[0]
+    # What needs somebody comes first.
+    assert main.index("1 mail was given up") < main.index("<dt>Version")
+    assert "Nothing needs you." not in main
     assert "<form" not in main
     for name in ROWS:
         assert f"<dt>{name}</dt>" in main
@@ -128,14 +108,6 @@ def test_each_command_that_it_names_is_there(server: Flask, boss: FlaskClient) -
         told = server.test_cli_runner().invoke(args=[*names, "--help"])
         assert told.exit_code == 0, part
         assert all(option in told.output for option in options), part
-
-
-def test_what_needs_somebody_comes_first(server: Flask, boss: FlaskClient) -> None:
-    add_mail(server, MailState.FAILED)
-    page = boss.get("/operator").text
-    assert "1 mail was given up" in page
-    assert page.index("1 mail was given up") < page.index("<dt>Version")
-    assert "Nothing needs you." not in page
 
 
 def test_nothing_needs_somebody(make_app: MakeApp, make_caller: MakeCaller) -> None:

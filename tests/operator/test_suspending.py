@@ -14,7 +14,7 @@ from testimonials.webhooks.dispatch import read_events
 from tests.access.tokens import give_token
 from tests.auth.browsers import is_signed_in, open_browser, purposes, sign_in
 from tests.auth.links import mails
-from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.conftest import Caller
 from tests.support.rows import add_member, count_rows
 from tests.support.shapes import error_of
 from tests.webhooks.receiver import add_hook
@@ -108,14 +108,10 @@ def test_pages_take_nothing_and_widgets_stay(
 
 
 def test_hidden_widgets_are_empty_wherever_they_were_kept(
-    make_app: MakeApp, make_caller: MakeCaller
+    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, str]
 ) -> None:
-    app = make_app()
-    owner = make_caller("hidden@example.com", is_claimed=True, on=app)
-    made = owner.create_project(businessName="Larkspur", slug="larkspur")
-    owner.create_testimonial(made["_id"])
-    client = app.test_client()
-    paths = [f"/widget/{made['_id']}/feed", "/larkspur/wall", f"/widget/{made['_id']}/fragment"]
+    base = f"/widget/{project['_id']}"
+    paths = [f"{base}/feed", "/larkspur/wall", f"{base}/fragment"]
 
     # Twice, so that each is kept.
     for _ in range(2):
@@ -158,15 +154,13 @@ def test_the_owner_is_told_and_the_record_says_it(app: Flask, owner: Caller) -> 
     assert "restored the account" in page
 
 
-def test_what_is_no_sense_is_refused(make_app: MakeApp, make_caller: MakeCaller) -> None:
-    app = make_app(operators="boss@example.com")
-    boss = make_caller("boss@example.com", is_claimed=True, on=app)
+def test_what_is_no_sense_is_refused(server: Flask, boss: FlaskClient) -> None:
     for arguments, words in (
-        (["suspend", boss.email, "--reason", "x"], "is an operator"),
+        (["suspend", "boss@example.com", "--reason", "x"], "is an operator"),
         (["suspend", "nobody@example.com", "--reason", "x"], "There is no account"),
-        (["suspend", boss.email, "--reason", "  "], "Give a reason"),
-        (["restore", boss.email], "is not suspended"),
+        (["suspend", "boss@example.com", "--reason", "  "], "Give a reason"),
+        (["restore", "boss@example.com"], "is not suspended"),
     ):
-        result = app.test_cli_runner().invoke(args=["accounts", *arguments])
+        result = server.test_cli_runner().invoke(args=["accounts", *arguments])
         assert result.exit_code == 1
         assert words in result.output

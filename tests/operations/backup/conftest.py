@@ -9,13 +9,17 @@ import pytest
 from flask import Flask
 
 from testimonials import create_app
+from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.extensions import db
+from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.jobs.registry import run_backups
 from testimonials.settings.table import load_settings
 from tests.conftest import MovableClock
 
 Make = Callable[..., Flask]
+FIRST = "scheduled-20310505T090000Z.tar.gz"
+SECOND = "scheduled-20310506T090000Z.tar.gz"
 
 
 @pytest.fixture
@@ -39,6 +43,20 @@ def make(sqlite_template: Path, tmp_path: Path, moved_clock: MovableClock) -> It
             db.engine.dispose()
 
 
+@pytest.fixture
+def app(make: Make) -> Flask:
+    """The instance in which the owner is."""
+    return make()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder that is mounted, to which backups are taken."""
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    return folder
+
+
 def work(app: Flask) -> None:
     """Do what the thread for backups does each minute."""
     with app.app_context():
@@ -57,3 +75,10 @@ def mails(app: Flask) -> list[str]:
         subjects = [mail.subject for mail in found.order_by(OutboxMail.id)]
         db.session.rollback()
         return subjects
+
+
+def job_error(app: Flask, name: str = COPY_JOB) -> str | None:
+    with app.app_context():
+        error = db.session.get_one(BackgroundJob, name).error
+        db.session.rollback()
+        return error

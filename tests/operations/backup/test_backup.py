@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import tarfile
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,10 +27,9 @@ from tests.operations.instances import (
     restore_here,
     run_here,
 )
-from tests.serving.test_durability import Stream
 from tests.support.killing import run_until_event
+from tests.support.load import Load
 from tests.support.process import COMMAND, clean_environment
-from tests.support.servers import PATIENCE, wait_for
 
 
 @pytest.fixture
@@ -38,27 +37,20 @@ def instance(tmp_path: Path) -> Path:
     return make_instance(tmp_path / "instance", "owner@example.com")
 
 
-def _members(archive: Path) -> dict[str, bytes]:
-    with tarfile.open(archive) as tar:
-        assert all(info.isreg() and info.mode == 0o600 for info in tar)
-        return {info.name: tar.extractfile(info).read() for info in tar}  # type: ignore[union-attr]
-
-
 def test_a_backup_is_one_private_file_with_all_that_an_instance_is(
     instance: Path, tmp_path: Path
 ) -> None:
     (instance / "testimonials.toml").write_text("claim_days = 3\n")
     image = os.urandom(100_000)
-    query(
-        instance,
-        "INSERT INTO image (id, content, width, height, created_at) VALUES ('i', ?, 1, 1, 1)",
-        [image],
-    )
+    columns = "(id, content, width, height, created_at)"
+    query(instance, f"INSERT INTO image {columns} VALUES ('i', ?, 1, 1, 1)", [image])
     archive = tmp_path / "b.tar.gz"
     printed = back_up(instance, archive)
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
-    members = _members(archive)
+    with tarfile.open(archive) as tar:
+        assert all(info.isreg() and info.mode == 0o600 for info in tar)
+        members = {info.name: tar.extractfile(info).read() for info in tar}  # type: ignore[union-attr]
     manifest = json.loads(members.pop("manifest.json"))
     assert manifest.items() <= printed.items()
     assert manifest["format"] == "testimonials-backup"
@@ -133,11 +125,8 @@ def test_a_full_disk_leaves_nothing_behind(instance: Path, tmp_path: Path) -> No
         [*COMMAND, "backup", str(target)],
         env=clean_environment(instance, {}),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"Error: The backup failed: .*disk.*\.\n", done.stderr)
     assert list(target.parent.iterdir()) == []
@@ -175,49 +164,30 @@ def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(
 ) -> None:
     service = start()
     headers = service.sign_up()
-    created = service.call("POST", "/v1/projects", {"skipDemoTestimonials": True}, headers)
-    path = f"/v1/projects/{created.data['_id']}/testimonials"
-    streams = [Stream(service, path, headers) for _ in range(4)]
-    for stream in streams:
-        stream.start()
-    wait_for(lambda: _count(streams) > 20, what="a stream of testimonials")
-    before = {row for stream in streams for row in stream.acknowledged}
-    archive = tmp_path / "b.tar.gz"
-    count = back_up(tmp_path / "service", archive)["rows"]["testimonial"]
-    at_end = _count(streams)
-    wait_for(lambda: _count(streams) > at_end, what="writes that go on")
+    load = Load(service, headers, 4)
+    load.go_on(20)
+    before, archive = set(load.acknowledged), tmp_path / "b.tar.gz"
+    kept = back_up(tmp_path / "service", archive)["rows"]["testimonial"]
+    # The writes go on.
+    load.go_on(1)
     service.kill()
-    for stream in streams:
-        stream.join(PATIENCE)
+    load.end()
     restored = tmp_path / "restored"
-    assert restore_here(restored, archive)["rows"]["testimonial"] == count >= len(before)
+    assert restore_here(restored, archive)["rows"]["testimonial"] == kept >= len(before)
     assert before <= {row[0] for row in query(restored, "SELECT id FROM testimonial")}
     # The keys of before work on it.
     again = start(instance=restored)
-    assert again.call("GET", path, headers=headers).status == 200
+    assert again.call("GET", "/v1/projects", headers=headers).status == 200
     secrets = [(folder / "secret_key").read_text() for folder in (restored, tmp_path / "service")]
     assert secrets[0] == secrets[1]
 
 
-def _count(streams: list[Stream]) -> int:
-    return sum(len(stream.acknowledged) for stream in streams)
-
-
 @pytest.mark.process
 def test_backups_at_once_make_one_file(instance: Path, tmp_path: Path) -> None:
-    codes: list[int] = []
     target = tmp_path / "b.tar.gz"
-    threads = [
-        threading.Thread(
-            target=lambda: codes.append(command(instance, "backup", target).returncode)
-        )
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(codes) == [0, 1]
+    with ThreadPoolExecutor(2) as pool:
+        done = pool.map(lambda _: command(instance, "backup", target).returncode, range(2))
+    assert sorted(done) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
 
 

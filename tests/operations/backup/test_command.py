@@ -1,37 +1,29 @@
 """The operator's own command, which takes backups off this machine."""
 
 import json
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
-from testimonials.core.data.leases import BackgroundJob
-from testimonials.extensions import db
 from testimonials.operations.backup import command
-from testimonials.operations.backup.models import COPY_JOB, LIST_JOB
+from testimonials.operations.backup.models import LIST_JOB
 from testimonials.privacy.erased_list import NAME
+from testimonials.settings.current import current_settings
 from testimonials.settings.secret import SettingError
-from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MovableClock
-from tests.operations.backup.conftest import Make, mails, names, work
-from tests.operations.instances import query, restore_here
+from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
+from tests.operations.instances import emails, query, restore_here
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 from tests.transfer.archives.projects import run_well
 
-FIRST = "scheduled-20310505T090000Z.tar.gz"
-SECOND = "scheduled-20310506T090000Z.tar.gz"
 Script = Callable[[str], str]
-
-
-@pytest.fixture
-def app(make: Make) -> Flask:
-    """The instance in which the owner is."""
-    return make()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 @pytest.fixture
@@ -47,25 +39,12 @@ def script(tmp_path: Path) -> Script:
     return write
 
 
-@pytest.fixture
-def away(tmp_path: Path) -> Path:
-    """Where the command puts backups."""
-    folder = tmp_path / "away"
-    folder.mkdir()
-    return folder
-
-
-def job_error(app: Flask, name: str = COPY_JOB) -> str | None:
-    with app.app_context():
-        error = db.session.get_one(BackgroundJob, name).error
-        db.session.rollback()
-        return error
-
-
 def test_it_takes_each_backup_once(
-    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+    make: Make, script: Script, place: Path, moved_clock: MovableClock, tmp_path: Path
 ) -> None:
-    program = script(f'cp "$1" "{away}/" && echo "$1 $2 $TESTIMONIALS_BACKUP_FILE" >>"{away}/log"')
+    program = script(
+        f'cp "$1" "{place}/" && echo "$1 $2 $TESTIMONIALS_BACKUP_FILE" >>"{place}/log"'
+    )
     app = make(backup_command=f"{program} {{file}} '--of={{folder}} $HOME;'")
     for _ in range(2):
         work(app)
@@ -74,14 +53,14 @@ def test_it_takes_each_backup_once(
     work(app)
     folder = tmp_path / "ours" / "backups"
     # No shell reads its words.
-    said = [f"{folder / name} --of={folder} $HOME; {folder / name}" for name in (FIRST, SECOND)]
-    assert (away / "log").read_text().splitlines() == said
+    lines = [f"{folder / name} --of={folder} $HOME; {folder / name}" for name in (FIRST, SECOND)]
+    assert (place / "log").read_text().splitlines() == lines
     assert job_error(app) is None
-    assert restore_here(tmp_path / "new", away / SECOND)["restored"]
+    assert restore_here(tmp_path / "new", place / SECOND)["restored"]
     moved_clock.move(minutes=1)
     done = app.test_cli_runner().invoke(args=["backup", "now", "--json"])
     assert json.loads(done.output)["commandRan"]
-    assert len((away / "log").read_text().splitlines()) == 3
+    assert len((place / "log").read_text().splitlines()) == 3
 
 
 def test_a_failure_is_told_without_secrets_until_it_works(
@@ -115,22 +94,18 @@ def test_a_failure_is_told_without_secrets_until_it_works(
 
 
 def test_one_that_hangs_is_stopped_with_what_it_started(
-    make: Make, owner: Caller, script: Script, away: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, script: Script, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr(command, "MINUTE", 1)
-    program = script(f"trap '' TERM\nsleep 600 & echo $! >'{away}/started'\nwait\nsleep 600")
+    program = script(f"trap '' TERM\nsleep 600 & echo $! >'{place}/started'\nwait\nsleep 600")
     app = make(backup_command=f"{program} {{file}}", backup_command_minutes=2)
     begun = time.monotonic()
     work(app)
     assert time.monotonic() - begun < 30
     assert str(job_error(app)).endswith("did not end within 2 minutes and was stopped")
-    child = Path("/proc", (away / "started").read_text().strip(), "stat")
-
-    def has_ended() -> bool:
-        return not child.exists() or child.read_text().split()[2] == "Z"
-
-    wait_for(has_ended, what="the end of what it started")
+    child = Path("/proc", (place / "started").read_text().strip(), "stat")
+    wait_for(lambda: not child.exists() or child.read_text().split()[2] == "Z", what="its end")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +117,7 @@ def test_one_that_hangs_is_stopped_with_what_it_started(
     ],
 )
 def test_each_way_to_fail_is_said(
-    make: Make, owner: Caller, script: Script, content: str | None, said: str
+    make: Make, script: Script, content: str | None, said: str
 ) -> None:
     program = script(content) if content else "/nowhere/restic"
     app = make(backup_command=f"{program} {{file}}")
@@ -151,7 +126,7 @@ def test_each_way_to_fail_is_said(
 
 
 def test_what_it_leaves_running_holds_nothing_up(
-    make: Make, owner: Caller, script: Script, monkeypatch: pytest.MonkeyPatch
+    make: Make, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.2)
     app = make(backup_command=script("sleep 5 & echo started"))
@@ -162,19 +137,19 @@ def test_what_it_leaves_running_holds_nothing_up(
 
 
 def test_a_folder_that_is_away_keeps_no_backup_from_the_command(
-    make: Make, owner: Caller, script: Script, away: Path, tmp_path: Path
+    make: Make, script: Script, place: Path, tmp_path: Path
 ) -> None:
-    program = script(f'cp "$1" "{away}/"')
+    program = script(f'cp "$1" "{place}/"')
     app = make(backup_command=f"{program} {{file}}", backup_to=str(tmp_path / "not mounted"))
     work(app)
-    assert names(away) == [FIRST]
+    assert names(place) == [FIRST]
     assert "there is no folder" in str(job_error(app))
 
 
 def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
-    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+    make: Make, script: Script, place: Path, moved_clock: MovableClock, tmp_path: Path
 ) -> None:
-    program = script(f'cp "$1" "{away}/"')
+    program = script(f'cp "$1" "{place}/"')
     one = make(backup_path=str(tmp_path / "one"), backup_command=f"{program} {{file}}")
     two = make(backup_path=str(tmp_path / "two"), backup_command=f"{program} {{file}}")
     work(one)
@@ -183,33 +158,38 @@ def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
     work(two)
     assert names(tmp_path / "two") == [SECOND]
     moved_clock.move(hours=1)
-    script(f'cp "$1" "{away}/"')
-    (away / FIRST).unlink()
+    script(f'cp "$1" "{place}/"')
+    (place / FIRST).unlink()
     work(one)
-    assert names(away) == []
+    assert names(place) == []
     work(two)
-    assert names(away) == [SECOND]
+    assert names(place) == [SECOND]
 
 
 def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
-    make: Make, owner: Caller, script: Script, away: Path, moved_clock: MovableClock, tmp_path: Path
+    make: Make,
+    owner: Caller,
+    script: Script,
+    place: Path,
+    moved_clock: MovableClock,
+    tmp_path: Path,
 ) -> None:
-    program = script(f'cp "$1" "{away}/" && echo "$1" >>"{tmp_path}/log"')
+    program = script(f'cp "$1" "{place}/" && echo "$1" >>"{tmp_path}/log"')
     app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
     project = owner.create_project(slug="fern")["_id"]
     add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
     work(app)
-    assert names(away) == [FIRST]
+    assert names(place) == [FIRST]
     moved_clock.move(hours=1)
     run_well(app, "authors", "erase", "noor@example.com", "--yes")
     for _ in range(5):
         work(app)
         moved_clock.move(minutes=1)
-    assert names(away) == [NAME, FIRST]
-    assert b"noor" not in (away / NAME).read_bytes()
+    assert names(place) == [NAME, FIRST]
+    assert b"noor" not in (place / NAME).read_bytes()
     # Once more where it may have been written while the first was on its way.
     assert len((tmp_path / "log").read_text().splitlines()) <= 3
-    assert restore_here(tmp_path / "new", away / FIRST)["erasedAgain"] == 1
+    assert restore_here(tmp_path / "new", place / FIRST)["erasedAgain"] == 1
     assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
     moved_clock.move(hours=1)
     script("exit 1")
@@ -218,11 +198,47 @@ def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_
     assert "ended with exit code 1" in str(job_error(app, LIST_JOB))
 
 
-def test_a_command_is_written_as_in_a_shell(tmp_path: Path) -> None:
-    def load(value: str) -> str:
-        values = {"instance_path": str(tmp_path), "backup_command": value}
-        return load_settings({}, values).backup_command
-
-    assert load(" restic backup '{file}' ") == "restic backup '{file}'"
+def test_a_command_is_written_as_in_a_shell(make: Make) -> None:
+    with make(backup_command=" restic backup '{file}' ").app_context():
+        assert current_settings().backup_command == "restic backup '{file}'"
     with pytest.raises(SettingError, match="BACKUP_COMMAND can't be read as a command"):
-        load("restic 'backup")
+        make(backup_command="restic 'backup")
+
+
+def restic(*words: object) -> None:
+    subprocess.run(["restic", "--quiet", *map(str, words)], check=True, capture_output=True)
+
+
+@pytest.mark.thorough
+def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
+    make: Make,
+    owner: Caller,
+    tmp_path: Path,
+    moved_clock: MovableClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert shutil.which("restic"), "restic is not installed; scripts/test installs it."
+    (tmp_path / "password").write_text("correct horse")
+    for name in ("repository", "password_file", "cache_dir"):
+        monkeypatch.setenv(f"RESTIC_{name.upper()}", str(tmp_path / name.removesuffix("_file")))
+    app = make(backup_command="restic backup --quiet --exclude .unfinished-* {folder}")
+    project = owner.create_project(slug="fern")["_id"]
+    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
+    work(app)
+    (subject,) = mails(app)
+    assert "restic ended with exit code 1: Fatal: unable to open config file" in subject
+    restic("init")
+    moved_clock.move(days=1)
+    work(app)
+    assert mails(app)[1:] == ["Backups are copied again"]
+    run_well(app, "authors", "erase", "noor@example.com", "--yes")
+    moved_clock.move(minutes=2)
+    work(app)
+
+    restic("restore", "latest", "--target", tmp_path / "fetched")
+    fetched = tmp_path / "fetched" / (tmp_path / "ours" / "backups").relative_to("/")
+    assert names(fetched) == [NAME, FIRST, SECOND]
+    done = restore_here(tmp_path / "new", fetched / FIRST)
+    assert (done["restored"], done["erasedAgain"]) == (True, 1)
+    assert emails(tmp_path / "new") == {"owner@example.com"}
+    assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]

@@ -3,48 +3,26 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flask import Flask
 
-from testimonials.core.data.leases import BackgroundJob
-from testimonials.extensions import db
 from testimonials.operations.backup.kept import list_kept, read_time
-from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.backup.state import describe_backups
+from testimonials.settings.current import current_settings
 from testimonials.settings.secret import SettingError
-from testimonials.settings.table import load_settings
 from tests.conftest import Caller, MovableClock
-from tests.operations.backup.conftest import Make, mails, names, work
+from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import make_instance, query, refusal, restore_here
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment, run_command
-
-FIRST = "scheduled-20310505T090000Z.tar.gz"
-SECOND = "scheduled-20310506T090000Z.tar.gz"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A folder that is mounted."""
-    folder = tmp_path / "mounted"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
 def app(make: Make, place: Path) -> Flask:
     """An instance whose backups are copied there."""
     return make(backup_to=str(place))
-
-
-def job_error(app: Flask) -> str | None:
-    with app.app_context():
-        error = db.session.get_one(BackgroundJob, COPY_JOB).error
-        db.session.rollback()
-        return error
 
 
 def test_each_backup_is_copied_once_and_old_copies_go(
@@ -141,21 +119,13 @@ def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
     # As two minutes later.
     shutil.rmtree(instance / "backups")
     query(instance, "UPDATE background_job SET leased_until = 1")
-    copied = _command(instance, "now", backup_to=str(place))["copiedTo"]
-    assert [str(place / name) for name in names(place)] == [copied]
-
-
-def _command(instance: Path, name: str, *arguments: str, **settings: str) -> Any:
-    environment = clean_environment(instance, settings)
-    done = run_command(["backup", name, *arguments, "--json"], environment)
+    done = run_command(["backup", "now", "--json"], environment)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert [str(place / name) for name in names(place)] == [json.loads(done.stdout)["copiedTo"]]
 
 
-def test_the_folder_is_another_than_that_of_the_backups(tmp_path: Path) -> None:
-    def load(**values: object) -> Any:
-        return load_settings({}, {"instance_path": str(tmp_path), **values})
-
-    assert load(backup_to="copies").backup_to == str(tmp_path / "copies")
+def test_the_folder_is_another_than_that_of_the_backups(make: Make, tmp_path: Path) -> None:
+    with make(backup_to="copies").app_context():
+        assert current_settings().backup_to == str(tmp_path / "ours" / "copies")
     with pytest.raises(SettingError, match="BACKUP_TO must be another folder than BACKUP_PATH"):
-        load(backup_to="backups")
+        make(backup_to="backups")

@@ -162,10 +162,7 @@ def test_settings_that_stay_say_where_the_database_goes(
 ) -> None:
     """What is restored is what the next start uses, also where the backup has no settings."""
 
-    def remove_settings(members: Members, manifest: dict[str, Any]) -> None:
-        del members["testimonials.toml"], manifest["members"]["testimonials.toml"]
-
-    _rewrite(archive, remove_settings)
+    _rewrite(archive, _remove("testimonials.toml"))
     (old / "testimonials.db").rename(old / "named.db")
     (old / "testimonials.toml").write_text('database_url = "sqlite:///named.db"\n')
     assert "named.db already exists. Add --replace" in refused(old, archive)
@@ -213,12 +210,9 @@ def test_a_linked_database_is_replaced_where_it_really_is(
 
 
 def test_a_backup_without_the_secret_says_so(archive: Path, tmp_path: Path) -> None:
-    def drop_secret(members: Members, manifest: dict[str, Any]) -> None:
-        del members["secret_key"], manifest["members"]["secret_key"]
-
     said = "It has no secret_key"
     assert said not in run_here("restore", tmp_path / "with", archive).stdout
-    _rewrite(archive, drop_secret)
+    _rewrite(archive, _remove("secret_key"))
     assert said in run_here("restore", tmp_path / "without", archive).stdout
 
 
@@ -245,6 +239,10 @@ def _put(members: Members, manifest: dict[str, Any], name: str, content: bytes) 
     manifest["members"][name] = {"size": len(content), "sha256": sha256(content).hexdigest()}
 
 
+def _remove(name: str) -> Spoil:
+    return lambda members, manifest: (members.pop(name), manifest["members"].pop(name))  # type: ignore[return-value]
+
+
 def _change_database(statement: str) -> Spoil:
     def spoil(members: Members, manifest: dict[str, Any]) -> None:
         connection = sqlite3.connect(":memory:")
@@ -260,64 +258,47 @@ def _change_database(statement: str) -> Spoil:
 SPOILS: dict[str, tuple[Spoil, str]] = {
     "another byte": (
         lambda members, _: members.update(secret_key=members["secret_key"].swapcase()),
-        "secret_key is damaged",
-    ),
+        "secret_key is damaged"),
     "another size": (
-        lambda members, _: members.update(secret_key=b"x"),
-        "secret_key is damaged",
-    ),
+        lambda members, _: members.update(secret_key=b"x"), "secret_key is damaged"),
     "a member is gone": (
         lambda members, _: members.pop("secret_key"),  # type: ignore[arg-type,return-value]
-        "secret_key, which its manifest names, is missing",
-    ),
+        "secret_key, which its manifest names, is missing"),
     "a path out of the folder": (
         lambda members, manifest: _put(members, manifest, "../escaped", b"x"),
-        "names files that no backup has",
-    ),
+        "names files that no backup has"),
     "a stranger": (
         lambda members, _: members.update({"/etc/passwd": b"x"}),
-        "'/etc/passwd', which is not part of a backup",
-    ),
+        "'/etc/passwd', which is not part of a backup"),
     "a newer format": (
         lambda _, manifest: manifest.update(formatVersion=2, programVersion="9.0"),
-        "has format 2 and was made by version 9.0",
-    ),
+        "has format 2 and was made by version 9.0"),
     "a newer schema": (
         lambda _, manifest: manifest.update(schemaRevision="9999", programVersion="9.0"),
-        "made by a newer version of this program (9.0, revision 9999)",
-    ),
+        "made by a newer version of this program (9.0, revision 9999)"),
     "an older schema": (
         _change_database("ALTER TABLE account DROP COLUMN language"),
-        "older than revision 0021: start it once with the version that CHANGELOG.md names",
-    ),
+        "older than revision 0021: start it once with the version that CHANGELOG.md names"),
     "another revision": (
         _change_database("UPDATE alembic_version SET version_num = '0001'"),
-        "not at the revision in its manifest",
-    ),
+        "not at the revision in its manifest"),
     "other rows": (
-        _change_database("DELETE FROM account"),
-        "doesn't have as many rows as its manifest says",
-    ),
+        _change_database("DELETE FROM account"), "doesn't have as many rows as its manifest says"),
     "a broken reference": (
         _change_database("INSERT INTO old_slug VALUES ('a', 'nobody', 1)"),
-        "refers to a row of project that is gone",
-    ),
+        "refers to a row of project that is gone"),
     "no database": (
         lambda members, manifest: _put(members, manifest, "testimonials.db", b"x" * 5000),
-        "its database is damaged",
-    ),
+        "its database is damaged"),
     "a short secret": (
         lambda members, manifest: _put(members, manifest, "secret_key", b"x"),
-        "its secret_key is not valid",
-    ),
+        "its secret_key is not valid"),
     "an endless size": (
         lambda _, manifest: manifest["members"]["secret_key"].update(size=float("inf")),
-        "its manifest is incomplete",
-    ),
+        "its manifest is incomplete"),
     "another program's": (
         lambda _, manifest: manifest.update(format="photo-album"),
-        "it is not a backup made by this program",
-    ),
+        "it is not a backup made by this program"),
     "half a manifest": (lambda _, manifest: manifest.pop("rows"), "its manifest is incomplete"),
 }  # fmt: skip
 
@@ -342,13 +323,10 @@ def test_what_can_not_be_trusted_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("kind", "size"),
     [
-        (tarfile.SYMTYPE, 0),
-        (tarfile.GNUTYPE_SPARSE, 512),
-        (tarfile.GNUTYPE_LONGNAME, 64 * 1024**2),
-        (tarfile.XHDTYPE, 64 * 1024**2),
-        (tarfile.XHDTYPE, -1),
+        (tarfile.SYMTYPE, 0), (tarfile.GNUTYPE_SPARSE, 512), (tarfile.XHDTYPE, -1),
+        (tarfile.GNUTYPE_LONGNAME, 64 * 1024**2), (tarfile.XHDTYPE, 64 * 1024**2),
     ],
-)
+)  # fmt: skip
 def test_a_link_in_an_archive_is_not_followed(
     archive: Path, old: Path, kind: bytes, size: int, is_first: bool
 ) -> None:
@@ -382,12 +360,10 @@ def test_a_backup_of_an_earlier_version_is_restored(archive: Path, tmp_path: Pat
 
 
 def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
-    def claim(_: Members, manifest: dict[str, Any]) -> None:
-        manifest["members"]["testimonials.db"]["size"] = 10**15
-
-    _rewrite(archive, claim)
-    sentence = refused(old, archive, "--dry-run")
-    assert "1000000034 MB are needed and " in sentence
+    _rewrite(
+        archive, lambda _, manifest: manifest["members"]["testimonials.db"].update(size=10**15)
+    )
+    assert "1000000034 MB are needed and " in refused(old, archive, "--dry-run")
 
 
 def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(

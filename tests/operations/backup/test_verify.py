@@ -3,11 +3,11 @@
 import json
 import sqlite3
 import tarfile
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from flask import Flask
 from sqlalchemy import create_engine
 
@@ -17,18 +17,12 @@ from testimonials.migrations.runner import FORMER_HEAD
 from testimonials.operations.backup.models import VERIFY_JOB
 from testimonials.operations.backup.state import describe_backups
 from tests.conftest import Caller, MovableClock
-from tests.operations.backup.conftest import Make, mails, names, work
+from tests.operations.backup.conftest import FIRST, Make, mails, names, work
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import back_up, make_instance
 from tests.support.schemas import make_filled
 
-FIRST = "scheduled-20310505T090000Z.tar.gz"
-
-
-@pytest.fixture
-def app(make: Make) -> Flask:
-    """An instance with backups of its own."""
-    return make()
+pytestmark = pytest.mark.usefixtures("owner")
 
 
 def verified(app: Flask) -> tuple[bool, str | None]:
@@ -39,16 +33,18 @@ def verified(app: Flask) -> tuple[bool, str | None]:
         return state.verified_at is not None, state.verified_error
 
 
+def verify(app: Flask, *arguments: object) -> Result:
+    return app.test_cli_runner().invoke(args=["backup", "verify", *map(str, arguments)])
+
+
 def test_the_newest_is_verified_when_there_is_one_and_then_each_night(
     make: Make, owner: Caller, moved_clock: MovableClock, tmp_path: Path
 ) -> None:
     app = make(backup_hours=8760)
-    work(app)
-    with app.app_context():
-        first = describe_backups().verified_at
-        db.session.rollback()
-    assert first == moved_clock.time
-    for hours, is_again in ((23, False), (1, True)):
+    # Left by one that was killed.
+    (tmp_path / "ours" / ".unfinished-verify-killed").mkdir()
+    (tmp_path / "ours" / ".unfinished-verify-killed" / "testimonials.db").write_text("half of it")
+    for hours, is_again in ((0, True), (23, False), (1, True)):
         moved_clock.move(hours=hours)
         work(app)
         with app.app_context():
@@ -59,10 +55,8 @@ def test_the_newest_is_verified_when_there_is_one_and_then_each_night(
 
 
 def test_what_is_elsewhere_is_what_is_verified(
-    make: Make, owner: Caller, tmp_path: Path, moved_clock: MovableClock
+    make: Make, place: Path, tmp_path: Path, moved_clock: MovableClock
 ) -> None:
-    place = tmp_path / "mounted"
-    place.mkdir()
     app = make(backup_to=str(place), backup_hours=8760)
     work(app)
     assert verified(app) == (True, None)
@@ -76,15 +70,12 @@ def test_what_is_elsewhere_is_what_is_verified(
     assert has_worked
     assert str(error).startswith(f"VerifyFailed: {copy}: ")
     # The service is as it was, and the local backup sound.
-    assert (
-        app.test_cli_runner()
-        .invoke(args=["backup", "verify", str(tmp_path / "ours" / "backups" / FIRST)])
-        .output.endswith("its database sound.\n")
-    )
+    local = tmp_path / "ours" / "backups" / FIRST
+    assert verify(app, local).output.endswith("its database sound.\n")
 
 
 def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(
-    make: Make, owner: Caller, tmp_path: Path, moved_clock: MovableClock
+    make: Make, tmp_path: Path, moved_clock: MovableClock
 ) -> None:
     app = make(backup_hours=8760, backup_verify_days=7)
     work(app)
@@ -105,27 +96,6 @@ def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(
     assert mails(app) == []
 
 
-def test_what_was_left_by_one_that_was_killed_goes_with_the_next(
-    make: Make, owner: Caller, tmp_path: Path
-) -> None:
-    left = tmp_path / "ours" / ".unfinished-verify-killed"
-    left.mkdir()
-    (left / "testimonials.db").write_text("half of it")
-    work(make())
-    assert not left.exists()
-
-
-def spoil(change: str) -> Callable[[Path], None]:
-    """Change the database of an instance behind the program's back."""
-
-    def apply(instance: Path) -> None:
-        connection = sqlite3.connect(instance / "testimonials.db")
-        connection.executescript(change)
-        connection.close()
-
-    return apply
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -141,16 +111,17 @@ def test_what_db_check_would_find_after_a_restore_is_found_before(
     project = owner.create_project()["_id"]
     owner.create_testimonial(project)
     app = make()
-    instance = tmp_path / "ours"
-    copy = tmp_path / "copy"
+    instance, copy = tmp_path / "ours", tmp_path / "copy"
     copy.mkdir()
-    connection = sqlite3.connect(instance / "testimonials.db")
-    connection.execute("VACUUM INTO ?", [str(copy / "testimonials.db")])
-    connection.close()
-    spoil(change)(copy)
+    for folder, statement in (
+        (instance, f"VACUUM INTO '{copy}/testimonials.db'"),
+        (copy, change),
+    ):
+        connection = sqlite3.connect(folder / "testimonials.db")
+        connection.executescript(statement)
+        connection.close()
     back_up(copy, tmp_path / "spoiled.tar.gz")
-    runner = app.test_cli_runner()
-    done = runner.invoke(args=["backup", "verify", str(tmp_path / "spoiled.tar.gz")])
+    done = verify(app, tmp_path / "spoiled.tar.gz")
     assert done.exit_code == 1
     assert "The backup can't be restored: " in done.output
     assert words in done.output
@@ -159,27 +130,19 @@ def test_what_db_check_would_find_after_a_restore_is_found_before(
         assert db.session.get(BackgroundJob, VERIFY_JOB) is None
 
 
-def test_one_of_an_older_version_is_upgraded_on_trial(
-    make: Make, owner: Caller, tmp_path: Path
-) -> None:
+def test_one_of_an_older_version_is_upgraded_on_trial(make: Make, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     engine = create_engine(f"sqlite:///{tmp_path}/old/testimonials.db")
     prepare_engine(engine)
     make_filled(engine, FORMER_HEAD)
     engine.dispose()
     back_up(tmp_path / "old", tmp_path / "old.tar.gz")
-    done = (
-        make()
-        .test_cli_runner()
-        .invoke(args=["backup", "verify", str(tmp_path / "old.tar.gz"), "--json"])
-    )
+    done = verify(make(), tmp_path / "old.tar.gz", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["schemaRevision"] == FORMER_HEAD
 
 
-def test_recordings_are_compared_and_take_no_room(
-    make: Make, owner: Caller, tmp_path: Path
-) -> None:
+def test_recordings_are_compared_and_take_no_room(make: Make, tmp_path: Path) -> None:
     app = make()
     work(app)
     source = tmp_path / "ours" / "backups" / FIRST
@@ -199,28 +162,28 @@ def test_recordings_are_compared_and_take_no_room(
         with tarfile.open(target, "w:gz") as tar:
             for each in ("manifest.json", "testimonials.db", "secret_key", name):
                 tar.add(unpacked / each, each)
-        done = app.test_cli_runner().invoke(args=["backup", "verify", str(target)])
+        done = verify(app, target)
         assert done.exit_code == code, done.output
     assert f"{name} is damaged: its size or checksum is wrong" in done.output
 
 
-def test_a_disk_without_room_for_it_is_said(owner: Caller, make: Make, tmp_path: Path) -> None:
+def test_a_disk_without_room_for_it_is_said(make: Make, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "60m") as disk:
         instance = make_instance(disk / "instance", "owner@example.com")
         back_up(instance, tmp_path / "b.tar.gz")
         app = make(instance_path=str(instance))
         work(app)
         fill(disk / "full")
-        done = app.test_cli_runner().invoke(args=["backup", "verify", str(tmp_path / "b.tar.gz")])
+        done = verify(app, tmp_path / "b.tar.gz")
         with app.app_context():
             db.session.remove()
             db.engine.dispose()
     assert "MB are needed and 0 MB are free" in done.output
 
 
-def test_0_days_and_no_backup_mean_none(make: Make, owner: Caller) -> None:
+def test_0_days_and_no_backup_mean_none(make: Make) -> None:
     app = make(backup_verify_days=0)
     work(app)
     assert verified(app) == (False, None)
-    done = make(backup_path="empty").test_cli_runner().invoke(args=["backup", "verify"])
+    done = verify(make(backup_path="empty"))
     assert "there is no scheduled backup in " in done.output
