@@ -81,11 +81,9 @@ def world(tmp_path: Path) -> Iterator[World]:
     port = free_port()
     with NameServer() as names:
         settings = {
-            "port": str(port),
-            "base_url": f"http://home.example:{port}",
-            "dns_resolver": names.address,
-            "min_form_seconds": "0",
-        }
+            "port": str(port), "base_url": f"http://home.example:{port}",
+            "dns_resolver": names.address, "min_form_seconds": "0",
+        }  # fmt: skip
         service = start_service(tmp_path, (), settings)
         try:
             # The public address is a name that only our name server knows.
@@ -140,12 +138,9 @@ def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world: World) -> No
     token = re.search(r'name="token" value="([^"]+)"', text)
     assert token
     form = {
-        "token": html.unescape(token[1]),
-        "subject": "",
-        "text": "The best bread.",
-        "name": "Maya",
-    }
-    form |= {"consent": "yes", "rating": "5"}
+        "token": html.unescape(token[1]), "subject": "", "text": "The best bread.", "name": "Maya",
+        "consent": "yes", "rating": "5",
+    }  # fmt: skip
     sent = world.at(HOST, "POST", "/", form)
     assert sent.status == 200, sent.body.decode()[:3000]
     assert "The best bread." in sent.body.decode()

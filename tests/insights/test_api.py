@@ -50,17 +50,16 @@ def test_programs_are_told_the_same(app: Flask, owner: Caller, project: str) -> 
     assert [(each["average"], each["count"]) for each in ratings["weeks"]] == [(4.5, 1)]
 
 
-def test_without_ratings_there_is_no_average(app: Flask, owner: Caller, project: str) -> None:
+def test_without_ratings_there_is_no_average_and_another_period_is_refused(
+    app: Flask, owner: Caller, project: str
+) -> None:
     reader = give_token(app, owner, Scope.READ)
-    told = reader.get(f"/v1/projects/{project}/insights").json["data"]
+    path = f"/v1/projects/{project}/insights"
+    told = reader.get(path).json["data"]
     assert told["period"]["days"] == 30
     assert told["ratings"] == {"average": None, "count": 0, "stars": [0] * 5, "weeks": []}
-
-
-def test_another_period_is_refused(app: Flask, owner: Caller, project: str) -> None:
-    reader = give_token(app, owner, Scope.READ)
     for query in ("days=8", "days=", "days=7.0", "days=07", "period=7"):
-        answer = reader.get(f"/v1/projects/{project}/insights?{query}")
+        answer = reader.get(f"{path}?{query}")
         assert answer.status_code == 400
         assert query.partition("=")[0] in answer.json["errors"]
 

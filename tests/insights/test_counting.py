@@ -40,9 +40,15 @@ ELSEWHERE = BROWSER | {"Origin": "https://fern.example"}
 
 @pytest.fixture
 def project(owner: Caller) -> str:
-    """A project of the owner, which has no testimonials."""
-    project_id: str = owner.create_project(skipDemoTestimonials=True)["_id"]
-    return project_id
+    """The id of a project without testimonials."""
+    return str(owner.create_project()["_id"])
+
+
+@pytest.fixture
+def own(app: Flask) -> dict[str, str]:
+    """The headers of our own pages."""
+    with app.app_context():
+        return BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
 
 
 def send(client: FlaskClient, project: str, body: Any, headers: dict[str, str] = ELSEWHERE) -> None:
@@ -75,10 +81,8 @@ def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: 
     found = told(app, project)
     assert found["views"]["widget"] == 2
     assert found["clicks"] == 1
-    assert [(each["id"], each["seen"], each["read"]) for each in found["testimonials"]] == [
-        (read, 2, 1),
-        (seen, 2, 0),
-    ]
+    numbers = [(each["id"], each["seen"], each["read"]) for each in found["testimonials"]]
+    assert numbers == [(read, 2, 1), (seen, 2, 0)]
     (website,) = found["websites"]
     assert (website["website"], website["views"]) == ("fern.example", 2)
     # Rows are added to.
@@ -86,13 +90,14 @@ def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: 
     assert told(app, project)["websites"][0]["views"] == 3
 
 
-def test_the_wall_and_the_form_are_ours(app: Flask, client: FlaskClient, project: str) -> None:
-    with app.app_context():
-        own = BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
+def test_the_wall_and_the_form_are_ours(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, own: dict[str, str]
+) -> None:
     send(client, project, {"surface": "wall", "view": True}, own)
     send(client, project, {"surface": "form", "opened": True}, own)
     send(client, project, {"surface": "form", "started": True}, own)
-    # The editor's preview, and others' pages that claim to be ours.
+    # The owner's own look, the editor's preview, and others' pages that claim to be ours.
+    send(open_browser(app, owner), project, {"surface": "wall", "view": True}, own)
     send(client, project, {"surface": "widget", "view": True}, own)
     send(client, project, {"surface": "wall", "view": True})
     send(client, project, {"surface": "form", "opened": True})
@@ -103,41 +108,23 @@ def test_the_wall_and_the_form_are_ours(app: Flask, client: FlaskClient, project
 
 def test_what_is_nobodys_view_is_not_counted(app: Flask, client: FlaskClient, project: str) -> None:
     for headers in (
-        {"Sec-GPC": "1"},
-        {"DNT": "1"},
-        {"User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"},
-        {"User-Agent": "Mozilla/5.0 HeadlessChrome/130.0"},
-        {"User-Agent": ""},
-        {"Origin": "null"},
-        {"Origin": "http://localhost:3000"},
-        {"Origin": "http://127.0.0.1"},
-        {"Origin": "http://[::1]:8080"},
-        {"Origin": "http://[x"},
-        {"Origin": "file://"},
+        {"Sec-GPC": "1"}, {"DNT": "1"}, {"User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"},
+        {"User-Agent": "Mozilla/5.0 HeadlessChrome/130.0"}, {"User-Agent": ""},
+        {"Origin": "null"}, {"Origin": "http://localhost:3000"}, {"Origin": "http://127.0.0.1"},
+        {"Origin": "http://[::1]:8080"}, {"Origin": "http://[x"}, {"Origin": "file://"},
         {"Origin": "https://" + "a" * 300},
-    ):
+    ):  # fmt: skip
         send(client, project, {"surface": "widget", "view": True}, ELSEWHERE | headers)
         assert told(app, project)["views"]["total"] == 0, headers
 
 
-def test_the_owners_own_look_is_not_counted(app: Flask, owner: Caller, project: str) -> None:
-    browser = open_browser(app, owner)
-    with app.app_context():
-        own = BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
-    send(browser, project, {"surface": "wall", "view": True}, own)
-    assert told(app, project)["views"]["total"] == 0
-
-
 def test_no_body_does_harm(app: Flask, client: FlaskClient, project: str) -> None:
     for body in (
-        b"",
-        b"[]",
-        b"\xff",
-        b"[" * 15_000,
+        b"", b"[]", b"\xff", b"[" * 15_000,
         b'{"surface": "widget", "view": 1, "clicks": true, "seen": {}, "read": [[]]}',
         b'{"surface": ["widget"], "view": true}',
         b'{"surface": "widget", "view": true, "x": "' + b"x" * 20_000 + b'"}',
-    ):
+    ):  # fmt: skip
         send(client, project, body)
         found = told(app, project)
         assert (found["views"]["total"], found["clicks"]) == (0, 0), body[:60]
@@ -172,20 +159,16 @@ def test_one_address_does_not_take_the_room_of_all(
         for number in range(MAX_KEYS):
             current_counts().note(f"{number:024x}", Beacon("wall", is_view=True), str(number % 999))
         assert len(current_counts().numbers) == MAX_KEYS
-    send(
-        client,
-        project,
-        {"surface": "widget", "seen": [known], "view": True},
-        elsewhere("fern.example"),
-    )
+    send(client, project, {"surface": "widget", "seen": [known], "view": True})
     found = told(app, project)
     assert found["views"]["widget"] == MAX_NEW_KEYS // 200 + 4
     assert found["testimonials"] == []
 
 
-def test_only_forms_that_exist_have_rows(app: Flask, client: FlaskClient, project: str) -> None:
+def test_only_forms_that_exist_have_rows(
+    app: Flask, client: FlaskClient, project: str, own: dict[str, str]
+) -> None:
     with app.app_context():
-        own = BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
         db.session.add(CollectionForm(project_id=project, name="trade", title="Trade"))
         db.session.commit()
     for form in ("", "trade", *(f"invented-{number}" for number in range(5))):

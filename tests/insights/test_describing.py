@@ -39,14 +39,9 @@ def viewed(project: str, ago: int, website: str, views: int, clicks: int = 0) ->
     """Make the row of a website's day; without a name, of the wall's."""
     time = NOW - timedelta(days=ago)
     return InsightDay(
-        project_id=project,
-        day=f"{time:%Y-%m-%d}",
-        surface="widget" if website else "wall",
-        website=website,
-        views=views,
-        clicks=clicks,
-        last_seen_at=time,
-    )
+        project_id=project, day=f"{time:%Y-%m-%d}", surface="widget" if website else "wall",
+        website=website, views=views, clicks=clicks, last_seen_at=time,
+    )  # fmt: skip
 
 
 def describe(app: Flask, project: str, days: int = 7, **options: Any) -> dict[str, Any]:
@@ -83,11 +78,8 @@ def test_views_are_summed_by_day_and_by_website(app: Flask, project: str, owner:
     assert told["clicks"] == 3
     assert told["days"][0] == {"day": "2026-11-12", "widget": 5, "wall": 7, "clicks": 2}
     assert told["days"][6] == {"day": "2026-11-18", "widget": 3, "wall": 0, "clicks": 1}
-    assert [(each["website"], each["views"]) for each in told["websites"]] == [
-        ("", 7),
-        ("b.example", 5),
-        ("a.example", 3),
-    ]
+    websites = [(each["website"], each["views"]) for each in told["websites"]]
+    assert websites == [("", 7), ("b.example", 5), ("a.example", 3)]
     assert told["websites"][2]["last_seen_at"] == NOW
     assert describe(app, project, 30, top=1)["websites"][0]["views"] == 37
 
@@ -108,18 +100,9 @@ def test_a_website_that_stopped_is_quiet(app: Flask, project: str) -> None:
 
 def test_what_is_read_most_comes_first(app: Flask, project: str) -> None:
     seen, read = (add_testimonial(app, project) for _ in range(2))
-    add(
-        app,
-        InsightTestimonialDay(
-            project_id=project, day="2026-11-18", testimonial_id=seen, seen=9, read=1
-        ),
-        InsightTestimonialDay(
-            project_id=project, day="2026-11-17", testimonial_id=read, seen=4, read=1
-        ),
-        InsightTestimonialDay(
-            project_id=project, day="2026-11-18", testimonial_id=read, seen=2, read=2
-        ),
-    )
+    for day, said, shown, opened in ((18, seen, 9, 1), (17, read, 4, 1), (18, read, 2, 2)):
+        row = {"day": f"2026-11-{day}", "testimonial_id": said, "seen": shown, "read": opened}
+        add(app, InsightTestimonialDay(project_id=project, **row))
     assert describe(app, project)["testimonials"] == [
         {"id": read, "seen": 6, "read": 3},
         {"id": seen, "seen": 9, "read": 1},
@@ -128,18 +111,13 @@ def test_what_is_read_most_comes_first(app: Flask, project: str) -> None:
 
 def test_the_funnel_follows_what_was_sent_in_the_period(app: Flask, project: str) -> None:
     for form, opened in ("", 5), ("trade", 2):
-        add(
-            app,
-            InsightFunnelDay(
-                project_id=project, day="2026-11-18", form=form, opened=opened, started=1
-            ),
-        )
-    add_testimonial(app, project)
-    add_testimonial(app, project, status="pending")
-    add_testimonial(app, project, deleted_at=NOW)
-    add_testimonial(app, project, status="spam")
-    add_testimonial(app, project, source="manual")
-    add_testimonial(app, project, submitted_at=NOW - timedelta(days=8))
+        row = {"day": "2026-11-18", "form": form, "opened": opened, "started": 1}
+        add(app, InsightFunnelDay(project_id=project, **row))
+    for values in (
+        {}, {"status": "pending"}, {"deleted_at": NOW}, {"status": "spam"}, {"source": "manual"},
+        {"submitted_at": NOW - timedelta(days=8)},
+    ):  # fmt: skip
+        add_testimonial(app, project, **values)
     funnel = {"opened": 7, "started": 2, "sent": 3, "approved": 1}
     assert describe(app, project)["funnel"] == funnel
 

@@ -1,7 +1,9 @@
-"""Recordings in the archive of a project: taken along, and checked like uploads."""
+"""Recordings in archives of a project, checked like uploads, and in backups."""
 
 import io
+import tarfile
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,8 @@ from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
 from tests.access.tokens import give_token
 from tests.conftest import Caller
-from tests.media.recorded import VIDEO, Upload, make_page, send
+from tests.media.recorded import VIDEO, Upload, make_page, send, upload
+from tests.operations.instances import back_up, query, refused_here, restore_here
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import read_testimonials
 
@@ -59,11 +62,8 @@ def restore(app: Flask, content: bytes) -> Any:
 
 def test_a_recording_goes_along(app: Flask, archive: bytes) -> None:
     copy = restore(app, archive)
-    assert (copy.transcript, copy.media_type, copy.codecs) == (
-        "Warm buns.",
-        "video/webm",
-        "vp8, opus",
-    )
+    copied = (copy.transcript, copy.media_type, copy.codecs)
+    assert copied == ("Warm buns.", "video/webm", "vp8, opus")
     with app.app_context():
         files = [store.path_of(name).read_bytes() for name in store.list_files()]
         assert files[0] == files[1]
@@ -82,3 +82,50 @@ def test_an_archive_that_lies_about_a_recording_is_refused(app: Flask, archive: 
         restore(app, out.getvalue())
     with app.app_context():
         assert len(store.list_files()) == 1
+
+
+def recordings(folder: Path) -> dict[str, bytes]:
+    """Return the files that an instance folder has."""
+    return {path.name: path.read_bytes() for path in (folder / "media").iterdir()}
+
+
+def test_a_backup_has_the_recordings_and_restores_them_as_a_whole(
+    app: Flask, client: FlaskClient, owner: Caller, instance: Path, tmp_path: Path
+) -> None:
+    make_page(app, owner)
+    assert send(client, recording=upload(client)).status_code == 303
+    (sent,) = recordings(instance)
+    # What is still being uploaded can go on in no other database.
+    Upload(client).send(0, VIDEO[:1000])
+    archive = tmp_path / "backup.tar.gz"
+    made = back_up(instance, archive)
+    assert set(made["members"]) == {"testimonials.db", "secret_key", f"media/{sent}"}
+    with tarfile.open(archive) as tar:
+        assert tar.getmember(f"media/{sent}").size == made["members"][f"media/{sent}"]["size"]
+    target = tmp_path / "restored"
+    restore_here(target, archive)
+    assert recordings(target) == {sent: recordings(instance)[sent]}
+    assert query(target, "SELECT id FROM recording WHERE state = 'ready'") == [(sent,)]
+    # Over another instance, whose recordings are kept aside with its database.
+    (target / "testimonials.db").unlink()
+    (target / "media" / sent).rename(target / "media" / ("0" * 24))
+    assert "Add --replace" in refused_here("restore", target, archive)
+    restore_here(target, archive, "--replace")
+    assert list(recordings(target)) == [sent]
+    (aside,) = target.glob("before-restore-*")
+    assert list(recordings(aside)) == ["0" * 24]
+
+
+def test_a_damaged_recording_is_noticed_before_anything_changes(
+    app: Flask, client: FlaskClient, owner: Caller, instance: Path, tmp_path: Path
+) -> None:
+    make_page(app, owner)
+    upload(client)
+    archive = tmp_path / "backup.tar.gz"
+    back_up(instance, archive)
+    content = archive.read_bytes()
+    # In the middle of the recording, which is stored as it is.
+    at = content.index(VIDEO[-2000:-1900])
+    archive.write_bytes(content[:at] + b"damage" + content[at + 6 :])
+    assert "damaged" in refused_here("restore", tmp_path / "restored", archive)
+    assert not (tmp_path / "restored" / "media").exists()

@@ -3,24 +3,13 @@
 import json
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.media import store
-from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
-from tests.media.recorded import VIDEO, make_page, send, upload
+from tests.conftest import MovableClock
+from tests.media.recorded import VIDEO
 from tests.support.applications import change_settings
-
-
-@pytest.fixture
-def sent(app: Flask, client: FlaskClient, owner: Caller) -> str:
-    """The id of a recording that was sent."""
-    make_page(app, owner)
-    recording = upload(client)
-    assert send(client, recording=recording).status_code == 303
-    return recording
 
 
 def run(app: Flask, *arguments: str) -> Any:
@@ -37,15 +26,17 @@ def test_the_operator_sees_what_is_there_and_what_is_missing(
     app: Flask, sent: str, moved_clock: MovableClock
 ) -> None:
     (listed,) = run(app, "recordings", "list")
-    assert (listed["_id"], listed["mediaType"], listed["state"]) == (sent, "video/webm", "ready")
+    assert (listed["mediaType"], listed["state"]) == ("video/webm", "ready")
+    with app.app_context():
+        assert list(store.list_files()) == [listed["_id"]]
     assert doctor(app) == []
     with app.app_context():
         store.append_piece("f" * 24, 0, VIDEO)
-        store.path_of(sent).unlink()
+        store.path_of(listed["_id"]).unlink()
     moved_clock.move(hours=2)
-    assert any("such as " + sent in each for each in doctor(app))
+    assert any("such as " + listed["_id"] in each for each in doctor(app))
     assert any("1 file(s)" in each for each in doctor(app))
-    found = {"files": {"f" * 24: len(VIDEO)}, "missing": [sent]}
+    found = {"files": {"f" * 24: len(VIDEO)}, "missing": [listed["_id"]]}
     assert run(app, "recordings", "orphans") == found | {"isRemoved": False}
     assert run(app, "recordings", "orphans", "--remove") == found | {"isRemoved": True}
     assert run(app, "recordings", "orphans")["files"] == {}
@@ -53,6 +44,6 @@ def test_the_operator_sees_what_is_there_and_what_is_missing(
     assert any("take 0 of 0 MB" in each for each in doctor(app))
 
 
-def test_the_owner_sees_their_share(app: Flask, owner: Caller, sent: str) -> None:
-    page = open_browser(app, owner).get("/dashboard/account").text
+def test_the_owner_sees_their_share(browser: FlaskClient, sent: str) -> None:
+    page = browser.get("/dashboard/account").text
     assert "1 recording takes 0.0 of 2,000 MB." in page

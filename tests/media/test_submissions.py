@@ -1,11 +1,8 @@
 """Sending a recording with the form of the page: uploaded before, or as a file with it."""
 
-from typing import Any
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
 
 from testimonials.extensions import db
 from testimonials.media import store
@@ -14,19 +11,7 @@ from tests.conftest import Caller
 from tests.media.recorded import VIDEO, VOICE, Upload, as_file, form_token, make_page, send, upload
 from tests.support.rows import change_project, read_testimonials
 
-pytestmark = pytest.mark.recount
-
-
-@pytest.fixture(autouse=True)
-def page(app: Flask, owner: Caller) -> str:
-    """A page that takes recordings; return the project's id."""
-    return str(make_page(app, owner)["_id"])
-
-
-def the_recording(app: Flask, project: str) -> Any:
-    (row,) = read_testimonials(app, project)
-    with app.app_context():
-        return db.session.get_one(models.Testimonial, row.id).recording
+pytestmark = [pytest.mark.recount, pytest.mark.usefixtures("page")]
 
 
 def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
@@ -36,21 +21,14 @@ def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
     (row,) = read_testimonials(app, page)
     assert (row.kind, row.text, row.status) == ("video", "", "pending")
     assert "my video, voice, words" in (row.consent_text or "")
-    assert (
-        send(client, text="So warm.", recording=upload(client, VOICE, "voice")).status_code == 303
-    )
+    said = upload(client, VOICE, "voice")
+    assert send(client, text="So warm.", recording=said).status_code == 303
     voice = next(row for row in read_testimonials(app, page) if row.kind == "voice")
     with app.app_context():
         recording = db.session.get_one(models.Testimonial, voice.id).recording
     assert recording is not None
     assert (recording.transcript, recording.shows_transcript) == ("So warm.", False)
     assert "may play my voice and show my words" in (voice.consent_text or "")
-
-
-def test_without_words_or_a_recording_the_words_are_missing(client: FlaskClient) -> None:
-    answer = send(client, text="")
-    assert answer.status_code == 422
-    assert "Write a sentence or two." in answer.text
 
 
 def test_the_same_form_twice_is_one_testimonial_and_two_recordings_are_two(
@@ -97,16 +75,20 @@ def test_a_file_needs_no_script_and_survives_other_mistakes(
 ) -> None:
     answer = send(client, name="", text="", recording_file=as_file(VIDEO, "holiday.mov"))
     assert answer.status_code == 422
-    kept = _kept(answer)
+    kept = answer.text.partition('name="recording" value="')[2][:24]
     assert send(client, text="", recording=kept, recording_kept="1").status_code == 303
-    recording = the_recording(app, page)
+    (row,) = read_testimonials(app, page)
+    with app.app_context():
+        recording = db.session.get_one(models.Testimonial, row.id).recording
+    assert recording is not None
     assert (recording.id, recording.media_type, recording.kind) == (kept, "video/webm", "video")
     # The sentence on a page without a script is about whatever comes.
-    (row,) = read_testimonials(app, page)
     assert "my video or voice if I send one" in (row.consent_text or "")
 
 
 def test_what_else_is_missing_is_said_before_a_recording_is_sent(client: FlaskClient) -> None:
+    answer = send(client, text="")
+    assert (answer.status_code, "Write a sentence or two." in answer.text) == (422, True)
     answer = send(client, recording="later", name="", text="")
     assert answer.status_code == 422
     assert "Add your name" in answer.text
@@ -143,8 +125,3 @@ def test_a_page_that_takes_none_reads_none(app: Flask, client: FlaskClient, page
     assert send(client, recording=sent, recording_file=as_file(VIDEO, "a.webm")).status_code == 303
     (row,) = read_testimonials(app, page)
     assert row.kind == "written"
-
-
-def _kept(answer: TestResponse) -> str:
-    _, _, rest = answer.text.partition('name="recording" value="')
-    return rest[:24]

@@ -1,6 +1,6 @@
 """POST .../testimonials/bulk: up to a hundred at once, each answered for itself."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 GOOD = {"authorName": "Maya Kowalski", "text": "It simply works."}
 
 
-@pytest.fixture
-def project_id(owner: Caller) -> str:
-    return str(owner.create_project()["_id"])
-
-
 def add(caller: Caller, project_id: str, *items: Any) -> list[dict[str, Any]]:
     answer = caller.post(f"/v1/projects/{project_id}/testimonials/bulk", {"testimonials": items})
     assert answer.status_code == 200, answer.text
@@ -33,20 +28,16 @@ def test_each_is_answered_in_order_and_none_stops_another(
 ) -> None:
     dated = GOOD | {"externalId": "a", "submittedAt": "2024-12-31", "rating": 4.5}
     items = (
-        dated,
-        {"text": "Nobody's"},
-        GOOD | {"externalId": "a"},
-        "Maya",
+        dated, {"text": "Nobody's"}, GOOD | {"externalId": "a"}, "Maya",
         GOOD | {"submittedAt": "2999-01-01"},
         GOOD | {"submittedAt": "2024-12-31T23:00:00-02:00", "externalId": "b"},
         GOOD | {"submittedAt": "2024-12-31T23:00:00"},
         GOOD | {"colour": "red", "rating": 9},
-    )
+    )  # fmt: skip
     results = add(owner, project_id, *items)
     assert [each["index"] for each in results] == list(range(len(items)))
-    assert [each["status"] for each in results] == [
-        *("created", "refused", "exists", "refused", "refused", "created", "refused", "refused")
-    ]
+    said = "created refused exists refused refused created refused refused"
+    assert [each["status"] for each in results] == said.split()
     assert results[0]["testimonialId"] == results[2]["testimonialId"]
     assert list(results[1]["errors"]) == ["authorName"]
     assert set(results[7]["errors"]) == {"colour", "rating"}
@@ -81,11 +72,8 @@ def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str
 
 def test_at_once_each_is_added_once(app: Flask, owner: Caller, project_id: str) -> None:
     items = [GOOD | {"externalId": str(number)} for number in range(20)]
-    threads = [threading.Thread(target=lambda: add(owner, project_id, *items)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: add(owner, project_id, *items), range(4)))
     assert len(read_testimonials(app, project_id)) == 20
 
 

@@ -93,23 +93,15 @@ class Walk:
     def values(self, project: Project) -> dict[str, Any]:
         now, pick = clock.now(), self.random.choice
         return {
-            "id": new_identifier(),
-            "project_id": project.id,
-            "status": pick(STATUSES),
+            "id": new_identifier(), "project_id": project.id, "status": pick(STATUSES),
             "source": pick(("public_page", "manual", "import")),
-            "form_name": pick((None, "Guests")),
-            "author_name": "Visitor",
-            "author_role": "",
-            "text": "Counted.",
-            "rating": pick(RATINGS),
-            "answers": self.answer(),
+            "form_name": pick((None, "Guests")), "author_name": "Visitor", "author_role": "",
+            "text": "Counted.", "rating": pick(RATINGS), "answers": self.answer(),
             "author_avatar": pick((None, "https://example.com/a.png")),
             "twitter": pick((None, {"avatarUrl": None}, {"avatarUrl": "https://example.com/b"})),
             "submitted_at": now - timedelta(hours=self.random.randint(0, 90)),
-            "created_at": now,
-            "updated_at": now,
-            "deleted_at": pick((None, None, None, now)),
-        }
+            "created_at": now, "updated_at": now, "deleted_at": pick((None, None, None, now)),
+        }  # fmt: skip
 
     def names(self) -> list[str]:
         return self.random.sample(NAMES, self.random.randint(0, 3))
@@ -191,16 +183,11 @@ class Walk:
             db.session.execute(delete(models.Testimonial).where(models.Testimonial.id.in_(ids)))
 
 
-def list_rows(project_id: str) -> list[models.Testimonial]:
-    rows = db.session.scalars(
-        select(models.Testimonial).where(models.Testimonial.project_id == project_id)
-    )
-    return list(rows)
-
-
 def require_right_answers(project_id: str) -> None:
     """Compare what readers say with what the rows are."""
-    project, rows = db.session.get_one(Project, project_id), list_rows(project_id)
+    project = db.session.get_one(Project, project_id)
+    query = select(models.Testimonial).where(models.Testimonial.project_id == project_id)
+    rows = list(db.session.scalars(query))
     kept = [row for row in rows if row.deleted_at is None]
     tabs = count_tabs(project_id)[project_id]
     assert tabs["trash"] == len(rows) - len(kept)
@@ -248,8 +235,7 @@ def test_counts_are_right_after_each_of_many_changes(
         assert find_wrong_counts(db.session.connection()) == []
 
 
-def test_wrong_counts_are_found_and_mended(app: Flask, owner: Caller) -> None:
-    project_id = str(owner.create_project()["_id"])
+def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
     with app.app_context():
         walk = Walk(7, [project_id])
         begin_write()
@@ -257,35 +243,30 @@ def test_wrong_counts_are_found_and_mended(app: Flask, owner: Caller) -> None:
         db.session.commit()
         right = count_tabs(project_id)
         begin_write()
-        db.session.execute(
-            update(counts.TestimonialCount).values(number=counts.TestimonialCount.number + 1)
-        )
+        number = counts.TestimonialCount.number + 1
+        db.session.execute(update(counts.TestimonialCount).values(number=number))
         db.session.execute(delete(counts.TagCount))
         db.session.execute(delete(counts.DayCount))
         db.session.commit()
     runner = app.test_cli_runner()
     found = runner.invoke(args=["db", "check"])
     assert found.exit_code == 1
-    assert "of the counts in testimonial_count are wrong" in found.output
-    assert "of the counts in day_count are wrong" in found.output
-    assert (
-        "of the counts in tag_count are wrong; run: testimonials db check --repair" in found.output
-    )
+    for table in ("testimonial_count", "day_count", "tag_count"):
+        said = f"of the counts in {table} are wrong; run: testimonials db check --repair"
+        assert said in found.output
     assert runner.invoke(args=["db", "check", "--repair"]).exit_code == 0
     assert runner.invoke(args=["db", "check"]).exit_code == 0
     with app.app_context():
         assert count_tabs(project_id) == right
 
 
-def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Caller) -> None:
-    project_id = str(owner.create_project()["_id"])
+def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, project_id: str) -> None:
     with app.app_context():
         begin_write()
         walk = Walk(11, [project_id])
         for _ in range(150):
-            db.session.add(
-                models.Testimonial(**walk.values(lock_project(project_id)) | {"rating": 5.0})
-            )
+            values = walk.values(lock_project(project_id)) | {"rating": 5.0}
+            db.session.add(models.Testimonial(**values))
             db.session.flush()
         db.session.commit()
         for table in (counts.TestimonialCount, counts.DayCount):
@@ -300,8 +281,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, owner: Ca
         assert count_tabs(project_id) == before
 
 
-def test_readers_read_no_testimonials(app: Flask, owner: Caller) -> None:
-    project_id = str(owner.create_project()["_id"])
+def test_readers_read_no_testimonials(app: Flask, project_id: str) -> None:
     with app.app_context():
         begin_write()
         walk = Walk(5, [project_id])

@@ -20,22 +20,12 @@ PNG = to_bytes(photo(40, 30), "PNG")
 
 
 @pytest.fixture
-def project_id(owner: Caller) -> str:
-    return str(owner.create_project()["_id"])
-
-
-@pytest.fixture
 def helper(app: Flask, owner: Caller) -> TokenCaller:
     return give_token(app, owner, Scope.READ, Scope.PUBLISH)
 
 
 def upload(caller: Caller, path: str, content: bytes = PNG, kind: str = "image/png") -> Any:
     return caller.client.put(path, headers=caller.headers, data=content, content_type=kind)
-
-
-def patch(caller: Caller, path: str, body: object, etag: str) -> TestResponse:
-    headers = caller.headers | {"If-Match": etag}
-    return caller.client.patch(path, headers=headers, json=body)
 
 
 def test_a_token_reads_any_state_and_the_key_what_the_list_shows(
@@ -63,8 +53,13 @@ def test_an_edit_changes_what_is_sent_and_can_be_compared(
     row = add_testimonial(app, project_id, rating=4, author_company="Kiln", reply="Thanks")
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     first = helper.get(path).headers["ETag"]
+
+    def patch(body: object) -> TestResponse:
+        headers = helper.headers | {"If-Match": first}
+        return helper.client.patch(path, headers=headers, json=body)
+
     body = {"text": "Very good.", "tags": ["b", "a"], "pinned": True, "reply": "Thank you!"}
-    answer = patch(helper, path, body | {"highlights": [[0, 4]]}, first)
+    answer = patch(body | {"highlights": [[0, 4]]})
     assert answer.status_code == 200, answer.text
     read = helper.get(path)
     assert answer.json["data"] == read.json["data"]
@@ -72,11 +67,10 @@ def test_an_edit_changes_what_is_sent_and_can_be_compared(
     data = read.json["data"]
     assert (data["text"], data["tags"], data["pinned"]) == ("Very good.", ["a", "b"], True)
     assert (data["originalText"], data["rating"]) == ("Seen on the page.", 4)
-    assert [(each["action"], each["by"]) for each in data["history"]] == [
-        ("edit", "Helper (access token)")
-    ]
+    (change,) = data["history"]
+    assert (change["action"], change["by"]) == ("edit", "Helper (access token)")
     before = everything(app)
-    assert patch(helper, path, {"text": "Late."}, first).status_code == 412
+    assert patch({"text": "Late."}).status_code == 412
     assert everything(app) == before
     gone = {"authorCompany": "", "reply": "", "tags": [], "highlights": [], "rating": None}
     data = helper.patch(path, gone).json["data"]
@@ -84,11 +78,7 @@ def test_an_edit_changes_what_is_sent_and_can_be_compared(
     assert data["tags"] == []
     for wrong in ({"text": None}, {"text": "x" * 2001}, {"tags": ["a, b"]}, {"status": "approved"}):
         assert helper.patch(path, wrong).status_code == 400, wrong
-
-
-def test_samples_and_withdrawn_ones_are_not_edited(
-    app: Flask, helper: TokenCaller, project_id: str
-) -> None:
+    # Samples and withdrawn ones are not edited.
     for status in ("demo", "withdrawn"):
         row = add_testimonial(app, project_id, status=status)
         answer = helper.patch(f"/v1/projects/{project_id}/testimonials/{row}", {"text": "Mine"})
@@ -120,11 +110,9 @@ def test_a_photo_is_uploaded_and_removed(app: Flask, helper: TokenCaller, projec
     assert picture.mimetype == "image/webp"
     before = everything(app)
     for content, kind, status in (
-        (b"no picture", "image/png", 422),
-        (b"", "image/png", 400),
-        (PNG, "text/plain", 400),
+        (b"no picture", "image/png", 422), (b"", "image/png", 400), (PNG, "text/plain", 400),
         (b"\0" * (10 * 1024 * 1024 + 1), "image/png", 413),
-    ):
+    ):  # fmt: skip
         answer = upload(helper, f"{path}/avatar", content, kind)
         assert answer.status_code == status
         assert answer.json["message"]
@@ -149,11 +137,7 @@ def test_the_trash_gives_back_what_was_put_there(
 
 
 def test_an_account_uploads_so_many_pictures_an_hour(
-    app: Flask,
-    owner: Caller,
-    helper: TokenCaller,
-    project_id: str,
-    monkeypatch: pytest.MonkeyPatch,
+    app: Flask, owner: Caller, helper: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = dataclasses.replace(api.UPLOADS_PER_ACCOUNT, per_hour=2)
     for door in (api, configuration):

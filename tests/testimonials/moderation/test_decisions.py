@@ -1,6 +1,6 @@
 """POST .../submissions/decisions: one answer each, and what a draft becomes."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,16 +8,12 @@ from flask import Flask
 
 from testimonials.access.scopes import Scope
 from testimonials.core import clock
+from testimonials.testimonials.moderation import changes
 from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, everything, read_testimonials
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]
-
-
-@pytest.fixture
-def project_id(owner: Caller) -> str:
-    return str(owner.create_project()["_id"])
 
 
 @pytest.fixture
@@ -64,14 +60,10 @@ def test_one_of_a_hundred_ids_is_enough(
     assert [each["result"] for each in results] == ["done", *["unknown"] * 99]
     before = everything(app)
     for wrong in ([known, known], [], [*ids, known, "1" * 24], ["x"], known, [None]):
-        answer = publisher.post(
-            f"/v1/projects/{project_id}/submissions/decisions",
-            {"decision": "approve", "ids": wrong},
-        )
-        assert answer.status_code == 400, wrong
-        assert list(answer.json["errors"]) == ["ids"]
-    nothing = decide(publisher, project_id, "pin", known)["data"]
-    assert nothing["undo"] is None
+        body = {"decision": "approve", "ids": wrong}
+        answer = publisher.post(f"/v1/projects/{project_id}/submissions/decisions", body)
+        assert (answer.status_code, list(answer.json["errors"])) == (400, ["ids"]), wrong
+    assert decide(publisher, project_id, "pin", known)["data"]["undo"] is None
     assert everything(app) == before
 
 
@@ -93,17 +85,14 @@ def test_the_key_and_drafters_propose_for_what_they_were_given(
 def test_of_many_at_once_one_decides(
     app: Flask, owner: Caller, publisher: TokenCaller, project_id: str
 ) -> None:
-    pending, results = add_testimonial(app, project_id, status="pending"), []
+    pending = add_testimonial(app, project_id, status="pending")
 
-    def approve() -> None:
+    def approve(_: int) -> str:
         (result,) = decide(publisher, project_id, "approve", pending)["data"]["results"]
-        results.append(result["result"])
+        return str(result["result"])
 
-    threads = [threading.Thread(target=approve) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(approve, range(6)))
     assert sorted(results) == ["done", *["unchanged"] * 5]
     other = str(owner.create_project()["_id"])
     stranger = give_token(app, owner, project_id=other)
@@ -111,3 +100,30 @@ def test_of_many_at_once_one_decides(
     (result,) = decide(stranger, other, "reject", pending)["data"]["results"]
     assert result["result"] == "unknown"
     assert [row.status for row in read_testimonials(app, project_id)] == ["approved"]
+
+
+def states(app: Flask, project_id: str) -> list[tuple[Any, ...]]:
+    rows = read_testimonials(app, project_id)
+    return sorted((row.id, row.status, row.is_pinned, row.reviewed_at is None) for row in rows)
+
+
+@pytest.mark.parametrize("many", [2, 1_000])
+def test_decisions_about_many_are_written_and_undone(
+    app: Flask, publisher: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(changes, "MANY", many)
+    monkeypatch.setattr(changes, "CHUNK", 2)
+    for _ in range(5):
+        add_testimonial(app, project_id, status="pending", reviewed_at=None)
+    add_testimonial(app, project_id, status="rejected")
+    before = states(app, project_id)
+    was = {row.id: row.updated_at for row in read_testimonials(app, project_id)}
+    path = f"/v1/projects/{project_id}"
+    undo = {"undo": decide(publisher, project_id, "approve", *was)["data"]["undo"]}
+    after = read_testimonials(app, project_id)
+    assert {row.status for row in after} == {"approved"}
+    assert all(row.is_visible and row.reviewed_at for row in after)
+    assert all(row.updated_at > was[row.id] for row in after)
+    assert publisher.post(f"{path}/undo", undo).status_code == 200
+    assert states(app, project_id) == before
+    assert publisher.post(f"{path}/undo", undo).status_code == 409

@@ -124,11 +124,8 @@ def test_what_an_end_half_way_has_done_is_whole_and_can_be_undone(
     inbox.fill(10)
     on_pause(kill_at(2))
     assert inbox.bulk("approve", all="1", status="pending").status_code == 500
-    assert (
-        count_states(inbox)
-        == {"approved": 8, "pending": 2}
-        == {state: inbox.counts()[state] for state in ("approved", "pending")}
-    )
+    assert count_states(inbox) == {"approved": 8, "pending": 2}
+    assert {"approved": 8, "pending": 2}.items() <= inbox.counts().items()
     assert [event.details["count"] for event in find_events(inbox, "testimonial.approved")] == [8]
     on_pause(kill_at(1))
     assert inbox.client.post(f"{inbox.base}/undo").status_code == 500
@@ -194,28 +191,19 @@ def test_undoing_an_import_goes_on_where_it_was_ended(
     assert count_states(inbox) == {"trash": 6}
 
 
-WAYS_OUT = (
-    ("projects", "delete", "{project}", "--yes"),
-    ("accounts", "delete", "{account}", "--yes"),
-    ("prune",),
+@pytest.mark.parametrize(
+    "arguments", ["projects delete {project} --yes", "accounts delete {account} --yes", "prune"]
 )
-
-
-@pytest.mark.parametrize("arguments", WAYS_OUT)
 def test_what_goes_for_good_goes_in_parts(
-    app: Flask,
-    inbox: Inbox,
-    outsider: Caller,
-    on_pause: OnPause,
-    arguments: tuple[str, ...],
+    app: Flask, inbox: Inbox, outsider: Caller, on_pause: OnPause, arguments: str
 ) -> None:
     """Cut short, it is seen nowhere and can't come back, and the sweep removes the rest."""
     inbox.fill(10)
     theirs = outsider.create_project(skipDemoTestimonials=True)["_id"]
-    if arguments == ("prune",):
+    if arguments == "prune":
         change_project(app, inbox.project, deleted_at=clock.EPOCH)
     names = {"project": inbox.project, "account": inbox.owner.account_id}
-    command = [each.format(**names) for each in arguments]
+    command = arguments.format(**names).split()
     write_too = lambda _: run_beside(lambda: outsider.create_testimonial(theirs))  # noqa: E731
 
     def end(pause: int) -> None:

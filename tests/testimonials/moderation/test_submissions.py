@@ -1,4 +1,4 @@
-"""GET .../submissions: everything, whatever its state, for tokens that may read."""
+"""Submissions of any state, tags and undoing, for agents with tokens."""
 
 from functools import partial
 from typing import Any
@@ -15,17 +15,23 @@ from testimonials.testimonials.moderation.schemas import STATUSES
 from tests.access.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
-from tests.support.rows import add_testimonial, count_for_planner
-
-
-@pytest.fixture
-def project_id(owner: Caller) -> str:
-    return str(owner.create_project()["_id"])
+from tests.support.rows import (
+    add_testimonial,
+    change_project,
+    count_for_planner,
+    read_project,
+    read_testimonials,
+)
 
 
 @pytest.fixture
 def reader(app: Flask, owner: Caller) -> TokenCaller:
     return give_token(app, owner, Scope.READ)
+
+
+@pytest.fixture
+def helper(app: Flask, owner: Caller) -> TokenCaller:
+    return give_token(app, owner, Scope.READ, Scope.PUBLISH)
 
 
 def read(caller: Caller, project_id: str, query: str = "") -> Any:
@@ -89,28 +95,63 @@ def test_each_state_is_read_from_an_index_in_order(
         begin_write()
         rows = [
             {
-                "id": f"{number:024x}",
-                "project_id": project_id,
-                "status": STATUSES[number % len(STATUSES)],
-                "source": "public_page",
-                "author_name": "Maya",
-                "author_role": "",
-                "text": "Words",
-                "submitted_at": clock.now(),
-                "created_at": clock.from_milliseconds(number),
-                "updated_at": clock.now(),
+                "id": f"{number:024x}", "project_id": project_id, "source": "public_page",
+                "status": STATUSES[number % len(STATUSES)], "author_name": "Maya",
+                "author_role": "", "text": "Words", "submitted_at": clock.now(),
+                "created_at": clock.from_milliseconds(number), "updated_at": clock.now(),
                 "deleted_at": None if number % 50 else clock.now(),
             }
             for number in range(3000)
-        ]
+        ]  # fmt: skip
         db.session.execute(insert(models.Testimonial), rows)
         db.session.commit()
         engine = db.engine
     count_for_planner(app)
     for status in (*STATUSES, "trash", "all"):
         after = read(reader, project_id, f"?status={status}&limit=5")["next"]
-        plan = explain_statements(
-            engine, partial(read, reader, project_id, f"?status={status}&after={after}")
-        )[0]
+        page = partial(read, reader, project_id, f"?status={status}&after={after}")
+        plan = explain_statements(engine, page)[0]
         assert "USING INDEX" in plan, status
         assert "TEMP B-TREE" not in plan, status
+
+
+def tags_of(helper: Caller, project_id: str) -> list[list[str]]:
+    return [item["tags"] for item in read(helper, project_id, "?status=all")["items"]]
+
+
+def test_renaming_a_tag_joins_it_with_another_and_takes_the_widgets_along(
+    app: Flask, helper: TokenCaller, project_id: str
+) -> None:
+    for tags in (["a/b"], ["a/b", "Press"], ["Press"]):
+        add_testimonial(app, project_id, tags=tags)
+    change_project(app, project_id, widget_design={"tags": ["a/b"]})
+    path = f"/v1/projects/{project_id}/tags"
+    listed = helper.get(path).json["data"]
+    assert {tag["name"]: tag["count"] for tag in listed}["a/b"] == 2
+    answer = helper.patch(f"{path}/a%2Fb", {"name": "Case study"})
+    assert answer.json["data"] == {"name": "Case study", "count": 2}
+    assert tags_of(helper, project_id) == [["Press"], ["Case study", "Press"], ["Case study"]]
+    assert read_project(app, project_id).widget_design == {"tags": ["Case study"]}
+    assert helper.patch(f"{path}/a%2Fb", {"name": "x"}).status_code == 404
+    assert helper.patch(f"{path}/Case%20study", {"name": "a, b"}).status_code == 422
+    answer = helper.patch(f"{path}/case%20STUDY", {"name": "Press"})
+    assert answer.json["data"]["count"] == 2
+    assert [len(tags) for tags in tags_of(helper, project_id)] == [1, 1, 1]
+
+
+def test_a_removed_tag_comes_back_by_undo_once(
+    app: Flask, helper: TokenCaller, outsider: Caller, project_id: str
+) -> None:
+    add_testimonial(app, project_id, tags=["press"])
+    answer = helper.delete(f"/v1/projects/{project_id}/tags/PRESS")
+    assert answer.json["data"]["count"] == 1
+    assert tags_of(helper, project_id) == [[]]
+    body = {"undo": answer.json["data"]["undo"]}
+    theirs = outsider.create_project()["_id"]
+    stranger = give_token(app, outsider)
+    assert stranger.post(f"/v1/projects/{theirs}/undo", body).status_code == 409
+    answer = helper.post(f"/v1/projects/{project_id}/undo", body)
+    assert answer.json["data"] == {"undoneCount": 1}
+    assert tags_of(helper, project_id) == [["press"]]
+    assert helper.post(f"/v1/projects/{project_id}/undo", body).status_code == 409
+    assert len(read_testimonials(app, project_id)) == 1

@@ -1,0 +1,36 @@
+"""A page that takes recordings."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.media.recorded import make_page, send, upload
+from tests.support.rows import read_testimonials
+
+
+@pytest.fixture
+def page(app: Flask, owner: Caller) -> str:
+    """The id of the project whose page takes recordings."""
+    return str(make_page(app, owner)["_id"])
+
+
+@pytest.fixture
+def sent(app: Flask, client: FlaskClient, page: str) -> str:
+    """The id of a testimonial that waits: a video without words."""
+    assert send(client, text="", recording=upload(client)).status_code == 303
+    return str(row_of(app, page).id)
+
+
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser, signed in."""
+    return open_browser(app, owner)
+
+
+def row_of(app: Flask, page: str) -> Any:
+    (row,) = read_testimonials(app, page)
+    return row

@@ -1,0 +1,11 @@
+"""A project that the tests of testimonials fill."""
+
+import pytest
+
+from tests.conftest import Caller
+
+
+@pytest.fixture
+def project_id(owner: Caller) -> str:
+    """The id of a project without testimonials."""
+    return str(owner.create_project()["_id"])
