@@ -58,8 +58,7 @@ class Page:
 @pytest.fixture
 def page(make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock) -> Page:
     app = make_app(min_form_seconds=2)
-    owner = make_caller("owner@example.com", is_claimed=True, on=app)
-    project = owner.create_project(slug="kiln")
+    project = make_caller("owner@example.com", is_claimed=True, on=app).create_project(slug="kiln")
     return Page(app, app.test_client(), moved_clock, project["_id"], "kiln")
 
 
@@ -86,8 +85,7 @@ LINKED = "See for yourself what they have made for us: https://our-shop.example"
 
 def test_a_form_that_came_filled_in_may_be_sent_at_once(page: Page) -> None:
     form = FILLED | {"text": f"They wrote to me. {LINKED}", "token": page.token("?name=Noor")}
-    assert page.post(form).status_code == 303
-    assert page.newest() == "pending"
+    assert (page.post(form).status_code, page.newest()) == (303, "pending")
     form["token"] = page.token("?lang=de")
     page.post(form | {"text": f"In another language. {LINKED}"})
     assert page.newest() == "spam fast"
@@ -98,8 +96,7 @@ def test_a_form_that_was_refused_for_its_age_may_be_sent_at_once(page: Page) -> 
     page.clock.move(hours=25)
     refused = page.post(FILLED | {"text": f"Written slowly. {LINKED}", "token": token})
     assert refused.status_code == 422
-    slow = {"text": f"Written slowly. {LINKED}", "token": form_token(refused.text)}
-    page.post(FILLED | slow)
+    page.post(FILLED | {"text": f"Written slowly. {LINKED}", "token": form_token(refused.text)})
     assert page.newest() == "pending"
 
 
@@ -158,8 +155,7 @@ def test_a_few_words_may_be_the_same_from_several_people(page: Page) -> None:
 def test_a_repetition_counts_for_a_week_in_one_project(page: Page, make_caller: MakeCaller) -> None:
     assert page.send(LONG) == "pending"
     other = make_caller("other@example.com", is_claimed=True, on=page.app).create_project(slug="o")
-    there = Page(page.app, page.client, page.clock, other["_id"], "o")
-    assert there.send(LONG) == "pending"
+    assert Page(page.app, page.client, page.clock, other["_id"], "o").send(LONG) == "pending"
     page.clock.move(days=6)
     assert page.send(LONG) == "spam duplicate"
     page.clock.move(days=8)

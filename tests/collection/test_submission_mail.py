@@ -48,7 +48,6 @@ class Site:
         self.app = client.application
 
     def send(self, *names: str, status: int = 303, **values: str) -> None:
-        """Let visitors of these names write."""
         for name in names:
             token = form_token(self.client.get("/kiln").text)
             form = {"text": f"Words of {name}", "name": name, "consent": "yes", "rating": "4"}
@@ -62,17 +61,14 @@ class Site:
             run_jobs()
 
     def choose(self, caller: Caller, mode: str, status: int = 303) -> None:
-        """Choose how to hear of new testimonials."""
         path = f"/dashboard/projects/{self.project}/notifications"
-        answer = open_browser(self.app, caller).post(path, data={"mode": mode})
-        assert answer.status_code == status
+        assert open_browser(self.app, caller).post(path, data={"mode": mode}).status_code == status
 
     def told(self) -> list[tuple[str, str]]:
         """Return recipient and subject of each mail, oldest first."""
         return [(mail.recipient, mail.subject) for mail in self.mails()]
 
     def mails(self) -> list[OutboxMail]:
-        """Return the mails about submissions, oldest first."""
         return [mail for mail in mails(self.app) if mail.purpose == "submissions"]
 
 
@@ -84,29 +80,26 @@ def link_in(mail: OutboxMail, words: str) -> str:
 
 
 def test_the_owner_is_told_at_once_with_a_link_that_leads_there(
-    app: Flask, site: Site, owner: Caller, client: FlaskClient
+    site: Site, owner: Caller, client: FlaskClient
 ) -> None:
     site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (mail,) = site.mails()
     assert mail.recipient == owner.email
     assert mail.subject == "Noor <b>Haddad</b> wrote a testimonial for Kiln & Clay"
     for form in (mail.text, html.unescape(mail.html)):
-        assert "They listened.\nTwice." in form
-        assert "★★★★☆ 4 of 5" in form
-        assert "Noor <b>Haddad</b>" in form
-        assert "Guide" in form
+        for expected in ("They listened.\nTwice.", "★★★★☆ 4 of 5", "Noor <b>Haddad</b>", "Guide"):
+            assert expected in form
     assert "<script>" not in mail.html
     assert "<b>" not in mail.html
     path = link_in(mail, "Guide")
     assert f'href="{ORIGIN}{path}"' in mail.html
     # Signing in first comes back there.
-    answer = client.get(path)
-    assert answer.headers["Location"].startswith(f"/login?next={path}")
+    assert client.get(path).headers["Location"].startswith(f"/login?next={path}")
     assert sign_in(client, owner.email, next=path).headers["Location"] == path
     assert "They listened." in client.get(path).text
 
 
-def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(app: Flask, site: Site) -> None:
+def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(site: Site) -> None:
     site.send("Robot", subject="Buy now")
     site.send("Nameless", status=422, consent="")
     assert site.told() == []
@@ -122,8 +115,7 @@ def test_colleagues_are_told_and_others_are_not(
     app: Flask, site: Site, owner: Caller, outsider: Caller, make_caller: MakeCaller
 ) -> None:
     colleague = make_caller("colleague@example.com", is_claimed=True)
-    unclaimed = make_caller("unclaimed@example.com")
-    for caller in (colleague, unclaimed):
+    for caller in (colleague, make_caller("unclaimed@example.com")):
         add_member(app, site.project, caller, "moderator")
     site.choose(outsider, "daily", status=404)
     site.choose(colleague, "never")
@@ -136,7 +128,7 @@ def test_colleagues_are_told_and_others_are_not(
     assert site.told()[1][1] == "Ben wrote a testimonial for Kiln & Clay"
 
 
-def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(app: Flask, site: Site) -> None:
+def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site: Site) -> None:
     site.send("Ada", "Ben", "Cy", "Di", "Eve")
     site.work(minutes=4, seconds=59)
     assert len(site.told()) == 1
@@ -152,9 +144,7 @@ def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(app: Flask, site:
     ]  # fmt: skip
 
 
-def test_what_was_decided_or_deleted_meanwhile_is_not_told(
-    app: Flask, site: Site, owner: Caller
-) -> None:
+def test_what_was_decided_or_deleted_is_not_told(app: Flask, site: Site, owner: Caller) -> None:
     site.send("Ada", "Ben", "Cy", "Di")
     inbox = open_browser(app, owner)
     page = inbox.get(f"/dashboard/projects/{site.project}/inbox").text
@@ -179,9 +169,7 @@ def test_nothing_is_told_of_what_the_owner_adds_or_a_deleted_project(
     assert len(site.told()) == 1
 
 
-def test_the_daily_mail_comes_once_in_the_morning_with_twenty_and_the_rest_counted(
-    app: Flask, site: Site, owner: Caller
-) -> None:
+def test_the_daily_mail_has_twenty_and_counts_the_rest(site: Site, owner: Caller) -> None:
     site.choose(owner, "daily")
     site.send(*(f"Visitor {number:02}" for number in range(23)))
     site.work(hours=22, minutes=59)
@@ -204,9 +192,7 @@ def test_the_daily_mail_comes_once_in_the_morning_with_twenty_and_the_rest_count
     assert len(site.told()) == 2
 
 
-def test_a_morning_that_the_service_slept_through_is_made_up_for(
-    app: Flask, site: Site, owner: Caller
-) -> None:
+def test_a_morning_slept_through_is_made_up_for(site: Site, owner: Caller) -> None:
     site.choose(owner, "daily")
     site.send("Ada")
     site.work(hours=30)
@@ -218,9 +204,7 @@ def test_a_morning_that_the_service_slept_through_is_made_up_for(
     assert len(site.told()) == 2
 
 
-def test_a_change_from_daily_to_at_once_loses_nothing(
-    app: Flask, site: Site, owner: Caller
-) -> None:
+def test_a_change_from_daily_to_at_once_loses_nothing(site: Site, owner: Caller) -> None:
     site.choose(owner, "daily")
     site.send("Ada", "Ben")
     site.choose(owner, "at_once")
@@ -269,18 +253,14 @@ def test_the_mail_that_leaves_says_how_to_end_it_in_one_click(
     assert f"List-Unsubscribe: {header}".encode() in raw
     path = header.removeprefix(f"<{ORIGIN}").removesuffix(">")
     assert path.startswith("/unsubscribe/")
-    program = app.test_client()
-    answer = program.post(path, data={"List-Unsubscribe": "One-Click"})
-    assert answer.status_code == 200
+    assert app.test_client().post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
     site.clock.move(minutes=10)
     site.send("Ben")
     site.work(days=2)
     assert len(site.told()) == 1
 
 
-def test_opening_the_link_ends_nothing_and_its_button_does(
-    app: Flask, site: Site, client: FlaskClient
-) -> None:
+def test_opening_the_link_ends_nothing_its_button_does(site: Site, client: FlaskClient) -> None:
     site.send("Noor")
     path = link_in(site.mails()[0], "Stop these mails:")
     answer = client.get(path)

@@ -35,21 +35,18 @@ def visitor(client: FlaskClient, project: str) -> Visitor:
 
 
 def send(visitor: Visitor, **values: str) -> str:
-    """Send a testimonial; return the path of its thanks."""
     answer = visitor.client.post("/oat", data=visitor.make_form(**values))
     assert answer.status_code == 303
     return str(answer.headers["Location"])
 
 
 def read(visitor: Visitor, path: str) -> str:
-    """Read a page as a person does."""
     answer = visitor.client.get(path)
     assert answer.status_code == 200
     return html.unescape(answer.text)
 
 
 def steps_of(page: str) -> str:
-    """Return the next steps of a page of thanks."""
     found = re.search('<ul class="card steps">.*?</ul>', page, re.DOTALL)
     return found[0] if found else ""
 
@@ -67,8 +64,7 @@ def test_the_thanks_are_the_same_for_every_rating_and_word(visitor: Visitor) -> 
 
 
 def test_who_wrote_nothing_sees_plain_thanks(visitor: Visitor, owner: Caller) -> None:
-    other = owner.create_project(slug="other")
-    elsewhere = Visitor(visitor.client, other["_id"], "other")
+    elsewhere = Visitor(visitor.client, owner.create_project(slug="other")["_id"], "other")
     answer = elsewhere.client.post("/other", data=elsewhere.make_form())
     token = answer.headers["Location"].partition("?")[2]
     for path in ("/oat/thanks", "/oat/thanks?yours=x", f"/oat/thanks?{token}"):
@@ -84,8 +80,7 @@ def test_a_code_is_promised_before_writing_and_kept_until_its_day(
     today = clock.now().date()
     change_project(app, project, page_design={"steps": [{**CODE, "until": today.isoformat()}]})
     assert "A bun</bdi>: for everybody who writes, whatever they say." in read(visitor, "/oat")
-    until = f"Until {today:%B} {today.day}, {today.year}."
-    assert until in steps_of(read(visitor, send(visitor)))
+    assert f"Until {today:%B} {today.day}, {today.year}." in steps_of(read(visitor, send(visitor)))
     moved_clock.move(hours=25)
     assert "for everybody who writes" not in read(visitor, "/oat")
     assert steps_of(read(visitor, send(visitor, text="A day too late."))) == ""
@@ -93,12 +88,9 @@ def test_a_code_is_promised_before_writing_and_kept_until_its_day(
 
 
 def test_the_link_is_mailed_and_the_address_is_not_kept(visitor: Visitor) -> None:
-    thanks = send(visitor, email="")
-    token = re.search("yours=([^&]+)", thanks)
-    assert token
+    token = re.search("yours=([^&]+)", send(visitor, email=""))
     for email, is_sent in (("not an address", False), ("theo@example.com", True)):
-        form = {"yours": token[1], "email": email}
-        answer = visitor.client.post("/oat/thanks", data=form)
+        answer = visitor.client.post("/oat/thanks", data={"yours": token[1], "email": email})
         assert answer.status_code == 303
         assert ("Your link is on its way." in read(visitor, answer.headers["Location"])) == is_sent
     (mail,) = visitor.mailed()

@@ -10,5 +10,9 @@ from tests.conftest import Caller
 
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser, signed in."""
     return open_browser(app, owner)
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    return str(owner.create_project(slug="fern", businessName="Fern & Fable")["_id"])

@@ -14,14 +14,9 @@ from tests.support.rows import read_testimonials
 from tests.support.visitors import form_token
 
 WORDS = {
-    "text": "They listened.\nTwice.",
-    "name": "Noor Haddad",
-    "role": "Visitor",
-    "company": "Haddad & Co",
-    "email": "noor@example.com",
-    "rating": "4",
-    "consent": "yes",
-}
+    "text": "They listened.\nTwice.", "name": "Noor Haddad", "role": "Visitor",
+    "company": "Haddad & Co", "email": "noor@example.com", "rating": "4", "consent": "yes",
+}  # fmt: skip
 
 
 @dataclass
@@ -34,9 +29,7 @@ class Visitor:
     ip: str = "10.3.0.1"
 
     def make_form(self, **values: str) -> dict[str, str]:
-        """Open the form and fill it in."""
-        page = self.client.get(f"/{self.slug}").text
-        return WORDS | {"token": form_token(page)} | values
+        return WORDS | {"token": form_token(self.client.get(f"/{self.slug}").text)} | values
 
     def send(self, form: dict[str, str]) -> str:
         """Send a form; return the path of the author's page that the thank-you page shows."""
@@ -54,14 +47,11 @@ class Visitor:
         return self.send(self.make_form(**values))
 
     def mailed(self) -> list[OutboxMail]:
-        """Return the mails to authors."""
         return [mail for mail in mails(self.client.application) if mail.purpose == "author-link"]
 
     def mailed_path(self) -> str:
         """Return the path of the author's page that the newest mail leads to."""
-        found = re.search(rf"{ORIGIN}(/yours/[^\s?]+)", self.mailed()[-1].text)
-        assert found
-        return found[1]
+        return re.search(rf"{ORIGIN}(/yours/[^\s?]+)", self.mailed()[-1].text)[1]
 
     def row(self) -> Any:
         """Return the only testimonial as it is stored."""
@@ -69,7 +59,6 @@ class Visitor:
         return row
 
     def post(self, path: str, status: int = 303, **values: str) -> TestResponse:
-        """Send a form of the author's pages."""
         answer = self.client.post(path, data=values)
         assert answer.status_code == status, answer.text
         return answer

@@ -6,19 +6,8 @@ import pytest
 from flask import Flask
 
 from tests.collection.authors.authors import WORDS, Visitor
-from tests.conftest import Caller
-from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import change_testimonial
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, businessName="Kiln & Clay", slug="kiln")
-
-
-@pytest.fixture
-def visitor(inbox: Inbox, app: Flask) -> Visitor:
-    return Visitor(app.test_client(), inbox.project, "kiln")
 
 
 def test_the_mail_holds_the_link_and_no_words_of_the_visitor(visitor: Visitor) -> None:
@@ -68,9 +57,7 @@ def test_the_address_is_proven_by_the_button_and_not_by_a_look(
 
 
 @pytest.mark.parametrize("path", ["/withdraw", "/correct"])
-def test_whatever_is_done_by_the_mailed_link_proves_the_address(
-    visitor: Visitor, path: str
-) -> None:
+def test_what_is_done_by_the_mailed_link_proves_the_address(visitor: Visitor, path: str) -> None:
     own = visitor.write()
     # Nor can the link of the thank-you page take the address away.
     assert visitor.client.get(own + "/not-mine").status_code == 303
@@ -81,8 +68,7 @@ def test_whatever_is_done_by_the_mailed_link_proves_the_address(
 
 
 def test_consenting_again_by_the_mailed_link_proves_the_address(visitor: Visitor) -> None:
-    own = visitor.write()
-    visitor.post(own + "/withdraw")
+    visitor.post(visitor.write() + "/withdraw")
     visitor.post(visitor.mailed_path(), consent="yes")
     assert visitor.row().email_verified_at is not None
 
@@ -97,15 +83,14 @@ def test_another_address_from_the_owner_is_not_proven(visitor: Visitor, inbox: I
         f"{inbox.base}/testimonials/{row.id}",
         data=values | {"submitted_on": row.submitted_at.date().isoformat()},
     )
-    assert answer.status_code == 303
-    assert visitor.row().author_email == "b@example.com"
+    assert (answer.status_code, visitor.row().author_email) == (303, "b@example.com")
     assert visitor.row().email_verified_at is None
     # The link still is the author's, but says nothing of this address.
     visitor.post(mailed + "/verify")
     assert visitor.row().email_verified_at is None
 
 
-def test_it_is_never_public(visitor: Visitor, inbox: Inbox, owner: Caller) -> None:
+def test_it_is_never_public(visitor: Visitor, inbox: Inbox) -> None:
     visitor.write()
     visitor.post(visitor.mailed_path() + "/verify")
     inbox.act(visitor.row().id, "approve")
@@ -116,7 +101,7 @@ def test_it_is_never_public(visitor: Visitor, inbox: Inbox, owner: Caller) -> No
         assert "erified" not in answer
 
 
-def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox, owner: Caller) -> None:
+def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox) -> None:
     for number in range(5):
         visitor.ip = f"10.3.1.{number}"
         visitor.write(text=f"Words {number}", email=f"noor+{number}@example.com")
@@ -131,13 +116,10 @@ def test_one_visitor_causes_ten_mails_an_hour(visitor: Visitor, inbox: Inbox) ->
     for number in range(12):
         visitor.ip = f"2001:db8:1:{number}::1"
         visitor.write(email=f"person{number}@example.com", text=f"Words {number}")
-    assert len(visitor.mailed()) == 10
-    assert inbox.counts()["pending"] == 12
+    assert (len(visitor.mailed()), inbox.counts()["pending"]) == (10, 12)
 
 
-def test_a_stranger_whose_address_was_typed_ends_it(
-    visitor: Visitor, inbox: Inbox, app: Flask
-) -> None:
+def test_a_stranger_whose_address_it_is_ends_it(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
     own = visitor.write()
     mailed = visitor.mailed_path()
     row_id = visitor.row().id
@@ -150,8 +132,7 @@ def test_a_stranger_whose_address_was_typed_ends_it(
     assert "Your address has been removed" in answer.text
     row = visitor.row()
     assert (row.author_email, row.status, row.held_for) == (None, "spam", "disowned")
-    assert inbox.shown() == []
-    assert inbox.undo(approved).status_code == 409
+    assert (inbox.shown(), inbox.undo(approved).status_code) == ([], 409)
     assert visitor.mailed() == []
     page = inbox.get(f"testimonials/{row_id}").text
     assert "Denied by the owner of the email address" in page

@@ -131,14 +131,11 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     assert [row for row in mails if row[0] == OTHER and row[1] != "claim"]
     assert sorted(purpose for email, purpose in mails if email == EMAIL) == ["claim", "invitation"]
     # The hash stays, so that nobody writes to the address again.
-    assert count_rows(app, UnsubscribedAddress) == 1
-    assert count_rows(app, MailedRequest) == 1
+    assert (count_rows(app, UnsubscribedAddress), count_rows(app, MailedRequest)) == (1, 1)
     assert inbox.counts()["pending"] == 0
 
 
-def test_mails_lose_the_words_whatever_address_the_service_had_then(
-    app: Flask, inbox: Inbox
-) -> None:
+def test_mails_lose_the_words_whatever_address_the_service_had(app: Flask, inbox: Inbox) -> None:
     (sent,) = inbox.receive("Ada", author_email="ada@example.com")
     link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/decide/{sent}"
     with app.app_context():

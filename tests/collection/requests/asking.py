@@ -14,12 +14,9 @@ from testimonials.extensions import db
 from tests.auth.links import ORIGIN, mails
 
 FORM = {
-    "people": "",
-    "subject": "Two sentences?",
-    "message": "Hi {name},\nhow was it?",
-    "language": "en",
-    "reminder": "3",
-}
+    "people": "", "subject": "Two sentences?", "message": "Hi {name},\nhow was it?",
+    "language": "en", "reminder": "3",
+}  # fmt: skip
 
 
 def preview(browser: FlaskClient, project: str, people: str, **form: object) -> TestResponse:
@@ -36,9 +33,7 @@ def read_hidden(page: str) -> dict[str, str]:
 
 
 def confirm(browser: FlaskClient, project: str, page: str) -> TestResponse:
-    """Press the button of a preview."""
-    path = f"/dashboard/projects/{project}/invitations"
-    return browser.post(path, data=read_hidden(page))
+    return browser.post(f"/dashboard/projects/{project}/invitations", data=read_hidden(page))
 
 
 def ask(browser: FlaskClient, project: str, people: str, **form: object) -> None:
@@ -76,7 +71,6 @@ def link_of(mail: OutboxMail, words: str) -> str:
 
 
 def form_of(mail: OutboxMail) -> str:
-    """Return the path of the form."""
     return link_of(mail, "Write a few words")
 
 
@@ -88,8 +82,5 @@ def states(browser: FlaskClient, project: str, query: str = "") -> dict[str, str
     found = {}
     for row in rows:
         email = re.search(r"Delete (\S+) from the list", row)
-        state = re.search(r'class="asked-state is-\w+">([^<]+)<', row)
-        assert email
-        assert state
-        found[email[1]] = state[1]
+        found[email[1]] = re.search(r'class="asked-state is-\w+">([^<]+)<', row)[1]
     return found

@@ -61,8 +61,7 @@ def wrong(found: AddressList) -> list[tuple[int, str, str]]:
 )
 def test_pasted_addresses(text: str, expected: list[tuple[str, str, str]]) -> None:
     found = read_pasted(text)
-    assert people(found) == expected
-    assert wrong(found) == []
+    assert (people(found), wrong(found)) == (expected, [])
 
 
 @pytest.mark.parametrize(
@@ -105,8 +104,7 @@ def test_lines_that_cannot_be_used_are_named(text: str, expected: list[tuple[int
 )
 def test_files_of_table_programs(content: str, expected: tuple[str, str, str]) -> None:
     found = read_csv(content.encode())
-    assert people(found) == [expected]
-    assert wrong(found) == []
+    assert (people(found), wrong(found)) == ([expected], [])
 
 
 def test_lines_of_a_file_are_counted_as_an_editor_does() -> None:
@@ -127,10 +125,7 @@ def test_lines_of_a_file_are_counted_as_an_editor_does() -> None:
         ("email\na@example.com".encode("utf-16"), "UTF-8"),
         (b"x" * (MAX_FILE_BYTES + 1), "too large"),
         (b"email\n" + b"a@example.com\n" * (MAX_PEOPLE + 1), "at most 500"),
-        (
-            b'email,name\na@example.com,"' + b"x" * 140_000,
-            "a quote may not be closed",
-        ),
+        (b'email,name\na@example.com,"' + b"x" * 140_000, "a quote may not be closed"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_with_the_reason(content: bytes, reason: str) -> None:
@@ -160,8 +155,7 @@ def test_a_table_that_is_written_is_read_back(cells: list[tuple[str, str]]) -> N
     found = read_csv(out.getvalue().encode("utf-8", "replace"))
     # A browser sends line breaks as CR LF.
     again = read_pasted(write_table(found.people).replace("\n", "\r\n"))
-    assert people(again) == people(found)
-    assert again.wrong == []
+    assert (people(again), again.wrong) == (people(found), [])
 
 
 def _read(reader: object, source: object) -> None:

@@ -9,7 +9,6 @@ GERMAN = {"Accept-Language": "de-AT,en;q=0.5"}
 
 
 def choose(browser: FlaskClient, code: str) -> None:
-    """Choose a language on the account's page."""
     assert browser.post(f"{HERE}/language", data={"language": code}).status_code == 303
 
 

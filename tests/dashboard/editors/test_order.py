@@ -68,8 +68,7 @@ def test_a_script_arranges_all_and_loses_none(inbox: Inbox, ids: dict[str, str])
     answer = inbox.client.post(
         f"{inbox.base}/order", data={"do": "arrange", "ids": wanted}, headers=JSON
     )
-    assert answer.json == {"ok": True}
-    assert inbox.shown() == ["Cleo", "Aiko", "Ben", "Dana"]
+    assert (answer.json, inbox.shown()) == ({"ok": True}, ["Cleo", "Aiko", "Ben", "Dana"])
 
 
 def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, str]) -> None:
@@ -94,8 +93,7 @@ def test_each_widget_has_an_order_of_its_own(
     do(inbox, f"add {ids['Aiko']}", widget="home")
     path = f"/widget/{inbox.project}/feed?widget=home"
     names = [item["authorName"] for item in inbox.client.get(path).json["items"]]  # type: ignore[index]
-    assert names[0] == "Aiko"
-    assert inbox.shown()[0] == "Dana"
+    assert (names[0], inbox.shown()[0]) == ("Aiko", "Dana")
     foreign = add_testimonial(app, outsider.create_project()["_id"])
     for what, name, status in (
         (f"add {foreign}", "", 404), ("add x", "", 404), ("add", "gone", 404), ("dance", "", 400),

@@ -13,15 +13,13 @@ from tests.conftest import Caller
 
 @pytest.fixture
 def project(owner: Caller) -> str:
-    """The id of the owner's project, with one rating."""
     project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]
     owner.create_testimonial(project_id, text="Two words.", rating=4)
     return project_id
 
 
 def save(browser: FlaskClient, project: str, kind: str, name: str) -> TestResponse:
-    data = {"kind": kind, "name": name}
-    return browser.post(f"/dashboard/projects/{project}/rated", data=data)
+    return browser.post(f"/dashboard/projects/{project}/rated", data={"kind": kind, "name": name})
 
 
 def data_on(client: FlaskClient, address: str) -> Any:
@@ -31,13 +29,10 @@ def data_on(client: FlaskClient, address: str) -> Any:
     return json.loads(found[1]) if found else None
 
 
-def test_it_is_off_until_something_is_named(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_it_is_off_until_named(client: FlaskClient, browser: FlaskClient, project: str) -> None:
     page = browser.get(f"/dashboard/projects/{project}/settings").text
-    assert 'value="Product"' in page
-    assert "They never promise to." in page
-    assert "For a business or an organisation" in page
+    for words in ('value="Product"', "They never promise to.", "For a business or an organisation"):
+        assert words in page
     assert not re.search(r'<option value="\w+" selected', page)
     addresses = ("/fern/wall", f"/widget/{project}", f"/widget/{project}/fragment")
     assert [data_on(client, each) for each in addresses] == [None, None, None]

@@ -23,30 +23,23 @@ JSON = {"Accept": "application/json"}
 STATIC = Path(testimonials.__file__).parent / "static"
 # Another value of each control, and what it makes of the settings.
 OTHER: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
-    "theme": ("dark", {"theme": "dark"}, {}),
-    "layout": ("carousel", {"layout": "carousel"}, {}),
+    "theme": ("dark", {"theme": "dark"}, {}), "layout": ("carousel", {"layout": "carousel"}, {}),
     "palette": ("rose", {"palette": "rose"}, {}),
     "cardStyle": ("stripe", {"cardStyle": "stripe"}, {}),
-    "initialCount": (50, {"initialCount": 50}, {}),
-    "stars": ("off", {"showStars": False}, {}),
-    "dates": ("off", {"showDates": False}, {}),
-    "showSource": (False, {"showSource": False}, {}),
+    "initialCount": (50, {"initialCount": 50}, {}), "stars": ("off", {"showStars": False}, {}),
+    "dates": ("off", {"showDates": False}, {}), "showSource": (False, {"showSource": False}, {}),
     "showCtaButton": (False, {"showCtaButton": False}, {}),
     "brandColor": ("#065F46", {}, {"brandColor": "#065F46"}),
-    "font": ("serif", {}, {"font": "serif"}),
-    "radius": (0, {}, {"radius": 0}),
-    "density": ("airy", {}, {"density": "airy"}),
-    "photoSize": (64, {}, {"photoSize": 64}),
+    "font": ("serif", {}, {"font": "serif"}), "radius": (0, {}, {"radius": 0}),
+    "density": ("airy", {}, {"density": "airy"}), "photoSize": (64, {}, {"photoSize": 64}),
     "cardWidth": ("wide", {}, {"cardWidth": "wide"}),
     "featured": ("solid", {}, {"featured": "solid"}),
     "showHeader": (True, {}, {"showHeader": True}),
     "showHighlights": (False, {}, {"showHighlights": False}),
-    "order": ("best", {}, {"order": "best"}),
-    "minRating": (4, {}, {"minRating": 4}),
-    "minLength": (80, {}, {"minLength": 80}),
-    "onlyChosen": (True, {}, {"onlyChosen": True}),
+    "order": ("best", {}, {"order": "best"}), "minRating": (4, {}, {"minRating": 4}),
+    "minLength": (80, {}, {"minLength": 80}), "onlyChosen": (True, {}, {"onlyChosen": True}),
     "labelShowMore": ("And more", {}, {"labels": {"showMore": "And more"}}),
-}
+}  # fmt: skip
 # Where one control stands for several settings.
 COMBINED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"stars": "brand"}, {}, {"starColor": "brand"}),
@@ -70,7 +63,6 @@ COMBINED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 @pytest.fixture
 def project(owner: Caller) -> str:
-    """The id of the owner's project, with one testimonial."""
     project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]
     owner.create_testimonial(project_id, text="Words </script> that are shown.")
     return project_id
@@ -89,16 +81,12 @@ def stored(client: FlaskClient, project_id: str) -> dict[str, Any]:
 def design(app: Flask, project_id: str) -> dict[str, Any]:
     """Return what of the published design differs from the defaults."""
     with app.app_context():
-        found = db.session.get(models.Project, project_id)
-        assert found is not None
-        return found.widget_design
+        return db.session.get(models.Project, project_id).widget_design
 
 
 def version(app: Flask, project_id: str) -> int:
     with app.app_context():
-        found = db.session.get(models.Project, project_id)
-        assert found is not None
-        return found.feed_version
+        return db.session.get(models.Project, project_id).feed_version
 
 
 def as_text(value: object) -> str:
@@ -128,7 +116,6 @@ def read_form(page: str) -> dict[str, list[str]]:
             continue
         values.setdefault(attributes["name"], []).append(attributes["value"])
     before = re.search(r"name=\"before\" value='([^']*)'", page)
-    assert before
     return values | {"before": [before[1].replace("&#34;", '"')]}
 
 
@@ -180,9 +167,7 @@ def test_an_order_by_hand_stays_through_drafts(
     assert design(app, project) == {"chosen": [chosen]}
 
 
-def test_a_palette_takes_the_place_of_ones_own_colour(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_a_palette_replaces_ones_own_colour(app: Flask, browser: FlaskClient, project: str) -> None:
     save(browser, project, brandColor="#065F46", palette="rose")
     publish(browser, project)
     assert design(app, project) == {"brandColor": "#065F46"}
@@ -236,8 +221,7 @@ def test_a_bad_value_is_refused_with_the_rule(
     assert "Write a web address, such as example.com." in several
     assert "Must be a whole number from 3 to 50." in several
     publish(browser, project)
-    assert stored(client, project) == shown
-    assert button(client, project) == DEFAULT_BUTTON
+    assert (stored(client, project), button(client, project)) == (shown, DEFAULT_BUTTON)
     assert version(app, project) == before
 
 
@@ -312,7 +296,6 @@ def test_reset_and_discard_and_undo_without_a_script(
     assert form["cardStyle"] == ["default" if action == "reset" else "stripe"]
     assert ("Back to the defaults" if action == "reset" else "are discarded") in page
     token = re.search(r'name="undo" value="([^"]+)"', page)
-    assert token
     # What was changed since then is kept.
     save(browser, project, palette="sky")
     answer = browser.post(path(project, "/undo"), data={"undo": token[1]})
@@ -330,8 +313,7 @@ def test_undo_takes_only_its_own_tokens_for_an_hour(
 ) -> None:
     other = owner.create_project(slug="other")["_id"]
     save(browser, other, palette="rose")
-    location = browser.post(path(other, "/reset")).headers["Location"]
-    foreign = location.partition("undo=")[2]
+    foreign = browser.post(path(other, "/reset")).headers["Location"].partition("undo=")[2]
     before = browser.get(path(project)).text
     for token in (foreign, foreign[:-2], "", "x.y.z"):
         answer = browser.post(path(project, "/undo"), data={"undo": token})
@@ -344,9 +326,7 @@ def test_undo_takes_only_its_own_tokens_for_an_hour(
     assert read_form(browser.get(path(other)).text)["palette"] == ["neutral"]
 
 
-def test_colours_are_derived_and_explained(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_colours_are_explained(client: FlaskClient, browser: FlaskClient, project: str) -> None:
     answer = browser.get(path(project, "/colours?hex=%23065f46"))
     notes = answer.json["notes"]  # type: ignore[index]
     assert notes["light"] == {"text": "White on it reads at 7.7 to 1", "changes": []}
@@ -358,7 +338,6 @@ def test_colours_are_derived_and_explained(
     save(browser, project, stars="brand", brandColor="#FACC15")
     publish(browser, project)
     feed = client.get(f"/widget/{project}/feed").json
-    assert feed is not None
     for theme in ("light", "dark"):
         star = answer.json["stars"][theme][1:].lower()  # type: ignore[index]
         colours = answer.json[theme].split()  # type: ignore[index]
@@ -383,14 +362,11 @@ def test_the_preview_has_the_real_script_and_the_projects_own_data(
     assert '<script src="/widget/v1.js" defer></script>' in answer.text
     data = json.loads(answer.text.partition('id="feed">')[2].partition("</script>")[0])
     public = client.get(f"/widget/{project}/feed").json
-    assert public is not None
-    assert len(data["items"]) == 50
-    assert data["items"][:3] == public["items"]
+    assert (len(data["items"]), data["items"][:3]) == (50, public["items"])
     same = public.keys() - {"items", "next"}
     assert {name: data[name] for name in same} == {name: public[name] for name in same}
     # The rest comes from the public feed, by the cursor that the preview got.
     following = client.get(f"/widget/{project}/feed?after={data['next']}").json
-    assert following is not None
     assert following["items"][0]["text"] == "Number 9"
 
 
@@ -399,13 +375,10 @@ def test_the_preview_shows_what_is_not_saved_yet(
 ) -> None:
     owner.create_testimonial(project, text="Rated.", rating=5)
     before = read_form(browser.get(path(project)).text)
-    answer = browser.post(path(project, "/preview"), data={"theme": "dark", "radius": "0"})
-    feed = answer.json
-    assert feed is not None
+    feed = browser.post(path(project, "/preview"), data={"theme": "dark", "radius": "0"}).json
     assert (feed["config"]["theme"], feed["design"]["radius"]) == ("dark", 0)
     refused = browser.post(path(project, "/preview"), data={"minRating": "9"})
-    assert refused.status_code == 422
-    assert read_form(browser.get(path(project)).text) == before
+    assert (refused.status_code, read_form(browser.get(path(project)).text)) == (422, before)
     assert stored(client, project)["theme"] == "light"
 
 
@@ -416,15 +389,11 @@ def test_words_can_not_end_the_data_of_the_preview(browser: FlaskClient, project
 
 
 def button(client: FlaskClient, project_id: str) -> dict[str, str]:
-    """Return the button as the world's widget gets it."""
     found: dict[str, str] = client.get(f"/widget/{project_id}/feed").json["cta"]  # type: ignore[index]
     return found
 
 
-DEFAULT_BUTTON = {
-    "label": "Share your experience",
-    "url": "https://testimonials.example.com/fern",
-}
+DEFAULT_BUTTON = {"label": "Share your experience", "url": "https://testimonials.example.com/fern"}
 
 
 def test_the_button_has_words_and_a_target_of_ones_own(
@@ -462,12 +431,10 @@ def test_a_saved_widget_is_edited_by_itself(
     data = {"shape": "strip", "cardStyle": "quote", "minRating": "4"}
     assert browser.post(path(project, "?widget=home"), data=data, headers=JSON).status_code == 200
     feed = client.get(f"/widget/{project}/feed?widget=home").json
-    assert feed is not None
     assert feed["config"] == defaults.WIDGET_CONFIG
     answer = browser.post(path(project, "/publish?widget=home"))
     assert answer.headers["Location"].startswith(path(project, "?widget=home"))
     feed = client.get(f"/widget/{project}/feed?widget=home").json
-    assert feed is not None
     assert (feed["shape"], feed["config"]["cardStyle"], feed["items"]) == ("strip", "quote", [])
     assert stored(client, project) == defaults.WIDGET_CONFIG
     for method, rest in (("GET", ""), ("POST", ""), ("GET", "/preview"), ("POST", "/publish")):

@@ -31,7 +31,6 @@ class Inbox:
 
     @property
     def base(self) -> str:
-        """The project's address in the dashboard."""
         return f"/dashboard/projects/{self.project}"
 
     def receive(self, *names: str, **values: Any) -> list[str]:
@@ -55,7 +54,6 @@ class Inbox:
         raise AssertionError(f"{name} is not on the page")
 
     def get(self, path: str) -> TestResponse:
-        """GET a path below the project."""
         answer = self.client.get(f"{self.base}/{path}")
         assert answer.status_code == 200, answer.status
         return answer
@@ -66,9 +64,7 @@ class Inbox:
         return self.client.post(path, data={"action": action}, headers=JSON)
 
     def bulk(self, action: str, **values: Any) -> TestResponse:
-        """Do one thing to many."""
-        data = {"action": action} | values
-        return self.client.post(f"{self.base}/bulk", data=data, headers=JSON)
+        return self.client.post(f"{self.base}/bulk", data={"action": action} | values, headers=JSON)
 
     def undo(self, answer: TestResponse) -> TestResponse:
         """Undo what an answer offers to undo."""
@@ -107,13 +103,11 @@ class Inbox:
         return [item["authorName"] for item in items]
 
     def counts(self) -> dict[str, int]:
-        """Return the counts on the tabs."""
         found = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
         return {tab: int(count) for tab, count in found}
 
 
 def open_inbox(app: Flask, owner: Caller, **project: Any) -> Inbox:
-    """Sign the owner in and create a project."""
     client = app.test_client()
     answer = client.post("/login", data={"email": owner.email, "password": PASSWORD})
     assert answer.status_code == 303, answer.text

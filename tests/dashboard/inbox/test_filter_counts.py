@@ -33,10 +33,8 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     with app.app_context():
         for each, (status, rating, is_deleted) in zip(ids, states, strict=True):
             values = {
-                "status": status,
-                "rating": rating,
-                "source": ("import", "manual")[is_deleted],
-            }
+                "status": status, "rating": rating, "source": ("import", "manual")[is_deleted],
+            }  # fmt: skip
             values["deleted_at"] = MovableClock().time if is_deleted else None
             db.session.execute(table.update().where(table.c.id == each).values(values))
             tags = ["Fast", "Kind"] if rating == 4 else ["Kind"] if rating else []
@@ -86,9 +84,7 @@ def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
             assert "SCAN testimonial" not in plan
 
 
-def test_what_no_count_knows_is_counted_so_far(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_no_count_has_is_counted_so_far(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testimonials.testimonials.moderation.inbox.MOST_COUNTED", 3)
     monkeypatch.setattr("testimonials.testimonials.moderation.inbox.PAGE_SIZE", 2)
     monkeypatch.setattr("testimonials.dashboard.inbox.view.PAGE_SIZE", 2)

@@ -1,13 +1,12 @@
 """Decisions about many testimonials at once: right in every part, and in a few statements."""
 
 import pytest
-from flask import Flask
 
 from testimonials.extensions import db
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation import changes, parts
-from tests.conftest import Caller, MovableClock
-from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.conftest import MovableClock
+from tests.dashboard.inbox.inbox import JSON, Inbox
 from tests.support.plans import count_statements
 from tests.support.rows import count_rows
 
@@ -15,11 +14,6 @@ pytestmark = pytest.mark.recount
 
 ADD = {"new_tag": "New", "tagging": "add", "all": "1", "status": "all"}
 REMOVE = ADD | {"new_tag": "old", "tagging": "remove"}
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="salon")
 
 
 def fill(inbox: Inbox, count: int) -> None:
@@ -56,18 +50,15 @@ def test_many_are_changed_and_put_back_exactly(
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")
     assert approved.json["notice"]["text"] == "Approved 30 testimonials"
-    assert inbox.counts()["approved"] == 30
-    assert inbox.undo(approved).status_code == 200
+    assert (inbox.counts()["approved"], inbox.undo(approved).status_code) == (30, 200)
     assert read(inbox) == before
     for data, text, rows in (
         (ADD, "Tagged 30 testimonials", 45),
         (REMOVE, "Removed a tag from 15 testimonials", 30),
     ):
         answer = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
-        assert answer.json["notice"]["text"] == text
-        assert len(read(inbox)) == rows
-        assert inbox.undo(answer).status_code == 200
-        assert read(inbox) == before
+        assert (answer.json["notice"]["text"], len(read(inbox))) == (text, rows)
+        assert (inbox.undo(answer).status_code, read(inbox)) == (200, before)
     assert count_rows(inbox.app, models.TestimonialChange) == 2 * (30 + 30 + 15)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from testimonials.extensions import db
 from testimonials.operations.jobs.expiry import sweep
@@ -18,11 +19,6 @@ from tests.support.rows import add_member, change_testimonial, read_testimonials
 pytestmark = pytest.mark.recount
 
 
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="salon")
-
-
 def test_what_a_visitor_sent_waits_and_shows_once_it_is_approved(inbox: Inbox) -> None:
     maya, _ = inbox.receive("Maya", "Tom")
     assert inbox.counts() == {
@@ -32,27 +28,18 @@ def test_what_a_visitor_sent_waits_and_shows_once_it_is_approved(inbox: Inbox) -
     answer = inbox.act(maya, "approve")
     assert answer.json["ok"] is True
     assert answer.json["notice"]["text"] == "Approved Maya"
-    assert answer.json["counts"]["pending"] == 1
-    assert inbox.shown() == ["Maya"]
+    assert (answer.json["counts"]["pending"], inbox.shown()) == (1, ["Maya"])
     listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
     assert listed[0]["reviewedAt"]
 
 
 MOVES: list[tuple[list[str], str, bool]] = [
-    ([], "approve", True),
-    ([], "reject", True),
-    ([], "pin", False),
-    ([], "restore", False),
-    (["approve"], "reject", True),
-    (["approve"], "approve", False),
-    (["approve"], "pin", True),
-    (["approve", "pin"], "unpin", True),
-    (["reject"], "approve", True),
-    (["reject"], "reject", False),
-    (["delete"], "approve", False),
-    (["delete"], "restore", True),
+    ([], "approve", True), ([], "reject", True), ([], "pin", False), ([], "restore", False),
+    (["approve"], "reject", True), (["approve"], "approve", False), (["approve"], "pin", True),
+    (["approve", "pin"], "unpin", True), (["reject"], "approve", True),
+    (["reject"], "reject", False), (["delete"], "approve", False), (["delete"], "restore", True),
     ([], "explode", False),
-]
+]  # fmt: skip
 
 
 def test_moves_that_are_allowed(inbox: Inbox) -> None:
@@ -70,8 +57,7 @@ def test_a_sample_can_only_be_deleted_or_kept(app: Flask, owner: Caller) -> None
     sample = inbox.find(inbox.get("inbox?status=all").text, "Maya Kowalski")
     for action in ("approve", "reject", "pin"):
         assert inbox.act(sample, action).status_code == 409
-    assert inbox.act(sample, "delete").status_code == 200
-    assert len(inbox.shown()) == 5
+    assert (inbox.act(sample, "delete").status_code, len(inbox.shown())) == (200, 5)
 
 
 def test_a_second_decision_on_the_same_item_says_what_it_is_already(inbox: Inbox) -> None:
@@ -90,18 +76,15 @@ def test_a_second_decision_on_the_same_item_says_what_it_is_already(inbox: Inbox
 def test_undo_puts_back_what_was_there_and_works_once(inbox: Inbox) -> None:
     (maya,) = inbox.receive("Maya")
     decided = inbox.act(maya, "approve")
-    assert inbox.undo(decided).status_code == 200
-    assert inbox.counts()["pending"] == 1
-    assert inbox.shown() == []
-    assert inbox.undo(decided).status_code == 409
+    assert (inbox.undo(decided).status_code, inbox.counts()["pending"]) == (200, 1)
+    assert (inbox.shown(), inbox.undo(decided).status_code) == ([], 409)
 
 
 def test_undo_leaves_what_somebody_changed_since(inbox: Inbox) -> None:
     (maya,) = inbox.receive("Maya")
     approved = inbox.act(maya, "approve")
     inbox.act(maya, "reject")
-    assert inbox.undo(approved).status_code == 409
-    assert inbox.counts()["rejected"] == 1
+    assert (inbox.undo(approved).status_code, inbox.counts()["rejected"]) == (409, 1)
 
 
 def step_back(inbox: Inbox) -> dict[str, Any]:
@@ -135,17 +118,14 @@ def test_undo_goes_back_fifty_steps_and_says_each(inbox: Inbox) -> None:
     assert step_back(inbox)["notice"]["text"].endswith("50 more can be undone")
 
 
-def test_a_step_that_others_changed_since_is_passed_over_and_said(
-    inbox: Inbox, outsider: Caller
-) -> None:
+def test_a_step_that_others_changed_is_passed_over_and_said(inbox: Inbox, outsider: Caller) -> None:
     add_member(inbox.app, inbox.project, outsider, "moderator")
     colleague = open_browser(inbox.app, outsider)
     maya, tom, aiko = inbox.receive("Maya", "Tom", "Aiko")
     inbox.bulk("approve", ids=[maya, aiko])
     inbox.act(tom, "reject")
     for each in (tom, maya):
-        path = f"{inbox.base}/testimonials/{each}/action"
-        colleague.post(path, data={"action": "delete"})
+        colleague.post(f"{inbox.base}/testimonials/{each}/action", data={"action": "delete"})
     assert step_back(inbox)["notice"]["text"] == (
         "Not undone, as it was changed since: Rejected Tom. Undid: Approved 2 testimonials. "
         "1 of them was changed since. That was the last"
@@ -163,8 +143,7 @@ def test_an_undo_of_another_project_is_refused(inbox: Inbox) -> None:
     other = inbox.owner.create_project()["_id"]
     path = f"/dashboard/projects/{other}/undo"
     answer = inbox.client.post(path, data={"undo": token}, headers={"Accept": "application/json"})
-    assert answer.status_code == 409
-    assert inbox.shown() == ["Maya"]
+    assert (answer.status_code, inbox.shown()) == (409, ["Maya"])
 
 
 def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox) -> None:
@@ -172,8 +151,7 @@ def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox)
     day = datetime(2024, 3, 12, 12, tzinfo=UTC)
     change_testimonial(inbox.app, maya, submitted_at=day)
     change_testimonial(inbox.app, tom, submitted_at=day.replace(hour=8, minute=5))
-    page = inbox.get("inbox").text
-    shown = re.findall(r'<span class="item-time">(.*?)</span>(?:</span>)?', page)
+    shown = re.findall(r'<span class="item-time">(.*?)</span>(?:</span>)?', inbox.get("inbox").text)
     assert [re.sub("<.*?>", " ", each).split() for each in shown] == [
         ["12", "Mar", "2024"],
         ["12", "Mar", "2024"],
@@ -195,8 +173,7 @@ def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) ->
     (maya,) = inbox.receive("Maya")
     inbox.act(maya, "approve")
     inbox.act(maya, "delete")
-    assert inbox.shown() == []
-    assert inbox.counts()["trash"] == 1
+    assert (inbox.shown(), inbox.counts()["trash"]) == ([], 1)
     moved_clock.move(days=29)
     inbox.client.post("/login", data={"email": inbox.owner.email, "password": PASSWORD})
     with inbox.app.app_context():
@@ -267,9 +244,7 @@ def test_a_page_past_the_end_is_the_last_one(inbox: Inbox) -> None:
         assert inbox.get(f"inbox?page={page}").text.count('<li class="item"') == 1
 
 
-def test_editing_keeps_the_words_as_they_were_sent_and_says_who_changed_what(
-    inbox: Inbox,
-) -> None:
+def test_editing_keeps_the_words_as_they_were_sent_and_says_who_changed_what(inbox: Inbox) -> None:
     (maya,) = inbox.receive("Maya")
     path = f"testimonials/{maya}"
     form = {"author_name": "Maya K.", "text": "Better words", "submitted_on": "2026-01-02"}
@@ -280,16 +255,13 @@ def test_editing_keeps_the_words_as_they_were_sent_and_says_who_changed_what(
     assert "Edited" in inbox.get("inbox").text
 
 
-def test_editing_something_else_leaves_the_words_and_the_proof_of_an_address(
-    inbox: Inbox, moved_clock: MovableClock
-) -> None:
+def test_editing_leaves_other_words_and_proof(inbox: Inbox, moved_clock: MovableClock) -> None:
     (maya,) = inbox.receive("Maya", author_email="maya@example.com")
     change_testimonial(inbox.app, maya, email_verified_at=moved_clock.time)
     form = {"text": "Words of Maya", "submitted_on": "2026-01-02"}
     for name, email, is_proven in (("M", "maya@example.com", True), ("M", "m@example.com", False)):
         sent = form | {"author_name": name, "author_email": email}
-        answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=sent)
-        assert answer.status_code == 303
+        assert inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=sent).status_code == 303
         (row,) = read_testimonials(inbox.app, inbox.project)
         assert row.original_text is None
         assert (row.email_verified_at is not None) is is_proven
@@ -308,16 +280,32 @@ def test_editing_refuses_what_the_api_refuses_and_keeps_what_was_typed(inbox: In
 
 def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
     form = {
-        "author_name": "Aiko",
-        "text": "Said on the phone.",
-        "submitted_on": "2025-03-12",
-        "rating": "4.5",
-        "twitter_handle": "@aiko_t",
-    }
-    answer = inbox.client.post(f"{inbox.base}/testimonials/new", data=form)
-    assert answer.status_code == 303
+        "author_name": "Aiko", "text": "Said on the phone.", "submitted_on": "2025-03-12",
+        "rating": "4.5", "twitter_handle": "@aiko_t",
+    }  # fmt: skip
+    assert inbox.client.post(f"{inbox.base}/testimonials/new", data=form).status_code == 303
     (item,) = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
     assert item["source"] == "manual"
     assert item["submittedAt"].startswith("2025-03-12")
-    assert item["twitter"]["handle"] == "aiko_t"
-    assert item["rating"] == 4.5
+    assert (item["twitter"]["handle"], item["rating"]) == ("aiko_t", 4.5)
+
+
+def test_samples_are_kept_without_asking_again_or_removed_with_an_undo(
+    app: Flask, owner: Caller
+) -> None:
+    inbox = open_inbox(app, owner, skipDemoTestimonials=False)
+    line = "samples show in your widget until you remove them."
+
+    def settle(choice: str) -> TestResponse:
+        data = {"samples": choice}
+        return inbox.client.post(f"{inbox.base}/samples", data=data, headers=JSON)
+
+    inbox.owner.create_testimonial(inbox.project, authorName="Real")
+    answer = settle("remove")
+    assert (answer.json["notice"]["text"], inbox.shown()) == ("Removed 6 samples", ["Real"])
+    assert line not in inbox.get("inbox?status=all").text
+    assert settle("remove").status_code == 409
+    inbox.undo(answer)
+    assert line in inbox.get("inbox?status=all").text
+    assert (settle("keep").status_code, len(inbox.shown())) == (200, 7)
+    assert line not in inbox.get("inbox?status=all").text

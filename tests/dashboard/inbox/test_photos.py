@@ -5,7 +5,6 @@ import re
 import threading
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.core.pictures.decoder_process import decoder
@@ -13,24 +12,14 @@ from testimonials.core.pictures.images import MEGABYTE, Image
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
-from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.conftest import MovableClock
+from tests.dashboard.inbox.inbox import Inbox
 from tests.support import pictures
 from tests.support.pictures import photo, to_bytes
-from tests.support.rows import (
-    change_project,
-    change_testimonial,
-    count_rows,
-    read_testimonials,
-)
+from tests.support.rows import change_project, change_testimonial, count_rows, read_testimonials
 
 PHOTO = to_bytes(photo(600, 400), "JPEG")
 FORM = {"author_name": "Aiko", "text": "Said on the phone.", "submitted_on": "2025-03-12"}
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="salon")
 
 
 def send(inbox: Inbox, path: str, data: bytes | None = PHOTO, **values: str) -> TestResponse:
@@ -49,27 +38,21 @@ def avatar(inbox: Inbox) -> str | None:
 
 
 def undo(inbox: Inbox, answer: TestResponse) -> None:
-    page = inbox.client.get(answer.location).text
-    token = re.search(r'name="undo" value="([^"]+)"', page)
-    assert token
-    answer = inbox.client.post(f"{inbox.base}/undo", data={"undo": token[1]})
-    assert answer.status_code == 303
+    token = re.search(r'name="undo" value="([^"]+)"', inbox.client.get(answer.location).text)
+    assert inbox.client.post(f"{inbox.base}/undo", data={"undo": token[1]}).status_code == 303
 
 
 def test_a_chosen_photo_shows_in_the_widget_and_the_api(inbox: Inbox) -> None:
     assert send(inbox, "new").status_code == 303
     path = avatar(inbox)
     assert path is not None
-    served = inbox.client.get(path)
-    assert pictures.read(served.data).size == (256, 256)
+    assert pictures.read(inbox.client.get(path).data).size == (256, 256)
     (item,) = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]  # type: ignore[index]
     assert item["authorAvatar"].endswith(path)
     assert path in inbox.get(f"testimonials/{item['_id']}").text
 
 
-def test_a_photo_among_too_many_leaves_the_words(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder, "_places", threading.Semaphore(0))
     logo = inbox.client.post(f"{inbox.base}/page/logo", data={"logo": (io.BytesIO(PHOTO), "x")})
     for answer in (send(inbox, "new"), logo):
@@ -137,8 +120,7 @@ def test_a_refused_photo_says_why_and_stores_nothing(inbox: Inbox) -> None:
 
 
 def test_other_forms_keep_their_small_limit(inbox: Inbox) -> None:
-    answer = inbox.client.post(f"{inbox.base}/bulk", data={"ids": "x" * 300_000})
-    assert answer.status_code == 413
+    assert inbox.client.post(f"{inbox.base}/bulk", data={"ids": "x" * 300_000}).status_code == 413
 
 
 def test_pictures_that_nothing_names_are_swept_after_they_can_be_undone(
@@ -153,8 +135,7 @@ def test_pictures_that_nothing_names_are_swept_after_they_can_be_undone(
     (row,) = read_testimonials(inbox.app, inbox.project)
     moved_clock.move(days=25)
     assert swept() == 1
-    changed = send(inbox, row.id, to_bytes(photo(100, 100), "PNG"))
-    assert changed.status_code == 303
+    assert send(inbox, row.id, to_bytes(photo(100, 100), "PNG")).status_code == 303
     # The first one is old and shown nowhere, and still a step back leads to it.
     moved_clock.move(days=1.5)
     assert swept() == 2

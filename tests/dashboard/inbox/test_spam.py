@@ -1,21 +1,15 @@
 """The spam folder of the inbox: what stands there and why, releasing, marking, and the sweep."""
 
 import pytest
-from flask import Flask
 
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.operations.jobs.registry import send_gathered_mail
-from tests.conftest import Caller, MovableClock
-from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.conftest import MovableClock
+from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 
 pytestmark = pytest.mark.recount
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="salon")
 
 
 def hold(inbox: Inbox, name: str, reasons: str = "links", **columns: str) -> str:
@@ -82,15 +76,13 @@ def test_released_it_waits_in_the_queue_and_can_be_approved(inbox: Inbox) -> Non
     history = inbox.get(f"testimonials/{row}").text
     assert "Not spam" in history
     assert "owner@example.com" in history
-    assert inbox.act(row, "approve").status_code == 200
-    assert inbox.shown() == ["Robot"]
+    assert (inbox.act(row, "approve").status_code, inbox.shown()) == (200, ["Robot"])
 
 
 def test_releasing_can_be_undone_and_released_again(inbox: Inbox) -> None:
     row = hold(inbox, "Robot", "links,duplicate")
     before = read_testimonials(inbox.app, inbox.project)[0]
-    answer = inbox.act(row, "release")
-    assert inbox.undo(answer).status_code == 200
+    assert inbox.undo(inbox.act(row, "release")).status_code == 200
     after = read_testimonials(inbox.app, inbox.project)[0]
     assert (after.status, after.held_for, after.reviewed_at) == (
         before.status, before.held_for, before.reviewed_at
@@ -150,8 +142,7 @@ def test_spam_goes_for_good_after_thirty_days_without_a_change(
     kept = hold(inbox, "Ana")
     inbox.receive("Maya")
     moved_clock.move(days=29)
-    answer = inbox.act(kept, "release")
-    inbox.undo(answer)
+    inbox.undo(inbox.act(kept, "release"))
     moved_clock.move(days=1.1)
     with inbox.app.app_context():
         sweep()

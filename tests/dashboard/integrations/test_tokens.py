@@ -21,23 +21,15 @@ from tests.support.rows import add_member, read_testimonials
 FORM = {"name": "Shop assistant", "scopes": ["read", "draft"], "ends": "90"}
 
 
-@pytest.fixture
-def project(owner: Caller) -> str:
-    """A project of the owner's."""
-    return str(owner.create_project(slug="fern", businessName="Fern & Fable")["_id"])
-
-
 def make(browser: FlaskClient, project: str, /, **changes: Any) -> TestResponse:
     """Open the form and send it, with the project itself unless told otherwise."""
     base = f"/dashboard/projects/{project}/integrations"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/tokens/new").text)
-    assert once
     form = {"once": once[1], "project": project} | FORM | changes
     return browser.post(f"{base}/tokens", data=form)
 
 
 def read_token(page: TestResponse) -> str:
-    """Return the token that a page shows."""
     found = re.search(r'value="(tst_tok_\w+)"', page.text)
     assert found, page.text
     return found[1]
@@ -49,8 +41,8 @@ def stored(app: Flask) -> list[AccessToken]:
         return list(db.session.scalars(select(AccessToken).order_by(AccessToken.id)))
 
 
-def test_a_token_is_shown_once_and_works(app: Flask, owner: Caller, project: str) -> None:
-    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}/integrations"
+def test_a_token_is_shown_once_and_works(app: Flask, browser: FlaskClient, project: str) -> None:
+    base = f"/dashboard/projects/{project}/integrations"
     assert "Let an agent do the chores" in browser.get(base).text
     page = make(browser, project)
     token = read_token(page)
@@ -69,9 +61,9 @@ def test_a_token_is_shown_once_and_works(app: Flask, owner: Caller, project: str
 
 
 def test_sending_the_same_form_again_makes_no_second_one(
-    app: Flask, owner: Caller, project: str
+    app: Flask, browser: FlaskClient, project: str
 ) -> None:
-    browser, once = open_browser(app, owner), "a" * 24
+    once = "a" * 24
     assert read_token(make(browser, project, once=once))
     again = make(browser, project, once=once)
     assert again.status_code == 303
@@ -81,8 +73,7 @@ def test_sending_the_same_form_again_makes_no_second_one(
     assert len(stored(app)) == 2
 
 
-def test_a_form_with_mistakes_makes_none(app: Flask, owner: Caller, project: str) -> None:
-    browser = open_browser(app, owner)
+def test_a_form_with_mistakes_makes_none(app: Flask, browser: FlaskClient, project: str) -> None:
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"name": " "}, "Name what will use the token."),
         ({"name": "x" * 81}, "Shorten this to 80 characters"),
@@ -99,11 +90,11 @@ def test_a_form_with_mistakes_makes_none(app: Flask, owner: Caller, project: str
 
 
 def test_admins_make_tokens_for_their_project_alone(
-    app: Flask, owner: Caller, outsider: Caller, project: str
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
 ) -> None:
     add_member(app, project, outsider, "admin")
     other = owner.create_project(slug="other")["_id"]
-    colleague, browser = open_browser(app, outsider), open_browser(app, owner)
+    colleague = open_browser(app, outsider)
     for wrong in ("all", other):
         assert make(colleague, project, project=wrong).status_code == 422
     read_token(make(colleague, project, name="Theirs"))
@@ -119,8 +110,8 @@ def test_admins_make_tokens_for_their_project_alone(
     assert colleague.post(f"{base}/tokens/{theirs.id}/revoke").status_code == 303
 
 
-def test_a_revoked_token_stops_at_once(app: Flask, owner: Caller, project: str) -> None:
-    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}/integrations"
+def test_a_revoked_token_stops_at_once(app: Flask, browser: FlaskClient, project: str) -> None:
+    base = f"/dashboard/projects/{project}/integrations"
     token = read_token(make(browser, project))
     path = f"{base}/tokens/{stored(app)[0].id}/revoke"
     assert "Revoke “<bdi>Shop assistant</bdi>”?" in browser.get(path).text
@@ -132,9 +123,8 @@ def test_a_revoked_token_stops_at_once(app: Flask, owner: Caller, project: str) 
 
 
 def test_it_names_what_is_unused_or_over(
-    app: Flask, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
+    app: Flask, browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    browser = open_browser(app, owner)
     make(browser, project, name="Idle", ends="365")
     make(browser, project, name="Over", ends="30")
     later = clock.now() + timedelta(days=91)
@@ -145,35 +135,31 @@ def test_it_names_what_is_unused_or_over(
     assert '<span class="chip bad">Ended</span>' in over
 
 
-def test_a_link_fills_the_form_in(app: Flask, owner: Caller, project: str) -> None:
-    browser = open_browser(app, owner)
+def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
     query = "?name=Claude+%3Cb%3E&scopes=read,configure,root"
     answer = browser.get(f"/dashboard/tokens/new{query}", follow_redirects=True)
     assert answer.status_code == 200
     assert 'value="Claude &lt;b&gt;"' in answer.text
-    ticked = re.findall(r'value="(\w+)" checked', answer.text)
-    assert ticked == ["read", "configure"]
+    assert re.findall(r'value="(\w+)" checked', answer.text) == ["read", "configure"]
     assert "An agent sent you here" in answer.text
 
 
 def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
-    app: Flask, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
+    browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("testimonials.projects.services.LISTED_PROJECTS", 2)
     newer = [str(owner.create_project(slug=f"shop-{each}")["_id"]) for each in range(3)]
-    browser = open_browser(app, owner)
     page = browser.get(f"/dashboard/projects/{project}/integrations/tokens/new").text
     options = page.partition('id="token-project"')[2].partition("</select>")[0]
-    offered = re.findall(r'<option value="(\w+)"', options)
-    assert offered == [project, newer[2], newer[1], "all"]
+    assert re.findall(r'<option value="(\w+)"', options) == [project, newer[2], newer[1], "all"]
     read_token(make(browser, project))
     assert make(browser, project, project=newer[0]).status_code == 422
 
 
 def test_a_testimonial_names_who_wrote_changed_and_approved_it(
-    app: Flask, owner: Caller, project: str
+    app: Flask, browser: FlaskClient, owner: Caller, project: str
 ) -> None:
-    browser, client = open_browser(app, owner), app.test_client()
+    client = app.test_client()
     token = read_token(make(browser, project, scopes=["publish"]))
     bearer = {"Authorization": f"Bearer {token}"}
     base = f"/v1/projects/{project}/testimonials"

@@ -14,21 +14,15 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.extensions import begin_write, db
 from testimonials.webhooks.models import WebhookDelivery, WebhookEndpoint
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.dashboard.integrations.test_tokens import project
-
-__all__ = ["project"]
 
 URL = "https://hooks.example.com/testimonials"
 SOME = ["testimonial.submitted", "testimonial.approved"]
 
 
 def add(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
-    """Open the form and send it."""
     base = f"/dashboard/projects/{project}/integrations"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/webhooks/new").text)
-    assert once
     form = {"once": once[1], "url": URL, "events": SOME} | changes
     return browser.post(f"{base}/webhooks", data=form)
 
@@ -49,14 +43,12 @@ def fare(app: Flask, **columns: Any) -> None:
 
 @pytest.fixture
 def here(project: str) -> str:
-    """The Integrations page's path."""
     return f"/dashboard/projects/{project}/integrations"
 
 
 def test_an_endpoint_is_added_changed_and_removed(
-    app: Flask, owner: Caller, project: str, here: str
+    app: Flask, browser: FlaskClient, owner: Caller, project: str, here: str
 ) -> None:
-    browser = open_browser(app, owner)
     page = add(browser, project)
     endpoint = stored(app)
     assert f'value="{endpoint.secret}"' in page.text
@@ -66,8 +58,7 @@ def test_an_endpoint_is_added_changed_and_removed(
     assert endpoint.secret not in shown
     assert f"whsec_••••••••{endpoint.secret[-4:]}" in shown
     path = f"{here}/webhooks/{endpoint.id}"
-    ticked = re.findall(r'value="([\w.]+)" checked', browser.get(path).text)
-    assert ticked == SOME
+    assert re.findall(r'value="([\w.]+)" checked', browser.get(path).text) == SOME
     every = re.findall(r'name="events" value="([\w.]+)"', browser.get(path).text)
     assert browser.post(path, data={"url": URL + "?x", "events": every}).status_code == 303
     # All of them are also those that come later.
@@ -80,9 +71,9 @@ def test_an_endpoint_is_added_changed_and_removed(
 
 
 def test_reloading_what_showed_a_secret_makes_no_other(
-    app: Flask, owner: Caller, project: str, here: str
+    app: Flask, browser: FlaskClient, project: str, here: str
 ) -> None:
-    browser, once = open_browser(app, owner), "a" * 24
+    once = "a" * 24
     add(browser, project, once=once)
     first = stored(app)
     assert add(browser, project, once=once).status_code == 303
@@ -97,8 +88,7 @@ def test_reloading_what_showed_a_secret_makes_no_other(
     assert stored(app).secret == second.secret
 
 
-def test_a_form_with_mistakes_adds_none(app: Flask, owner: Caller, project: str) -> None:
-    browser = open_browser(app, owner)
+def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, project: str) -> None:
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"url": ""}, "Write the address that we should call."),
         ({"url": "hooks.example.com"}, "Write the whole address"),
@@ -117,9 +107,8 @@ def test_a_form_with_mistakes_adds_none(app: Flask, owner: Caller, project: str)
 
 
 def test_the_page_says_how_an_endpoint_fares(
-    app: Flask, owner: Caller, project: str, here: str
+    app: Flask, browser: FlaskClient, project: str, here: str
 ) -> None:
-    browser = open_browser(app, owner)
     add(browser, project)
     assert "Nothing was sent yet." in browser.get(here).text
     fare(app, failing_since=clock.now() - timedelta(hours=2))
@@ -135,9 +124,8 @@ def test_the_page_says_how_an_endpoint_fares(
 
 
 def test_a_delivery_shows_its_tries_and_goes_again(
-    app: Flask, owner: Caller, project: str, here: str
+    app: Flask, browser: FlaskClient, project: str, here: str
 ) -> None:
-    browser = open_browser(app, owner)
     add(browser, project)
     path = f"{here}/webhooks/{stored(app).id}"
     answer = browser.post(f"{path}/test")
@@ -158,11 +146,10 @@ def test_a_delivery_shows_its_tries_and_goes_again(
         delivery_id = row.id
     page = browser.get(f"{path}/deliveries/{delivery_id}").text
     assert page.count("503 Service Unavailable") == 2
-    assert "It refused the connection." in page
-    assert "2.1 s" in page
-    assert "&lt;busy&gt;" in page
-    assert "&lt;Bread&gt;" in page
-    assert "Next try" in page
+    for words in (
+        "It refused the connection.", "2.1 s", "&lt;busy&gt;", "&lt;Bread&gt;", "Next try",
+    ):  # fmt: skip
+        assert words in page
     for log in (here, f"{path}/deliveries"):
         assert re.search(r"503 <span class=\"secondary\">next try", browser.get(log).text), log
     assert browser.post(f"{path}/deliveries/{delivery_id}").status_code == 303
@@ -172,9 +159,8 @@ def test_a_delivery_shows_its_tries_and_goes_again(
 
 
 def test_everything_since_a_time_goes_again(
-    app: Flask, owner: Caller, project: str, here: str
+    app: Flask, browser: FlaskClient, project: str, here: str
 ) -> None:
-    browser = open_browser(app, owner)
     add(browser, project)
     path, read_to = f"{here}/webhooks/{stored(app).id}", stored(app).read_to
     for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):

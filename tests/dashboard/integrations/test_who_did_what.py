@@ -4,19 +4,18 @@ import csv
 import io
 
 from flask import Flask
+from flask.testing import FlaskClient
 
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.dashboard.integrations.test_tokens import make, project, read_token
+from tests.dashboard.integrations.test_tokens import make, read_token
 from tests.support.rows import add_member
-
-__all__ = ["project"]
 
 
 def test_admins_read_who_did_what_in_their_project_alone(
-    app: Flask, owner: Caller, outsider: Caller, project: str
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
 ) -> None:
-    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}"
+    base = f"/dashboard/projects/{project}"
     owner.create_project(slug="other", businessName="Other & Co")
     token = read_token(make(browser, project, scopes=["configure"], name="Bot <b>"))
     sent = {"layout": "list"}

@@ -23,7 +23,6 @@ CODE = {"id": "bbbbbbb2", "kind": "code", "title": "A bun", "code": "BUN-7K2F"}
 
 @pytest.fixture
 def page(owner: Caller) -> str:
-    """The address of a project's page editor."""
     project = owner.create_project(slug="fern", businessName="Fern", skipDemoTestimonials=True)
     return f"/dashboard/projects/{project['_id']}/page"
 
@@ -31,7 +30,6 @@ def page(owner: Caller) -> str:
 def fill(
     lists: str, items: list[dict[str, Any]], before: dict[str, Any] | None = None, **more: Any
 ) -> MultiDict[str, str]:
-    """Return a tab's form as browsers send it."""
     sent = MultiDict({"lists": lists, "before": json.dumps(before or {}), **more})
     for item in items:
         sent.add("step" if item["kind"] in ("link", "code") else "question", item["id"])
@@ -104,8 +102,7 @@ def test_what_a_colleague_changed_meanwhile_stays(browser: FlaskClient, page: st
     bread = BREAD | {"choices": ["Bread", "Buns"]}
     seen = lists_of(save(browser, page, "questions", [bread, RETURN]))
     # Somebody else rewords one, deletes the other, and adds a third.
-    theirs = [bread | {"text": "What do you carry home?"}, SENT]
-    save(browser, page, "questions", theirs, seen)
+    save(browser, page, "questions", [bread | {"text": "What do you carry home?"}, SENT], seen)
     mine = [RETURN | {"text": "Mine"}, bread | {"isRequired": True}]
     questions = lists_of(save(browser, page, "questions", mine, seen))["questions"]
     assert texts(questions) == ["What do you carry home?", "Who sent you?"]
@@ -134,7 +131,6 @@ def test_what_is_missing_or_wrong_is_said_at_its_field(browser: FlaskClient, pag
         lists = "steps" if item["kind"] in ("link", "code") else "questions"
         answer = save(browser, page, lists, [item])
         assert answer.status_code == 422
-        assert answer.json is not None
         assert words in answer.json["errors"][field][0]
         tab = "after" if lists == "steps" else "questions"
         refused = browser.post(page, data=fill(lists, [item], tab=tab))
@@ -158,9 +154,7 @@ def test_at_most_five_questions(browser: FlaskClient, page: str) -> None:
     assert "Add a question</span></button>" in browser.get(f"{page}/questions").text
 
 
-def test_an_answered_question_keeps_its_kind_and_its_answers(
-    app: Flask, browser: FlaskClient, page: str
-) -> None:
+def test_an_answered_question_keeps_its_kind(app: Flask, browser: FlaskClient, page: str) -> None:
     stored = lists_of(save(browser, page, "questions", [SENT]))
     given = SENT | {"question": SENT["text"], "answer": "Noor", "isPublic": False}
     for _ in range(2):
@@ -170,7 +164,6 @@ def test_an_answered_question_keeps_its_kind_and_its_answers(
     assert '<fieldset class="control" disabled>' in shown
     answer = save(browser, page, "questions", [SENT | {"kind": "scale"}], stored)
     assert answer.status_code == 422
-    assert answer.json is not None
     assert "aaaaaaa3-kind" in answer.json["errors"]
 
 
@@ -184,7 +177,6 @@ def test_pictures_of_the_page(browser: FlaskClient, client: FlaskClient, page: s
             content_type="multipart/form-data; boundary=x",
             headers=JSON,
         )
-        assert answer.json is not None
         assert answer.json["url"].endswith(".webp")
     browser.post(page, data={"signature": "Mira, who bakes it", "focusX": "20", "focusY": "100"})
     shown = client.get("/fern").text
@@ -207,8 +199,7 @@ def test_words_in_another_language_follow_their_choice(
     stored = lists_of(save(browser, page, "questions", [bread]))
     german = {"headline": "Wie war es?", "aaaaaaa1-text": "Was nehmen Sie?"}
     german |= {"aaaaaaa1-choice-0": "Brot", "aaaaaaa1-choice-2": "Kuchen"}
-    answer = browser.post(f"{page}/words?lang=de", data=german)
-    assert answer.status_code == 303
+    assert browser.post(f"{page}/words?lang=de", data=german).status_code == 303
     shown = client.get("/fern?lang=de").text
     for word in ("Wie war es?", "Was nehmen Sie?", "Brot", "Buns", "Kuchen"):
         assert word in shown
@@ -222,7 +213,6 @@ def test_words_in_another_language_follow_their_choice(
     too_long = browser.post(
         f"{page}/words?lang=de", data=german | {"aaaaaaa1-choice-0": "x" * 61}, headers=JSON
     )
-    assert too_long.json is not None
     assert list(too_long.json["errors"]) == ["aaaaaaa1-choice-0"]
     browser.post(f"{page}/words?lang=de", data={})
     assert "Wie war es?" not in client.get("/fern?lang=de").text
@@ -247,7 +237,6 @@ def test_a_form_has_its_own_address_words_questions_and_tag(
         assert expected in shown
         assert expected in browser.get(f"{page}/preview?form=after-the-course").text
     bad = browser.post(here, data={"tag": "two, tags"}, headers=JSON)
-    assert bad.json is not None
     assert list(bad.json["errors"]) == ["tag"]
     browser.post(f"{here}/words?lang=fr", data={"headline": "Et le cours ?"})
     assert "Et le cours ?" in client.get("/fern/f/after-the-course?lang=fr").text

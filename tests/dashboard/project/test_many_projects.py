@@ -72,14 +72,9 @@ def test_projects_are_found_by_name_and_address(
     add_projects(app, owner, PAGE_SIZE + 5)
     outsider.create_project(businessName="Theirs", slug="theirs")
     for q, found in (
-        ("shop 27", ["Shop 27"]),
-        ("AT-28", ["Shop 28"]),
-        ("27 shop", ["Shop 27"]),
-        ("%", []),
-        ("_", []),
-        ("shop nowhere", []),
-        ("theirs", []),
-    ):
+        ("shop 27", ["Shop 27"]), ("AT-28", ["Shop 28"]), ("27 shop", ["Shop 27"]), ("%", []),
+        ("_", []), ("shop nowhere", []), ("theirs", []),
+    ):  # fmt: skip
         page = browser.get(PAGE, query_string={"q": q}).text
         assert NAME.findall(page) == found
         assert ("has these words" in page) is (found == [])
@@ -105,9 +100,7 @@ def test_the_switcher_has_those_opened_last(
     assert theirs not in page
 
 
-def test_a_few_projects_stay_in_their_order(
-    browser: FlaskClient, app: Flask, owner: Caller
-) -> None:
+def test_few_projects_stay_in_their_order(browser: FlaskClient, app: Flask, owner: Caller) -> None:
     ids = add_projects(app, owner, SWITCHED)
     page = browser.get(f"{PAGE}/{ids[3]}/inbox")
     assert read_switcher(page.text, ids) == list(range(SWITCHED - 1, -1, -1))

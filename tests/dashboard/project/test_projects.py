@@ -14,7 +14,6 @@ def create(browser: FlaskClient, name: str = "Fern & Fable", website: str = "") 
 
 
 def projects(caller: Caller) -> dict[str, str]:
-    """Return the ids of the caller's projects by slug."""
     data = caller.get("/v1/projects").json["data"]  # type: ignore[index]
     return {each["publicPageConfig"]["slug"]: each["_id"] for each in data}
 
@@ -38,8 +37,7 @@ def test_only_the_first_project_starts_with_samples(browser: FlaskClient, owner:
 def test_the_only_project_opens_at_its_inbox(browser: FlaskClient, owner: Caller) -> None:
     assert browser.get("/dashboard").headers["Location"] == PAGE
     project = owner.create_project(slug="one")
-    inbox = f"{PAGE}/{project['_id']}/inbox"
-    assert browser.get("/dashboard").headers["Location"] == inbox
+    assert browser.get("/dashboard").headers["Location"] == f"{PAGE}/{project['_id']}/inbox"
     owner.create_project(slug="two")
     assert browser.get("/dashboard").headers["Location"] == PAGE
     browser.post(f"{PAGE}/{project['_id']}/delete", data={"confirm": "one"})
@@ -59,9 +57,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
     assert len(projects(owner)) == 2
 
 
-def test_a_deleted_project_gives_its_place_back_but_not_twice(
-    make_app: MakeApp, owner: Caller
-) -> None:
+def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: Caller) -> None:
     browser = open_browser(make_app(project_limit=1), owner)
     first = create(browser, "One").headers["Location"].removesuffix("/inbox")
     browser.post(f"{first}/delete", data={"confirm": "one"})
@@ -72,9 +68,7 @@ def test_a_deleted_project_gives_its_place_back_but_not_twice(
     assert list(projects(owner)) == ["two"]
 
 
-def test_a_taken_address_is_told_with_the_name(
-    browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_taken_address_is_told(browser: FlaskClient, owner: Caller, outsider: Caller) -> None:
     outsider.create_project(slug="fern-fable")
     answer = create(browser, website="fern.example")
     assert answer.status_code == 422
@@ -85,13 +79,10 @@ def test_a_taken_address_is_told_with_the_name(
     assert 'value="fern.example"' in answer.text
     assert projects(owner) == {}
     # Nothing was used up by it either.
-    first = create(browser, "Another").headers["Location"]
-    assert "6" in browser.get(first + "?status=all").text
+    assert "6" in browser.get(create(browser, "Another").headers["Location"] + "?status=all").text
 
 
-def test_another_address_can_be_chosen(
-    browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_another_address_can_be_had(browser: FlaskClient, owner: Caller, outsider: Caller) -> None:
     outsider.create_project(slug="fern-fable")
     form = {"business_name": "Fern & Fable", "website": "", "slug": "Fern in Town"}
     assert browser.post(PAGE, data=form).status_code == 303
@@ -103,16 +94,10 @@ def test_another_address_can_be_chosen(
 
 def test_unusable_values_are_refused_in_words(browser: FlaskClient, owner: Caller) -> None:
     for name, website in (
-        ("", ""),
-        ("   ", ""),
-        ("one\ntwo", ""),
-        ("a\x1b[31m", ""),
-        ("x" * 201, ""),
-        ("Login", ""),
-        ("Fern", "javascript:alert(1)"),
-        ("Fern", "a\0b.example"),
+        ("", ""), ("   ", ""), ("one\ntwo", ""), ("a\x1b[31m", ""), ("x" * 201, ""), ("Login", ""),
+        ("Fern", "javascript:alert(1)"), ("Fern", "a\0b.example"),
         ("Fern", "https://fern.example/" + "x" * 3000),
-    ):
+    ):  # fmt: skip
         answer = create(browser, name, website)
         assert answer.status_code == 422
         assert 'aria-invalid="true"' in answer.text

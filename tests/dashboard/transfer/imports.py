@@ -41,8 +41,7 @@ def change(inbox: Inbox, page: TestResponse, **values: str) -> TestResponse:
 def start(inbox: Inbox, page: TestResponse) -> TestResponse:
     """Press a preview's button; return the page that comes."""
     data = read_form(page, "start")
-    path = f"{page.request.path}/start"
-    return inbox.client.post(path, data=data, follow_redirects=True)
+    return inbox.client.post(f"{page.request.path}/start", data=data, follow_redirects=True)
 
 
 def work(app: Flask) -> None:
@@ -52,7 +51,6 @@ def work(app: Flask) -> None:
 
 
 def import_all(app: Flask, inbox: Inbox, content: str | bytes, **values: str) -> TestResponse:
-    """Import a file; return the page that tells what came of it."""
     page = start(inbox, upload(inbox, content, **values))
     work(app)
     return inbox.client.get(page.request.path)

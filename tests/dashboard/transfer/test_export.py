@@ -21,7 +21,6 @@ from tests.transfer.archives.projects import fill_project, read_rows, run_well
 
 
 def open_zip(content: bytes) -> zipfile.ZipFile:
-    """Open a zip that was handed out."""
     return zipfile.ZipFile(io.BytesIO(content))
 
 
@@ -44,25 +43,21 @@ def test_an_archive_from_the_dashboard_is_the_one_of_the_command(
         assert one.read("project.json") == other.read("project.json")
 
 
-def test_a_table_from_the_dashboard_has_no_formulas_and_no_samples(
-    app: Flask, owner: Caller
-) -> None:
+def test_a_table_from_the_dashboard_has_no_formula_and_sample(app: Flask, owner: Caller) -> None:
     project = owner.create_project(slug="fern", skipDemoTestimonials=False)["_id"]
     add_testimonial(app, project, author_name="@SUM(A1)", text="=1+1")
     answer = open_browser(app, owner).post(
         f"/dashboard/projects/{project}/export/csv", buffered=True
     )
     assert answer.mimetype == "text/csv"
-    text = answer.data.decode("utf-8-sig")
-    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    (row,) = csv.DictReader(io.StringIO(answer.data.decode("utf-8-sig"), newline=""))
     assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
 
 
 def test_what_a_table_program_would_calculate_is_shielded() -> None:
     for sign in (*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"):
         cell = f"{sign}1+1"
-        assert shield(cell) == f"'{cell}"
-        assert unshield(shield(cell)) == cell
+        assert (shield(cell), unshield(shield(cell))) == (f"'{cell}", cell)
 
 
 def test_an_account_takes_no_secret_along() -> None:
@@ -92,8 +87,7 @@ def test_an_account_takes_everything_along(
 ) -> None:
     project = fill_project(app, owner)
     trashed = owner.create_project(slug="trashed")["_id"]
-    theirs = outsider.create_project(slug="theirs")["_id"]
-    add_member(app, theirs, owner, "admin")
+    add_member(app, outsider.create_project(slug="theirs")["_id"], owner, "admin")
     browser = open_browser(app, owner)
     browser.post(f"/dashboard/projects/{trashed}/delete", data={"confirm": "trashed"})
     answer = browser.post("/dashboard/account/export", buffered=True)

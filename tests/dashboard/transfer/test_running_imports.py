@@ -133,8 +133,7 @@ def test_who_loses_the_role_or_the_project_meanwhile_imports_no_more(
     work(app)
     assert count_rows(app, models.Testimonial) == 0
     inbox.client.post(f"{inbox.base}/take-back")
-    page = inbox.client.get(path)
-    assert "The project was deleted. What was imported stays." in text_of(page)
+    assert "The project was deleted. What was imported stays." in text_of(inbox.client.get(path))
     inbox.client.post(f"{path}/start")
     work(app)
     assert count_rows(app, models.Testimonial) == 1
@@ -168,8 +167,7 @@ def test_undoing_ends_an_import_that_still_runs(app: Flask, inbox: Inbox) -> Non
     work_until(app, 1)
     inbox.client.post(f"{path}/undo")
     work(app)
-    assert inbox.shown() == []
-    assert read_import(app).state == "undone"
+    assert (inbox.shown(), read_import(app).state) == ([], "undone")
 
 
 def test_undoing_can_be_undone(app: Flask, inbox: Inbox) -> None:
@@ -187,8 +185,7 @@ def test_the_api_and_the_command_undo_too(app: Flask, inbox: Inbox, owner: Calle
     assert (item["fileName"], item["state"], item["addedCount"]) == ("reviews.csv", "done", 5)
     answer = agent.post(f"/v1/projects/{inbox.project}/imports/{item['_id']}/undo")
     assert answer.json["data"] == {"removedCount": 5, "keptCount": 0}  # type: ignore[index]
-    again = agent.post(f"/v1/projects/{inbox.project}/imports/{item['_id']}/undo")
-    assert again.status_code == 409
+    assert agent.post(f"/v1/projects/{inbox.project}/imports/{item['_id']}/undo").status_code == 409
     import_all(app, inbox, FIVE)
     newest = json.loads(run_well(app, "testimonials", "imports", "fern", "--json"))[0]["_id"]
     told = json.loads(run_well(app, "testimonials", "undo-import", "fern", newest, "--json"))
@@ -204,9 +201,7 @@ def test_photos_are_copied_last_and_never_from_a_private_network(app: Flask, inb
     assert len(inbox.shown()) == 2
 
 
-def test_the_commands_dry_run_shows_what_the_preview_shows(
-    app: Flask, inbox: Inbox, tmp_path: Any
-) -> None:
+def test_the_commands_dry_run_is_the_preview(app: Flask, inbox: Inbox, tmp_path: Any) -> None:
     file = tmp_path / "file.csv"
     file.write_text(TABLE.replace("2024-03-12", "12/03/2024").replace(",9,,", ",4,13/03/2024,"))
     told = json.loads(
@@ -221,8 +216,7 @@ def test_the_commands_dry_run_shows_what_the_preview_shows(
     }
     assert (told["dates"], told["dryRun"], told["unused"]) == ("dmy", True, [])
     assert told["lines"][0]["submittedAt"] == "2024-03-12T12:00:00.000Z"
-    page = upload(inbox, file.read_bytes())
-    assert "12 Mar 2024" in page.text
+    assert "12 Mar 2024" in upload(inbox, file.read_bytes()).text
     assert count_rows(app, models.Testimonial) == 0
 
 
