@@ -172,15 +172,11 @@ def pytest_terminal_summary(
 
 # What these make for their tests takes long, so one worker makes it, and early.
 TOGETHER = (
-    "tests/browser/widget/test_other_engines.py",
-    "tests/operations/backup/test_restore.py",
-    "tests/serving/test_binary.py",
-    "tests/serving/test_nginx.py",
-    "tests/serving/test_packaging.py",
-    "tests/serving/test_serve.py",
-    "tests/serving/test_serve_pictures.py",
-    "tests/serving/test_serve_workers.py",
-)
+    "tests/browser/widget/test_other_engines.py", "tests/operations/backup/test_restore.py",
+    "tests/serving/test_binary.py", "tests/serving/test_nginx.py",
+    "tests/serving/test_packaging.py", "tests/serving/test_serve.py",
+    "tests/serving/test_serve_pictures.py", "tests/serving/test_serve_workers.py",
+)  # fmt: skip
 
 
 class Scheduling(LoadScopeScheduling):
@@ -217,7 +213,6 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty SQLite file to copy."""
     folder = tmp_path_factory.mktemp("template")
     _migrate({"instance_path": str(folder)})
     return folder / "testimonials.db"
@@ -225,7 +220,6 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A migrated database of this worker's own."""
     with new_database(os.environ[POSTGRES]) as url:
         _migrate({"instance_path": str(tmp_path_factory.mktemp("pg")), "database_url": url})
         yield url
@@ -240,7 +234,6 @@ def empty_postgres() -> Iterator[str]:
 
 @pytest.fixture
 def redis_url() -> str:
-    """The address of a real Redis, for tests with the mark `thorough`."""
     return os.environ[REDIS]
 
 
@@ -320,14 +313,11 @@ def app(make_app: MakeApp, request: pytest.FixtureRequest) -> Iterator[Flask]:
 
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
-    """Somebody without credentials."""
     return app.test_client()
 
 
 @dataclass
 class Caller:
-    """An account that calls the API with its key."""
-
     client: FlaskClient
     account_id: str
     email: str
@@ -335,23 +325,18 @@ class Caller:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Its credentials."""
         return {"x-service-account-id": self.account_id, "x-api-key": self.api_key}
 
     def get(self, path: str, **options: Any) -> TestResponse:
-        """GET with the credentials."""
         return self.client.get(path, headers=self.headers, **options)
 
     def post(self, path: str, body: object = None) -> TestResponse:
-        """POST a JSON body with the credentials."""
         return self.client.post(path, headers=self.headers, json={} if body is None else body)
 
     def patch(self, path: str, body: object) -> TestResponse:
-        """PATCH a JSON body with the credentials."""
         return self.client.patch(path, headers=self.headers, json=body)
 
     def delete(self, path: str) -> TestResponse:
-        """DELETE with the credentials."""
         return self.client.delete(path, headers=self.headers)
 
     def create_project(self, **body: Any) -> dict[str, Any]:
@@ -361,7 +346,6 @@ class Caller:
         return dict(answer.json["data"])  # type: ignore[index]
 
     def create_testimonial(self, project_id: str, **body: Any) -> dict[str, Any]:
-        """Create a testimonial; return it."""
         values = {"authorName": "Maya Kowalski", "text": "It simply works."} | body
         answer = self.post(f"/v1/projects/{project_id}/testimonials", values)
         assert answer.status_code == 200, answer.text
@@ -392,8 +376,6 @@ def start_caller(app: Flask, email: str, *, is_claimed: bool = False) -> Caller:
 
 @pytest.fixture
 def make_caller(app: Flask) -> MakeCaller:
-    """Make accounts, claimed or not, past the rate limits."""
-
     def make(email: str, *, is_claimed: bool = False, on: Flask | None = None) -> Caller:
         return start_caller(on or app, email, is_claimed=is_claimed)
 
@@ -408,7 +390,6 @@ def agent(make_caller: MakeCaller) -> Caller:
 
 @pytest.fixture
 def owner(make_caller: MakeCaller) -> Caller:
-    """The owner of a claimed account."""
     return make_caller("owner@example.com", is_claimed=True)
 
 
@@ -428,13 +409,11 @@ class MovableClock:
         return self.time
 
     def move(self, **amount: float) -> None:
-        """Move by a timedelta given as keyword arguments."""
         self.time += timedelta(**amount)
 
 
 @pytest.fixture
 def moved_clock(monkeypatch: pytest.MonkeyPatch) -> MovableClock:
-    """Take over the clock."""
     movable = MovableClock()
     monkeypatch.setattr(clock, "now", movable)
     return movable
@@ -442,7 +421,6 @@ def moved_clock(monkeypatch: pytest.MonkeyPatch) -> MovableClock:
 
 @pytest.fixture
 def smtp() -> Iterator[MailSink]:
-    """A real SMTP server."""
     sink = MailSink()
     sink.start()
     yield sink

@@ -26,31 +26,20 @@ MARK = "zqx"
 TEXTS = {
     "markup": "\"'><zqx-e onzqx=1></textarea></title></script><script>zqx()</script><!--{{7*7}}zqx",
     "code words": "=?utf-8?q?=0D=0ABcc:zqx@evil.example=0D=0A=0D=0A?= %(zqx)s %s {0.__class__} 👩‍",
-    "formula": '=HYPERLINK("http://zqx.example")',
-    "wide formula": "＝1+1zqx\u202egnp.exe\u2067",
+    "formula": '=HYPERLINK("http://zqx.example")', "wide formula": "＝1+1zqx\u202egnp.exe\u2067",
     "lines": "zqx\r\nBcc: zqx@evil.example\r\n\r\n2026-01-01T00:00:00.000Z error forged",
     "separators": "zqx\u2028x\u0085x\u009b31m\ufeff\ufffe\u202ex",
     "script address": "javascript:zqx()//",
     "address": "https://zqx.example/?a=1&b='-zqx()-'#%0d%0aBcc:zqx",
-    "mail address": "=1+1'{{7*7}}zqx@example.com",
-    "refused": "zqx\0\x1b[31m\ud800",
-}
+    "mail address": "=1+1'{{7*7}}zqx@example.com", "refused": "zqx\0\x1b[31m\ud800",
+}  # fmt: skip
 URLS = {"action", "data", "formaction", "href", "poster", "src"}
 SAFE_URL = re.compile(r"https?://|/(?!/)|[?#]|mailto:")
 FORMULA = tuple("=+-@\t\r＝＋－＠")
 HEADERS = {
-    "Auto-Submitted",
-    "Content-Type",
-    "Date",
-    "From",
-    "List-Unsubscribe",
-    "List-Unsubscribe-Post",
-    "MIME-Version",
-    "Message-ID",
-    "Reply-To",
-    "Subject",
-    "To",
-}
+    "Auto-Submitted", "Content-Type", "Date", "From", "List-Unsubscribe", "List-Unsubscribe-Post",
+    "MIME-Version", "Message-ID", "Reply-To", "Subject", "To",
+}  # fmt: skip
 # In one of these a change of direction ends where the words end.
 ISOLATING = {"bdi", "textarea", "title", "option"}
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -217,7 +206,6 @@ def check_table(content: bytes) -> None:
 
 
 def public_paths(world: World) -> list[str]:
-    """Return where the public sees a project."""
     widget = f"/widget/{world.ids['project_id']}"
     yours = f"/yours/{world.links['yours']}"
     parts = [widget, f"{widget}/fragment", f"{widget}/newsletter"]

@@ -25,10 +25,7 @@ from tests.collection.authors.authors import Visitor
 from tests.conftest import PASSWORD, Caller, MovableClock, hash_of_password
 
 SIZE = settings(
-    stateful_step_count=20,
-    deadline=None,
-    database=None,
-    suppress_health_check=list(HealthCheck),
+    stateful_step_count=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 PASSWORDS = (PASSWORD, "four grey elephants", "nine quiet harbours")
 JSON = {"Accept": "application/json"}
@@ -50,7 +47,6 @@ class Machine(RuleBasedStateMachine):
     clock: MovableClock
 
     def make_owner(self) -> Caller:
-        """Make a claimed account."""
         with self.app.app_context():
             begin_write()
             access = start_account(f"person{next(numbers)}@example.com")
@@ -68,7 +64,6 @@ class Machine(RuleBasedStateMachine):
             db.session.commit()
 
     def choose(self, items: list[Any], index: int) -> Any:
-        """Return one of several."""
         return items[index % len(items)]
 
 
@@ -83,7 +78,6 @@ class Words:
 
     @property
     def is_visible(self) -> bool:
-        """Whether the public sees it."""
         return self.status == "approved" and not self.is_deleted
 
 
@@ -131,15 +125,11 @@ class Testimonials(Machine):
         key = self.choose(list(self.rows), index)
         row = self.rows[key]
         after = {
-            "approve": replace(row, status="approved"),
-            "reject": replace(row, status="rejected"),
-            "pin": replace(row, is_pinned=True),
-            "unpin": replace(row, is_pinned=False),
-            "delete": replace(row, is_deleted=True),
-            "restore": replace(row, is_deleted=False),
-            "spam": replace(row, status="spam"),
-            "release": replace(row, status="pending"),
-        }[action]
+            "approve": replace(row, status="approved"), "reject": replace(row, status="rejected"),
+            "pin": replace(row, is_pinned=True), "unpin": replace(row, is_pinned=False),
+            "delete": replace(row, is_deleted=True), "restore": replace(row, is_deleted=False),
+            "spam": replace(row, status="spam"), "release": replace(row, status="pending"),
+        }[action]  # fmt: skip
         may = after != row and row.is_deleted == (action == "restore")
         if action in ("approve", "reject"):
             may = may and row.status in ("pending", "approved", "rejected")
@@ -214,7 +204,6 @@ class Slugs(Machine):
         self.now = 0.0
 
     def is_free(self, slug: str, project: str = "") -> bool:
-        """Return whether a project may take an address, or a new one."""
         taken = {each for key, (_, each, _at) in self.projects.items() if key != project}
         whose, since = self.former.get(slug, (project, 0))
         return slug not in taken and (whose == project or self.now >= since + 90)
@@ -318,7 +307,6 @@ class Invitations(Machine):
         self.old_links: list[tuple[str, str]] = []
 
     def person(self, index: int) -> str:
-        """Return one of the addresses."""
         return str(self.choose(list(self.people), index))
 
     def act(self, who: int, path: str, **form: str) -> tuple[str, int]:
@@ -440,12 +428,10 @@ class Credentials:
     old_links: list[str] = field(default_factory=list)
 
     def replace_key(self, key: str) -> None:
-        """Take another key in the place of the one there is."""
         self.old_keys += [self.key] if self.key else []
         self.key = key
 
     def replace_link(self, link: str) -> None:
-        """Take another link in the place of the one there is."""
         self.old_links += [self.link] if self.link else []
         self.link = link
 
@@ -461,13 +447,11 @@ class Accounts(Machine):
         self.browsers: list[Browser] = []
 
     def find_key(self, page: str) -> str:
-        """Return the key that a page shows."""
         found = re.search(r"tst_live_\w+", page)
         assert found
         return found[0]
 
     def inside(self, index: int) -> Browser | None:
-        """Return one of the browsers that are signed in, if any is."""
         those = [each for each in self.browsers if each.is_in]
         return self.choose(those, index) if those else None
 

@@ -25,30 +25,12 @@ from tests.support.sampling import mostly_thorough
 # the link that leads to it (<token>).
 PUBLIC = {
     "It is about the service, not about anybody in it.": {
-        "/",
-        "/docs",
-        "/favicon.ico",
-        "/healthz",
-        "/llms.txt",
-        "/llms-full.txt",
-        "/metrics",
-        "/readyz",
-        "/robots.txt",
-        "/static/<path:filename>",
-        "/v1/openapi.json",
+        "/", "/docs", "/favicon.ico", "/healthz", "/llms.txt", "/llms-full.txt", "/metrics",
+        "/readyz", "/robots.txt", "/static/<path:filename>", "/v1/openapi.json",
     },
     "It is how an account is come by, or gone into.": {
-        "/claim",
-        "/forgot",
-        "/login",
-        "/login/code",
-        "/login/company",
-        "/login/company/claim",
-        "/login/company/done",
-        "/login/passkey",
-        "/login/passkey/begin",
-        "/logout",
-        "/signup",
+        "/claim", "/forgot", "/login", "/login/code", "/login/company", "/login/company/claim",
+        "/login/company/done", "/login/passkey", "/login/passkey/begin", "/logout", "/signup",
         "/v1/auth/agent-init",
     },
     "It says the same to everybody, after a link was used.": {
@@ -57,43 +39,22 @@ PUBLIC = {
         "/yours/done/<any(deleted, 'not-mine'):reason>",
     },
     "It is the page on which a business asks the public.": {
-        "/<slug>",
-        "/<slug>/card.css",
-        "/<slug>/f/<form_name>",
-        "/<slug>/recorder",
-        "/<slug>/report",
-        "/<slug>/opened",
-        "/<slug>/started",
-        "/<slug>/recordings",
-        "/<slug>/recordings/<recording_id>",
-        "/<slug>/recordings/<recording_id>/poster",
-        "/<slug>/share.png",
-        "/<slug>/thanks",
-        "/<slug>/theme.css",
+        "/<slug>", "/<slug>/card.css", "/<slug>/f/<form_name>", "/<slug>/recorder",
+        "/<slug>/report", "/<slug>/opened", "/<slug>/started", "/<slug>/recordings",
+        "/<slug>/recordings/<recording_id>", "/<slug>/recordings/<recording_id>/poster",
+        "/<slug>/share.png", "/<slug>/thanks", "/<slug>/theme.css",
     },
     "It is what a business shows to the public.": {
-        "/<slug>/<string(length=24):testimonial_id>",
-        "/<slug>/<testimonial_id>/picture.png",
-        "/<slug>/wall",
-        "/media/<image_id>.webp",
-        "/media/recordings/<recording_id>",
-        "/media/recordings/<recording_id>.vtt",
-        "/oembed",
-        "/widget/<project_id>",
-        "/widget/<project_id>/feed",
-        "/widget/<project_id>/feed.json",
-        "/widget/<project_id>/fragment",
-        "/widget/<project_id>/newsletter",
-        "/widget/<project_id>/seen",
-        "/widget/v1-<digest>.js",
-        "/widget/v1.js",
+        "/<slug>/<string(length=24):testimonial_id>", "/<slug>/<testimonial_id>/picture.png",
+        "/<slug>/wall", "/media/<image_id>.webp", "/media/recordings/<recording_id>",
+        "/media/recordings/<recording_id>.vtt", "/oembed", "/widget/<project_id>",
+        "/widget/<project_id>/feed", "/widget/<project_id>/feed.json",
+        "/widget/<project_id>/fragment", "/widget/<project_id>/newsletter",
+        "/widget/<project_id>/seen", "/widget/v1-<digest>.js", "/widget/v1.js",
     },
     "It is how a program comes by a token, for what a person allowed it.": {
-        "/.well-known/oauth-authorization-server",
-        "/.well-known/oauth-protected-resource",
-        "/.well-known/oauth-protected-resource/mcp",
-        "/oauth/register",
-        "/oauth/revoke",
+        "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp", "/oauth/register", "/oauth/revoke",
         "/oauth/token",
     },
     "It says which host names are customers’, and that this service answers.": {
@@ -101,7 +62,7 @@ PUBLIC = {
         "/domains/mark",
     },
     "It is kept by the provider’s signature.": {"/webhooks/stripe"},
-}
+}  # fmt: skip
 # It answers alike for every project and website; what was counted for a project that is gone, or by
 # a page that may not, is dropped (tests/insights).
 BEACON = "/widget/<project_id>/seen"
@@ -109,12 +70,9 @@ PUBLIC_RULES = set().union(*PUBLIC.values())
 
 # What a moderator may do in a project; every other door about it is closed to them, new ones too.
 MODERATOR_MAY = {
-    "/dashboard/projects/<project_id>/proposals",
-    "/dashboard/projects/<project_id>/inbox",
-    "/dashboard/projects/<project_id>/bulk",
-    "/dashboard/projects/<project_id>/undo",
-    "/dashboard/projects/<project_id>/decide",
-    "/dashboard/projects/<project_id>/decide/undo",
+    "/dashboard/projects/<project_id>/proposals", "/dashboard/projects/<project_id>/inbox",
+    "/dashboard/projects/<project_id>/bulk", "/dashboard/projects/<project_id>/undo",
+    "/dashboard/projects/<project_id>/decide", "/dashboard/projects/<project_id>/decide/undo",
     "/dashboard/projects/<project_id>/decide/<testimonial_id>",
     "/dashboard/projects/<project_id>/decide/<testimonial_id>/reply",
     "/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks",
@@ -127,11 +85,9 @@ MODERATOR_MAY = {
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png",
-    "/dashboard/projects/<project_id>/leave",
-    "/dashboard/projects/<project_id>/notifications",
-    "/dashboard/projects/<project_id>/samples",
-    "/dashboard/projects/<project_id>/tags",
-}
+    "/dashboard/projects/<project_id>/leave", "/dashboard/projects/<project_id>/notifications",
+    "/dashboard/projects/<project_id>/samples", "/dashboard/projects/<project_id>/tags",
+}  # fmt: skip
 # What a reader may see, and the one thing that they may do.
 READER_SEES = {
     "/dashboard/projects/<project_id>/proposals",
@@ -181,7 +137,6 @@ def keeper(door: Door) -> str:
 
 @pytest.fixture
 def doors(app: Flask) -> list[Door]:
-    """Every door."""
     return find_doors(app)
 
 
@@ -280,13 +235,10 @@ def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: list[Door])
     before = everything(app)
     for door in of(doors, "key"):
         for visitor, headers in (
-            ("nobody", {}),
-            ("owner", {}),
-            ("nobody", mixed),
-            ("nobody", wrong),
+            ("nobody", {}), ("owner", {}), ("nobody", mixed), ("nobody", wrong),
             ("nobody", world.keys["gone"]),
             ("nobody", {"Authorization": f"Bearer {own['x-api-key']}"}),
-        ):
+        ):  # fmt: skip
             for answer in knock(world.open(app, visitor), world, door, **headers):
                 assert answer.status_code == 401, (door, headers)
                 assert_tells_nothing(answer, door)

@@ -43,8 +43,6 @@ ROOTED = re.compile(r"""(?:url\(|import\(?|from|fetch\(|new URL\()\s*["'`]?(/[^"
 
 @dataclass
 class Answer:
-    """What came through nginx."""
-
     path: str
     status: int
     headers: Headers
@@ -52,14 +50,11 @@ class Answer:
 
     @property
     def is_page(self) -> bool:
-        """Whether it is HTML."""
         return self.headers.get("Content-Type", "").startswith("text/html")
 
 
 @dataclass
 class Host:
-    """A host with the service below a path."""
-
     app: Flask
     port: int
     # Everything that leads out of the path, and where it was.
@@ -67,7 +62,6 @@ class Host:
 
     @property
     def origin(self) -> str:
-        """The host's own address."""
         return f"http://127.0.0.1:{self.port}"
 
     def ask(self, path: str, method: str = "GET", cookie: str = "", **sent: Any) -> Answer:
@@ -117,7 +111,6 @@ class Host:
 
 
 def find_links(text: str) -> Iterator[str]:
-    """Return every address that a page names."""
     for node in LexborHTMLParser(text).css("*"):
         for name, value in node.attributes.items():
             is_link = name in LINKS or name.startswith("data-")
@@ -173,7 +166,6 @@ def test_no_page_leads_out_of_the_path(host: Host, world: World) -> None:
 
 
 def is_open(door: Door) -> bool:
-    """Tell whether a door can be opened by its address."""
     return door.method == "GET" and keeper(door) != "key" and "filename" not in door.names
 
 

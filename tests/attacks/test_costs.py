@@ -73,7 +73,6 @@ ENDS = [("", ""), ("", "z"), ("", "\0"), ("://", "\0"), ("<a ", "z"), ("2024-01-
 
 
 def find_uses(name: str, source: str) -> set[str]:
-    """Name the methods of a pattern that are called."""
     use, is_inline, _ = name.rpartition(".")[2].partition(":")
     return {use} if is_inline else set(re.findall(rf"\b{use}\.([a-z]+)\(", source))
 

@@ -73,11 +73,9 @@ class AskedValues(ImmutableMultiDict[str, Any]):
         return super().__contains__(key)
 
     def get(self, key: str, default: Any = None, type: Any = None) -> Any:
-        """Note the name."""
         return super().get(key, default) if key in self else default
 
     def getlist(self, key: str, type: Any = None) -> list[Any]:
-        """Note the name."""
         return super().getlist(key) if key in self else []
 
 
@@ -87,14 +85,11 @@ class AskedEnviron(dict[str, Any]):
     names: ClassVar[set[str]] = set()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Note the name."""
         self.names.add(key)
         return super().get(key, default)
 
 
 class AskedRequest(Request):
-    """A request whose parts note what is asked for."""
-
     parameter_storage_class = AskedValues
 
 
@@ -117,7 +112,6 @@ class Target:
         self.headers = {name for name in AskedEnviron.names if name.startswith("HTTP_")}
 
     def send(self, environ: Environ) -> tuple[int, bytes]:
-        """Send a request; return the status and the body of the answer."""
         sent = environ.get("body", "").encode()
         body = {"wsgi.input": io.BytesIO(sent), "CONTENT_LENGTH": str(len(sent))}
         environ = AskedEnviron(self.environ | environ | body)
@@ -142,7 +136,6 @@ class Target:
         return {"CONTENT_TYPE": JSON, "body": body}
 
     def put(self, name: str, text: str) -> Environ:
-        """Return the path with a text in the place of a placeholder."""
         path = self.world.path(self.door, {name: MARK})
         return {"PATH_INFO": path.replace(MARK, text).encode().decode("latin-1")}
 
@@ -192,7 +185,6 @@ def watched(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
 
 @pytest.fixture
 def unit(watched: Flask, world: World) -> float:
-    """What the cheapest page costs."""
     door = next(each for each in find_doors(watched) if each.rule.rule == "/healthz")
     page = Target(watched, world, door)
     return min(cost(lambda: page.send({})) for _ in range(20))
@@ -219,14 +211,11 @@ CHUNKED = "Transfer-Encoding: chunked\r\n\r\n"
 @pytest.mark.parametrize(
     ("most", "head", "part"),
     [
-        (8_000, "", "a: b\r\n"),
-        (60_000, "a: ", " "),
-        (60_000, "a: ", "\r"),
-        (4_000_000, f"{CHUNKED}1;", "a"),
-        (700_000, f"{CHUNKED}0\r\n", "a: b\r\n"),
+        (8_000, "", "a: b\r\n"), (60_000, "a: ", " "), (60_000, "a: ", "\r"),
+        (4_000_000, f"{CHUNKED}1;", "a"), (700_000, f"{CHUNKED}0\r\n", "a: b\r\n"),
         (100_000, CHUNKED, "1\r\na\r\n"),
     ],
-)
+)  # fmt: skip
 def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, part: str) -> None:
     sent = f"POST / HTTP/1.1\r\nHost: a\r\n{head}{part * most}".encode()
 
@@ -274,14 +263,11 @@ FILES = {
     "keys": (200_000, '[{"text":"a"', ',"a":1'),
 }
 LISTS = {
-    "comments": (500_000, "", "("),
-    "groups": (200_000, "", "a:"),
-    "addresses": (30_000, "", "<a@b.co>, "),
-    "signs": (50_000, "", "@"),
-    "lines": (400_000, "", "x\n"),
-    "table": (100_000, "email,name\n", "a@b.co,b\n"),
+    "comments": (500_000, "", "("), "groups": (200_000, "", "a:"),
+    "addresses": (30_000, "", "<a@b.co>, "), "signs": (50_000, "", "@"),
+    "lines": (400_000, "", "x\n"), "table": (100_000, "email,name\n", "a@b.co,b\n"),
     "headings": (300_000, "email", ",a"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", mostly_thorough(FILES, "rows", "quotes"))

@@ -56,7 +56,6 @@ class Lines(logging.Handler):
 
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
-    """What is logged."""
     handler, logger = Lines(), logging.getLogger("testimonials")
     level = logger.level
     logger.setLevel("INFO")
@@ -107,7 +106,6 @@ def test_no_field_takes_what_breaks_the_service(
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    """Return every command that can be run here."""
     found = {
         f"{group.name} {name}": each for group in GROUPS for name, each in group.commands.items()
     }
@@ -126,27 +124,15 @@ def test_no_words_steer_a_terminal(
     with table.open("w", newline="") as file:
         csv.writer(file).writerows([("name", "text"), (TEXTS[name], "Words"), ("Maya", "")])
     known = {
-        "account": "owner@example.com",
-        "email": "owner@example.com",
-        "file": str(table),
-        "limit": TEXTS[name],
-        "title": TEXTS[name],
-        "name": world.ids["form_name"],
-        "mail_id": mails(app)[-1].id,
-        "plan": TEXTS[name],
-        "owner": "owner@example.com",
-        "person": "admin@example.com",
-        "role": "reader",
-        "host": TEXTS[name],
-        "report_id": world.ids["report_id"],
-        "recipient": "someone@example.com",
-        "target": str(tmp_path / "target"),
-        "project": world.ids["project_id"],
-        "ids": world.ids["proposal_id"],
-        "token_id": world.ids["token_id"],
-        "webhook": world.ids["webhook_id"],
-        "import_id": world.ids["import_id"],
-    }
+        "account": "owner@example.com", "email": "owner@example.com", "file": str(table),
+        "limit": TEXTS[name], "title": TEXTS[name], "name": world.ids["form_name"],
+        "mail_id": mails(app)[-1].id, "plan": TEXTS[name], "owner": "owner@example.com",
+        "person": "admin@example.com", "role": "reader", "host": TEXTS[name],
+        "report_id": world.ids["report_id"], "recipient": "someone@example.com",
+        "target": str(tmp_path / "target"), "project": world.ids["project_id"],
+        "ids": world.ids["proposal_id"], "token_id": world.ids["token_id"],
+        "webhook": world.ids["webhook_id"], "import_id": world.ids["import_id"],
+    }  # fmt: skip
     seen = 0
     for full_name, command in commands():
         # A new kind of argument must be named above, so that no command is left out.

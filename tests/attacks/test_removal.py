@@ -47,7 +47,6 @@ def removed_before_the_lock(app: Flask, instance: Path, statement: str) -> Itera
 
 
 def without_roles(app: Flask) -> dict[str, Any]:
-    """Return all rows but those of roles."""
     rows = everything(app)
     return {name: each for name, each in rows.items() if not name.endswith("_member")}
 

@@ -52,28 +52,13 @@ SLUG = "secret-slug"
 ROLES = ("reader", "moderator", "admin", "admin everywhere")
 # A well-formed name of nothing, for each placeholder.
 UNKNOWN = {
-    "project_id": "0" * 24,
-    "testimonial_id": "1" * 24,
-    "account_id": "2" * 24,
-    "owner_id": "d" * 24,
-    "session_id": "3" * 24,
-    "passkey_id": "a1" * 12,
-    "image_id": "4" * 24,
-    "proposal_id": "5" * 24,
-    "slug": "no-such-place",
-    "digest": "55555555",
-    "token_id": "6" * 24,
-    "request_id": "7" * 24,
-    "webhook_id": "8" * 24,
-    "delivery_id": "9" * 24,
-    "filename": "none.css",
-    "tag": "no-such-tag",
-    "form": "no-such-form",
-    "form_name": "no-such-form",
-    "asked_id": "a" * 24,
-    "import_id": "c" * 24,
-    "recording_id": "b" * 24,
-}
+    "project_id": "0" * 24, "testimonial_id": "1" * 24, "account_id": "2" * 24,
+    "owner_id": "d" * 24, "session_id": "3" * 24, "passkey_id": "a1" * 12, "image_id": "4" * 24,
+    "proposal_id": "5" * 24, "slug": "no-such-place", "digest": "55555555", "token_id": "6" * 24,
+    "request_id": "7" * 24, "webhook_id": "8" * 24, "delivery_id": "9" * 24, "filename": "none.css",
+    "tag": "no-such-tag", "form": "no-such-form", "form_name": "no-such-form", "asked_id": "a" * 24,
+    "import_id": "c" * 24, "recording_id": "b" * 24,
+}  # fmt: skip
 # Stands in examples of calls for a testimonial.
 EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
 
@@ -102,12 +87,10 @@ class Door:
 
     @property
     def is_safe(self) -> bool:
-        """Whether it is only for reading."""
         return self.method in ("GET", "HEAD")
 
 
 def find_doors(app: Flask) -> list[Door]:
-    """Read every door from the URL map."""
     return [
         Door(rule, method, words)
         for rule in app.url_map.iter_rules()
@@ -182,7 +165,6 @@ class World:
 
 
 def _report(app: Flask) -> str:
-    """Report the owner's page as a visitor does."""
     form = {"reason": "other", "words": "", "page": "wall"}
     assert app.test_client().post(f"/{SLUG}/report", data=form).status_code == 200
     with app.app_context():
@@ -224,25 +206,15 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
         db.session.commit()
     world = World(
         ids={
-            "project_id": project,
-            "slug": SLUG,
-            "testimonial_id": testimonial,
-            "account_id": people["moderator"].account_id,
-            "owner_id": people["host"].account_id,
+            "project_id": project, "slug": SLUG, "testimonial_id": testimonial,
+            "account_id": people["moderator"].account_id, "owner_id": people["host"].account_id,
             "passkey_id": add_passkey(app, owner.account_id),
-            "session_id": session_ids(app, owner.account_id)[0],
-            "image_id": image,
-            "proposal_id": proposal,
-            "webhook_id": webhook,
-            "digest": script_digest(),
+            "session_id": session_ids(app, owner.account_id)[0], "image_id": image,
+            "proposal_id": proposal, "webhook_id": webhook, "digest": script_digest(),
             "token_id": _make_token(browser, project),
-            "delivery_id": _send_test(browser, project, webhook),
-            "filename": "img/mark.svg",
-            "report_id": _report(app),
-            "tag": "secret-tag",
-            "form_name": "after-class",
-            "form": "after-class",
-            "asked_id": _find_asked(app),
+            "delivery_id": _send_test(browser, project, webhook), "filename": "img/mark.svg",
+            "report_id": _report(app), "tag": "secret-tag", "form_name": "after-class",
+            "form": "after-class", "asked_id": _find_asked(app),
             "import_id": _choose_file(browser, base),
             "recording_id": upload(app.test_client(), slug=SLUG),
         },
@@ -260,7 +232,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             for name, caller in people.items()
             if name != "gone"
         },
-    )
+    )  # fmt: skip
     for name, each in browsers.items():
         cookie = each.get_cookie(COOKIE)
         world.cookies[name] = cookie.value if cookie else "ended"
@@ -296,13 +268,11 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
         browser.post(
             f"{base}/testimonials/new",
             data={
-                "author_name": "Third",
-                "text": SECRET,
-                "submitted_on": "2024-01-01",
+                "author_name": "Third", "text": SECRET, "submitted_on": "2024-01-01",
                 "tags": "secret-tag",
             },
         )
-    )
+    )  # fmt: skip
     expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
     expect(browser.post(f"{base}/domain", data={"host": "secret.example.com"}))
     form = {"email": "invited@example.com", "role": "moderator", "reach": "all"}
@@ -341,13 +311,11 @@ def _choose_file(browser: FlaskClient, base: str) -> str:
 
 
 def _find_asked(app: Flask) -> str:
-    """Return the id of the one request by mail."""
     with app.app_context():
         return str(db.session.scalar(select(MailedRequest.id)))
 
 
 def expect(answer: Any, status: int = 303) -> None:
-    """Check a step on the way to the world."""
     assert answer.status_code == status, answer.text
 
 

@@ -30,5 +30,4 @@ def find_violations(
 
 
 def find_rules(page: Page) -> list[str]:
-    """Return the ids of the rules that are broken on the page as it is now."""
     return [violation["id"] for violation in find_violations(page)]

@@ -70,7 +70,6 @@ class Project:
 
     @property
     def page_url(self) -> str:
-        """The address of its collection page."""
         return f"{self.site.url}/{self.slug}"
 
     @property
@@ -79,7 +78,6 @@ class Project:
         return f"{self.site.url}/dashboard/projects/{self.id}"
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Call the API about this project; return the payload."""
         answer = self.site.service.call(
             method, f"/v1/projects/{self.id}{path}", body, headers=self.headers
         )
@@ -87,7 +85,6 @@ class Project:
         return answer.data
 
     def claim_link(self) -> str:
-        """Return the magic link of the newest mail to its owner."""
         return self.site.claim_link(self.email)
 
     def stored(self) -> list[dict[str, Any]]:
@@ -125,7 +122,6 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Where the service is."""
         return self.service.url
 
     def agent_init(self, email: str) -> Any:
@@ -140,10 +136,7 @@ class Site:
         number = next(_numbers)
         email = f"owner{number}@example.com"
         account = self.agent_init(email)
-        headers = {
-            "x-service-account-id": account["accountId"],
-            "x-api-key": account["apiKey"],
-        }
+        headers = {"x-service-account-id": account["accountId"], "x-api-key": account["apiKey"]}
         values = {"businessName": f"Fern & Fable {number}", "skipDemoTestimonials": True} | body
         answer = self.service.call("POST", "/v1/projects", values, headers)
         assert answer.status == 200, answer.body
@@ -161,7 +154,6 @@ class Site:
         return str(wait_for(find, what=f"a mail with {pattern} to {email}"))
 
     def claim_link(self, email: str, *, other_than: str | None = None) -> str:
-        """Return the magic link of the newest mail to `email`."""
         return self.mailed_link(email, rf"{self.url}/claim/\S+", other_than=other_than)
 
     def pause(self, project_id: str) -> None:

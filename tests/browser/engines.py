@@ -21,27 +21,18 @@ from tests.support.servers import PATIENCE, find_program, free_port, memory_fold
 VIEWPORT = (1280, 1000)
 # Firefox asks the desktop for some of this; its answers must be the same everywhere.
 FIREFOX_SETTINGS = {
-    "marionette.port": 0,
-    "ui.prefersReducedMotion": 0,
-    "ui.systemUsesDarkTheme": 0,
-    "app.normandy.enabled": False,
-    "app.update.disabledForTesting": True,
-    "browser.safebrowsing.downloads.enabled": False,
-    "browser.safebrowsing.malware.enabled": False,
-    "browser.safebrowsing.phishing.enabled": False,
-    "browser.startup.page": 0,
+    "marionette.port": 0, "ui.prefersReducedMotion": 0, "ui.systemUsesDarkTheme": 0,
+    "app.normandy.enabled": False, "app.update.disabledForTesting": True,
+    "browser.safebrowsing.downloads.enabled": False, "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False, "browser.startup.page": 0,
     "datareporting.policy.dataSubmissionEnabled": False,
-    "extensions.getAddons.cache.enabled": False,
-    "network.captive-portal-service.enabled": False,
-    "network.connectivity-service.enabled": False,
-    "services.settings.server": "data:,",
+    "extensions.getAddons.cache.enabled": False, "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False, "services.settings.server": "data:,",
     "toolkit.telemetry.server": "",
-}
+}  # fmt: skip
 
 
 class WebDriver(Protocol):
-    """A way to send a browser a command of WebDriver."""
-
     def command(self, name: str, method: str, path: str, body: dict[str, Any]) -> Any:
         """Send it: `name` is what Marionette calls it, `method` and `path` are WebDriver's own."""
 
@@ -66,7 +57,6 @@ class Marionette:
         return result.get("value", result)
 
     def close(self) -> None:
-        """Hang up."""
         self.incoming.close()
         self.socket.close()
 
@@ -107,27 +97,22 @@ class Engine:
         self._command("SetWindowRect", "/window/rect", width=VIEWPORT[0], height=VIEWPORT[1])
 
     def open(self, url: str) -> None:
-        """Go to a page and wait until it is loaded."""
         # What the pointer rests on would count as touched on the next page.
         self._perform("pointer", [_move(0, 0)], parameters={"pointerType": "mouse"})
         self._command("Navigate", "/url", url=url)
 
     def run(self, script: str, *values: object) -> Any:
-        """Run the body of a function in the page; return what it returns."""
         return self._command("ExecuteScript", "/execute/sync", script=script, args=list(values))
 
     def wait(self, expression: str) -> None:
-        """Wait until a JavaScript expression is true."""
         wait_for(lambda: self.run(f"return Boolean({expression})"), what=expression)
 
     def click(self, x: float, y: float) -> None:
-        """Press the mouse at a point of the viewport."""
         down, up = ({"type": f"pointer{way}", "button": 0} for way in ("Down", "Up"))
         actions = [_move(x, y), down, up]
         self._perform("pointer", actions, parameters={"pointerType": "mouse"})
 
     def press(self, *keys: str) -> None:
-        """Press keys, one after another, by the names in `KEYS`."""
         for key in keys:
             code = KEYS[key]
             self._perform("key", [{"type": f"key{way}", "value": code} for way in ("Down", "Up")])

@@ -68,7 +68,6 @@ def open_form(page: Page) -> None:
 
 
 def send_testimonial(page: Page, project: Project, name: str, words: str = "") -> None:
-    """Send a testimonial as a visitor does."""
     page.goto(project.page_url)
     open_form(page)
     page.get_by_label("Your words").fill(words or f"Words of {name}")
@@ -79,8 +78,6 @@ def send_testimonial(page: Page, project: Project, name: str, words: str = "") -
 
 
 def mail_to(site: Site, email: str) -> Received:
-    """Return the mail that the mail server received for an address."""
-
     def find() -> Received | None:
         return next((mail for mail in site.sink.received if mail.recipients == [email]), None)
 

@@ -51,8 +51,6 @@ DESIGN = {
 
 @dataclass
 class RichSite:
-    """A running service with a world in it, and who sees each of its pages."""
-
     site: Site
     world: World
     # None where nobody sees a page.

@@ -16,7 +16,6 @@ BASE = "/testimonials"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    """A service below a path."""
     with serve_site(BASE) as site:
         yield site
 
@@ -27,7 +26,6 @@ def note_requests(page: Page, asked: list[str]) -> Page:
 
 
 def claim(page: Page, project: Project) -> None:
-    """Claim the account, which signs in."""
     page.goto(project.claim_link())
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
     follow(page.get_by_role("button", name="Claim my account"))

@@ -28,9 +28,7 @@ PARTS = 8
 # What answers with a page to nobody in the world, and why.
 NO_PAGES = {
     "It leads on.": {
-        "/dashboard",
-        "/dashboard/projects/<project_id>/decide",
-        "/dashboard/tokens/new",
+        "/dashboard", "/dashboard/projects/<project_id>/decide", "/dashboard/tokens/new",
         "/login/company/done",
     },
     "It is a file, which the world has none of, or for programs.": {
@@ -41,22 +39,17 @@ NO_PAGES = {
     "It takes a company's provider, as in account/test_company.": {"/login/company/claim"},
     "It takes an offer, as in test_every_state.": {"/dashboard/projects/<project_id>/offer"},
     "It takes a recording, as in test_every_state.": {"/yours/<token>/recording"},
-}
+}  # fmt: skip
 # What is no page of its own, but a part of one or of a mail.
 PARTS_OF_PAGES = {
-    "/<slug>/recorder",
-    "/<slug>/recordings/<recording_id>",
-    "/widget/<project_id>/fragment",
+    "/<slug>/recorder", "/<slug>/recordings/<recording_id>", "/widget/<project_id>/fragment",
     "/widget/<project_id>/newsletter",
-}
+}  # fmt: skip
 # More of the same pages, by who opens them.
 PROJECT = "/dashboard/projects/{project_id}"
 MORE = {
     "nobody": (
-        "/nothing-here",
-        "/claim/nothing",
-        "/invite/broken",
-        "/{slug}/wall?lang=ar&rating=4",
+        "/nothing-here", "/claim/nothing", "/invite/broken", "/{slug}/wall?lang=ar&rating=4",
     ),
     "owner": (
         *(
@@ -68,23 +61,20 @@ MORE = {
         f"{PROJECT}/share?platform=squarespace&shape=one&pin=1",
     ),
     "reader": (
-        f"{PROJECT}/inbox",
-        f"{PROJECT}/testimonials/{{testimonial_id}}",
-        f"{PROJECT}/team",
+        f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/team",
         "/dashboard/account/team",
     ),
-}
+}  # fmt: skip
 # Rules that a page may break, and why.
 ALLOWED = {
     # axe takes what is in a closed details element for hidden. Beside the text it is always shown,
     # and Tab leads through its links, as a test below holds.
-    "/docs": {"scrollable-region-focusable"},
+    "/docs": {"scrollable-region-focusable"}
 }
 
 
 @pytest.fixture(scope="module")
 def rich(sqlite_template: Path) -> Iterator[RichSite]:
-    """A service with a world in it."""
     with serve_rich_site(sqlite_template) as rich:
         yield rich
 

@@ -18,14 +18,7 @@ from tests.browser.conftest import OpenPage, Project, Site, other_address, serve
 from tests.browser.dashboard.test_import import choose
 from tests.browser.dashboard.test_team import invite, join
 from tests.browser.looks import look
-from tests.browser.pages import (
-    follow,
-    link_in,
-    mail_to,
-    numbers,
-    open_form,
-    send_testimonial,
-)
+from tests.browser.pages import follow, link_in, mail_to, numbers, open_form, send_testimonial
 from tests.browser.rich_world import ADDRESS, LONG
 from tests.browser.test_proposals import propose_many
 from tests.collection.test_photos import phone_photo
@@ -48,7 +41,6 @@ def site() -> Iterator[Site]:
 
 
 def press(page: Page, button: str, heading: str) -> None:
-    """Press a button and wait for the heading that follows."""
     page.get_by_role("button", name=button, exact=True).click()
     expect(page.get_by_role("heading", name=heading).first).to_be_visible()
 
@@ -56,7 +48,6 @@ def press(page: Page, button: str, heading: str) -> None:
 def enter(
     site: Site, open_page: OpenPage, path: str = "", **values: object
 ) -> tuple[Project, Page]:
-    """Make a project and open one of its pages in its owner's browser."""
     project = site.create_project(**values)
     page = open_page("about:blank")
     project.sign_in(page, path)

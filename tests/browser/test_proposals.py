@@ -14,7 +14,6 @@ LONG = "An unbroken" + "word" * 480
 
 
 def propose(project: Project, kind: str, values: object, **more: object) -> None:
-    """Propose a change with the account's key."""
     body = {"kind": kind, "values": values, **more}
     project.call("POST", "/proposals", body)
 

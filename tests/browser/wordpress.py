@@ -68,7 +68,6 @@ class WordPress:
         return "\n".join(each for each in lines if PLUGIN.name in each or "Fatal" in each)
 
     def run(self, code: str, *, loads: bool = True) -> str:
-        """Execute PHP; return what it printed."""
         start = "require 'wp-load.php'; require ABSPATH . 'wp-admin/includes/admin.php';"
         finished = subprocess.run(
             ["php", "-r", (start if loads else "") + code],

@@ -20,5 +20,4 @@ def described_app(tmp_path_factory: pytest.TempPathFactory) -> Flask:
 
 @pytest.fixture(scope="session")
 def document(described_app: Flask) -> dict[str, Any]:
-    """The OpenAPI document."""
     return build_openapi(described_app, __version__)

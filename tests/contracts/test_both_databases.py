@@ -20,7 +20,6 @@ ENDINGS = ("leave", "end", "delete", "logout", "sign-out", "remove", "revoke", "
 
 
 def order(named: tuple[str, Door]) -> tuple[bool, bool, str]:
-    """Tell when a door's turn comes."""
     name, door = named
     is_ending = door.method == "DELETE" or any(word in door.rule.rule for word in ENDINGS)
     return not door.is_safe, is_ending, name

@@ -16,74 +16,35 @@ from tests.conftest import Caller, Case, MakeApp
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
-    "/v1/auth/agent-init",
-    "/v1/me",
-    "/v1/projects",
-    "/v1/projects/{id}",
-    "/v1/projects/{id}/widget-config",
-    "/v1/projects/{id}/embed-snippet",
-    "/v1/projects/{id}/widgets",
-    "/v1/projects/{id}/testimonials",
-    "/v1/projects/{id}/testimonials/demo",
-    "/v1/projects/{id}/testimonials/{id}/picture",
-    "/v1/projects/{id}/domain",
-    "/v1/projects/{id}/domain/check",
-    "/v1/projects/{id}/purchase-links",
-    "/v1/projects/{id}/requests",
-    "/v1/projects/{id}/requests/{id}",
-    "/v1/projects/{id}/summary",
-    "/v1/projects/{id}/insights",
-    "/v1/projects/{id}/page-config",
-    "/v1/projects/{id}/logo",
-    "/v1/projects/{id}/page-design",
-    "/v1/projects/{id}/cover",
-    "/v1/projects/{id}/portrait",
-    "/v1/projects/{id}/forms",
-    "/v1/projects/{id}/forms/{id}",
-    "/v1/projects/{id}/widget-design",
-    "/v1/projects/{id}/testimonials/bulk",
-    "/v1/projects/{id}/testimonials/{id}",
-    "/v1/projects/{id}/testimonials/{id}/avatar",
-    "/v1/projects/{id}/testimonials/{id}/restore",
-    "/v1/projects/{id}/submissions/decisions",
-    "/v1/projects/{id}/submissions",
-    "/v1/setup",
-    "/v1/projects/{id}/undo",
-    "/v1/projects/{id}/imports",
-    "/v1/projects/{id}/imports/{id}/undo",
-    "/v1/projects/{id}/tags",
-    "/v1/projects/{id}/tags/{id}",
-    "/v1/projects/{id}/proposals",
-    "/v1/projects/{id}/proposals/{id}",
-    "/v1/events",
-    "/v1/projects/{id}/webhooks",
-    "/v1/projects/{id}/webhooks/{id}",
-    "/v1/projects/{id}/webhooks/{id}/deliveries",
-    "/v1/projects/{id}/webhooks/{id}/redeliver",
-    "/v1/projects/{id}/webhooks/{id}/rotate",
-    "/v1/projects/{id}/webhooks/{id}/test",
-    "/v1/openapi.json",
-)
+    "/v1/auth/agent-init", "/v1/me", "/v1/projects", "/v1/projects/{id}",
+    "/v1/projects/{id}/widget-config", "/v1/projects/{id}/embed-snippet",
+    "/v1/projects/{id}/widgets", "/v1/projects/{id}/testimonials",
+    "/v1/projects/{id}/testimonials/demo", "/v1/projects/{id}/testimonials/{id}/picture",
+    "/v1/projects/{id}/domain", "/v1/projects/{id}/domain/check",
+    "/v1/projects/{id}/purchase-links", "/v1/projects/{id}/requests",
+    "/v1/projects/{id}/requests/{id}", "/v1/projects/{id}/summary", "/v1/projects/{id}/insights",
+    "/v1/projects/{id}/page-config", "/v1/projects/{id}/logo", "/v1/projects/{id}/page-design",
+    "/v1/projects/{id}/cover", "/v1/projects/{id}/portrait", "/v1/projects/{id}/forms",
+    "/v1/projects/{id}/forms/{id}", "/v1/projects/{id}/widget-design",
+    "/v1/projects/{id}/testimonials/bulk", "/v1/projects/{id}/testimonials/{id}",
+    "/v1/projects/{id}/testimonials/{id}/avatar", "/v1/projects/{id}/testimonials/{id}/restore",
+    "/v1/projects/{id}/submissions/decisions", "/v1/projects/{id}/submissions", "/v1/setup",
+    "/v1/projects/{id}/undo", "/v1/projects/{id}/imports", "/v1/projects/{id}/imports/{id}/undo",
+    "/v1/projects/{id}/tags", "/v1/projects/{id}/tags/{id}", "/v1/projects/{id}/proposals",
+    "/v1/projects/{id}/proposals/{id}", "/v1/events", "/v1/projects/{id}/webhooks",
+    "/v1/projects/{id}/webhooks/{id}", "/v1/projects/{id}/webhooks/{id}/deliveries",
+    "/v1/projects/{id}/webhooks/{id}/redeliver", "/v1/projects/{id}/webhooks/{id}/rotate",
+    "/v1/projects/{id}/webhooks/{id}/test", "/v1/openapi.json",
+)  # fmt: skip
 UNKNOWN = (
-    "/v1",
-    "/v1/",
-    "/v1/nothing",
-    "/v1/projects/",
-    "/v1//projects",
-    "/v1/me/",
-    "/v1/ME",
-    "/v1/%00",
-    "/v1/projects/%2e%2e/%2e%2e",
-    "/v1/projects/a/b/c",
-    "/v1/<script>alert(1)</script>",
+    "/v1", "/v1/", "/v1/nothing", "/v1/projects/", "/v1//projects", "/v1/me/", "/v1/ME", "/v1/%00",
+    "/v1/projects/%2e%2e/%2e%2e", "/v1/projects/a/b/c", "/v1/<script>alert(1)</script>",
     "/v1/" + "x" * 5000,
-)
+)  # fmt: skip
 WITH_BODY = (
-    ("POST", "/v1/projects"),
-    ("PATCH", "/v1/projects/{id}/widget-config"),
-    ("POST", "/v1/projects/{id}/testimonials"),
-    ("POST", "/v1/auth/agent-init"),
-)
+    ("POST", "/v1/projects"), ("PATCH", "/v1/projects/{id}/widget-config"),
+    ("POST", "/v1/projects/{id}/testimonials"), ("POST", "/v1/auth/agent-init"),
+)  # fmt: skip
 # What is sent where an empty object is refused before the project is looked up.
 BODY_OF = {
     "/v1/projects/{id}/domain": {"host": "reviews.example.com"},
@@ -101,12 +62,9 @@ BODY_OF = {
     "/v1/projects/{id}/tags/{id}": {"name": "x"},
 }
 BODIES: dict[str, tuple[bytes, str | None]] = {
-    "empty": (b"", "application/json"),
-    "white space": (b" \n", "application/json"),
-    "no JSON": (b"{", "application/json"),
-    "array": (b"[]", "application/json"),
-    "string": (b'"x"', "application/json"),
-    "null": (b"null", "application/json"),
+    "empty": (b"", "application/json"), "white space": (b" \n", "application/json"),
+    "no JSON": (b"{", "application/json"), "array": (b"[]", "application/json"),
+    "string": (b'"x"', "application/json"), "null": (b"null", "application/json"),
     "NaN": (b'{"rating": NaN}', "application/json"),
     "infinite": (b'{"rating": 1e999}', "application/json"),
     "twice": (b'{"text": "a", "text": "b"}', "application/json"),
@@ -115,10 +73,9 @@ BODIES: dict[str, tuple[bytes, str | None]] = {
     "deep": (b'{"text":' + b"[" * 20_000 + b"]" * 20_000 + b"}", "application/json"),
     "huge number": (b'{"rating": ' + b"9" * 5000 + b"}", "application/json"),
     "unknown field": (b'{"colour": "red"}', "application/json"),
-    "form": (b"text=a", "application/x-www-form-urlencoded"),
-    "no type": (b"{}", None),
+    "form": (b"text=a", "application/x-www-form-urlencoded"), "no type": (b"{}", None),
     "too large": (b" " * 65_537, "application/json"),
-}
+}  # fmt: skip
 
 
 def check_shape(answer: TestResponse, *statuses: int) -> Any:
@@ -188,13 +145,10 @@ def test_bad_pair(owner: Caller, outsider: Caller, case: Case) -> None:
     own, key = owner.account_id, owner.api_key
     projects = owner.create_project()["_id"], "0" * 24
     pairs = {
-        "none": ("", ""),
-        "id alone": (own, ""),
-        "key alone": ("", key),
-        "wrong key": (own, outsider.api_key),
-        "odd": ("\u00e9'--", "\u00ff"),
+        "none": ("", ""), "id alone": (own, ""), "key alone": ("", key),
+        "wrong key": (own, outsider.api_key), "odd": ("\u00e9'--", "\u00ff"),
         "long": (own, "x" * 8000),
-    }
+    }  # fmt: skip
     for name, (account, sent) in pairs.items():
         headers = {"x-service-account-id": account, "x-api-key": sent}
         with case(name):
@@ -265,12 +219,10 @@ def test_bad_query(owner: Caller) -> None:
 def test_problem_details_for_who_asks(owner: Caller) -> None:
     """RFC 9457, beside the fields of every error."""
     for accept, is_problem in (
-        ("application/problem+json", True),
-        ("application/json, application/problem+json", True),
+        ("application/problem+json", True), ("application/json, application/problem+json", True),
         ("application/json, application/problem+json;q=0.5", False),
-        ("application/problem+json;q=0", False),
-        ("*/*", False),
-    ):
+        ("application/problem+json;q=0", False), ("*/*", False),
+    ):  # fmt: skip
         for path in ("/v1/projects/x", "/v1/nothing", "/v1/projects?x=1"):
             answer = owner.client.get(path, headers=owner.headers | {"Accept": accept})
             assert (answer.mimetype == "application/problem+json") is is_problem

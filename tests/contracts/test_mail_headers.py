@@ -55,14 +55,11 @@ from tests.support.servers import MailSink, Received
 
 HOSTILE = (
     "=?utf-8?q?=0D=0AContent-Type:text/html=0D=0A=0D=0A<b>x</b>?=",
-    "X=?utf-8?q?=0D=0ABcc:_evil@example.com?=",
-    "=?utf-8?b?DQpCY2M6IGV2aWxAZXhhbXBsZS5jb20=?=",
-    "=?utf-8?q?a?= =?utf-8?q?b?= ?= =?",
-    "caf=?utf-8?q?=C3=A9?=",
-    'Ünï \u2028\u0085\u202e"<evil@example.com>, b',
-    "日本語の名前" * 10,
+    "X=?utf-8?q?=0D=0ABcc:_evil@example.com?=", "=?utf-8?b?DQpCY2M6IGV2aWxAZXhhbXBsZS5jb20=?=",
+    "=?utf-8?q?a?= =?utf-8?q?b?= ?= =?", "caf=?utf-8?q?=C3=A9?=",
+    'Ünï \u2028\u0085\u202e"<evil@example.com>, b', "日本語の名前" * 10,
     'a"@example.com, <evil@example.com>;:\\',
-)
+)  # fmt: skip
 # What would turn a line around or break it elsewhere is left out of a subject.
 STEERING = dict.fromkeys(map(ord, "\u2028\u0085\u202e"))
 HEADERS = ["From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"]
@@ -148,7 +145,6 @@ def write_proposal(project: Project, text: str) -> None:
 
 
 def write_requests(project: Project, text: str) -> None:
-    """Ask somebody for a testimonial, and remind them."""
     batch = RequestBatch(
         project_id=project.id, actor=text, subject=text, message=text, language="en", size=1,
         remind_after_days=0,
@@ -184,7 +180,6 @@ def test_what_people_type_is_shown_as_typed_and_is_no_header(
 
 
 def send_every_kind(app: Flask, text: str, smtp: MailSink) -> dict[str, OutboxMail]:
-    """Send one mail of each kind; return them by id."""
     with app.test_request_context():
         db.session.execute(delete(OutboxMail))
         write_every_kind(db.session.scalars(select(Account)).one(), text)
@@ -198,7 +193,6 @@ def send_every_kind(app: Flask, text: str, smtp: MailSink) -> dict[str, OutboxMa
 
 
 def check_headers(received: Received, mail: OutboxMail) -> None:
-    """Check that a mail came with the headers of its kind and no other."""
     message = received.message
     assert [name for name in message if name not in OPTIONAL] == HEADERS
     assert message["Subject"] == mail.subject.translate(STEERING)

@@ -41,7 +41,6 @@ class Kind:
 
 
 def find_kinds() -> Iterator[Kind]:
-    """Walk every place where a mail is built."""
     for module in modules().values():
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

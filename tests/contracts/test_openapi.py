@@ -24,64 +24,24 @@ Call = Callable[..., Any]
 
 # Codes that no call of the API answers.
 ONLY_ON_PAGES = {
-    "NOT_POSSIBLE",
-    "ARCHIVES_BUSY",
-    "ARCHIVE_REFUSED",
-    "AUTHOR_LINK_INVALID",
-    "AUTHOR_REFUSED",
-    "BROKEN_REQUEST",
-    "CANNOT_RECEIVE",
-    "CODE_REFUSED",
-    "CROSS_SITE_REQUEST",
-    "DECISION_LINK_EXPIRED",
-    "COMPANY_SIGN_IN_AWAY",
-    "COMPANY_SIGN_IN_REFUSED",
-    "DECISION_LINK_INVALID",
-    "DECISION_LINK_USED",
-    "DECISION_REFUSED",
-    "EMAIL_TAKEN",
-    "EVENT_REFUSED",
-    "FILE_REFUSED",
-    "FORMAT_NOT_IMPLEMENTED",
-    "FORM_STALE",
-    "HIGHLIGHT_REFUSED",
-    "INVITATION_INVALID",
-    "IN_ALL_PROJECTS",
-    "LAST_WAY_IN",
-    "LINK_EXPIRED",
-    "LINK_INVALID",
-    "LINK_REPLACED",
-    "LINK_USED",
-    "MAPPING_WRONG",
-    "NOTHING_LEFT",
-    "NO_ROOM",
-    "OFFSET_WRONG",
-    "ORDER_FULL",
-    "ORDER_UNKNOWN",
-    "OWNER_STAYS",
-    "PASSKEY_REFUSED",
-    "PLAN_UNKNOWN",
-    "RECORDING_GONE",
-    "RECORDING_REFUSED",
-    "RECORDING_TOO_LARGE",
-    "ROLE_TOO_LOW",
-    "PASSWORDS_OFF",
-    "SIGNED_OUT",
-    "SIGN_IN_REFUSED",
-    "STEP_OVER",
-    "STEP_UNKNOWN",
-    "STRONG_NEEDED",
-    "STRONG_SIGN_IN_NEEDED",
-    "TABLE_UNREADABLE",
-    "WIDGET_LIMIT_REACHED",
-}
+    "NOT_POSSIBLE", "ARCHIVES_BUSY", "ARCHIVE_REFUSED", "AUTHOR_LINK_INVALID", "AUTHOR_REFUSED",
+    "BROKEN_REQUEST", "CANNOT_RECEIVE", "CODE_REFUSED", "CROSS_SITE_REQUEST",
+    "DECISION_LINK_EXPIRED", "COMPANY_SIGN_IN_AWAY", "COMPANY_SIGN_IN_REFUSED",
+    "DECISION_LINK_INVALID", "DECISION_LINK_USED", "DECISION_REFUSED", "EMAIL_TAKEN",
+    "EVENT_REFUSED", "FILE_REFUSED", "FORMAT_NOT_IMPLEMENTED", "FORM_STALE", "HIGHLIGHT_REFUSED",
+    "INVITATION_INVALID", "IN_ALL_PROJECTS", "LAST_WAY_IN", "LINK_EXPIRED", "LINK_INVALID",
+    "LINK_REPLACED", "LINK_USED", "MAPPING_WRONG", "NOTHING_LEFT", "NO_ROOM", "OFFSET_WRONG",
+    "ORDER_FULL", "ORDER_UNKNOWN", "OWNER_STAYS", "PASSKEY_REFUSED", "PLAN_UNKNOWN",
+    "RECORDING_GONE", "RECORDING_REFUSED", "RECORDING_TOO_LARGE", "ROLE_TOO_LOW", "PASSWORDS_OFF",
+    "SIGNED_OUT", "SIGN_IN_REFUSED", "STEP_OVER", "STEP_UNKNOWN", "STRONG_NEEDED",
+    "STRONG_SIGN_IN_NEEDED", "TABLE_UNREADABLE", "WIDGET_LIMIT_REACHED",
+}  # fmt: skip
 # The document does not list itself: it describes what takes an account's calls.
 UNLISTED = {("/v1/openapi.json", "get")}
 BODY = {"authorName": "Maya Kowalski", "text": "It simply works."}
 
 
 def listed(document: Document) -> set[tuple[str, str]]:
-    """Name every operation of the document by path and method."""
     return {(path, method) for path, methods in document["paths"].items() for method in methods}
 
 
@@ -257,11 +217,9 @@ def test_answers_of_a_whole_journey_are_as_documented(
     testimonials = "/v1/projects/{project_id}/testimonials"
     call(testimonials, "post", BODY, project_id=project)
     everything = {
-        "rating": 4.5,
-        "authorRole": "Owner",
-        "authorCompany": "Kiln & Clay",
+        "rating": 4.5, "authorRole": "Owner", "authorCompany": "Kiln & Clay",
         "authorAvatar": "https://example.com/maya.webp?size=80",
-    }
+    }  # fmt: skip
     row = call(testimonials, "post", BODY | everything, project_id=project)["_id"]
     picture = testimonials + "/{testimonial_id}/picture"
     call(picture, "get", project_id=project, testimonial_id=row)
@@ -271,13 +229,8 @@ def test_answers_of_a_whole_journey_are_as_documented(
     agent = give_token(app, owner)
     project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
     for visit in (
-        visit_inbox,
-        visit_proposals,
-        visit_webhooks,
-        visit_testimonial,
-        visit_page,
-        visit_requests,
-    ):
+        visit_inbox, visit_proposals, visit_webhooks, visit_testimonial, visit_page, visit_requests,
+    ):  # fmt: skip
         visit(call, app, project)
     assert seen == listed(document)
 
@@ -292,7 +245,6 @@ def visit_proposals(call: Call, _app: Flask, project: str) -> None:
 
 
 def visit_webhooks(call: Call, app: Flask, project: str) -> None:
-    """Read what happened, and manage an endpoint that is told of it."""
     assert call("/v1/events", "get")["items"]
     here, url = {"project_id": project}, {"url": "https://example.com/hook"}
     hooks = "/v1/projects/{project_id}/webhooks"
@@ -314,7 +266,6 @@ def visit_webhooks(call: Call, app: Flask, project: str) -> None:
 
 
 def visit_testimonial(call: Call, app: Flask, project: str) -> None:
-    """Change one testimonial in every way."""
     row = add_testimonial(app, project, status="pending")
     here, ids = "/v1/projects/{project_id}", {"project_id": project, "testimonial_id": row}
     bulk = {"testimonials": [BODY | {"externalId": "a"}, BODY | {"externalId": "a"}, {}]}
@@ -333,7 +284,6 @@ def visit_testimonial(call: Call, app: Flask, project: str) -> None:
 
 
 def visit_requests(call: Call, _app: Flask, project: str) -> None:
-    """Ask somebody by mail, and read how things stand."""
     requests, here = "/v1/projects/{project_id}/requests", {"project_id": project}
     people = [{"email": "maya@example.com"}, {"email": "maya@example.com", "company": "Kiln"}]
     assert call(requests, "post", {"people": people}, **here)["leftOut"]
@@ -347,7 +297,6 @@ def visit_requests(call: Call, _app: Flask, project: str) -> None:
 
 
 def visit_page(call: Call, _app: Flask, project: str) -> None:
-    """Set up the collection page and the widget's design."""
     here = "/v1/projects/{project_id}"
     call(f"{here}/logo", "put", to_bytes(photo(8, 8), "PNG"), project_id=project)
     body = {"theme": "dark", "collectFields": {"email": False}}
@@ -375,7 +324,6 @@ def visit_page(call: Call, _app: Flask, project: str) -> None:
 
 
 def visit_inbox(call: Call, app: Flask, project: str) -> None:
-    """Read what waits, and change tags."""
     for status in ("pending", "spam"):
         answer = {"id": "whatfor1", "question": "What?", "kind": "choice", "answer": ["Bread"]}
         said = {"answers": [answer | {"isPublic": True}], "form_name": "after-class"}
@@ -445,7 +393,6 @@ def test_without_credentials_it_is_401_as_documented(document: Document, agent: 
 
 
 def subclasses(error: type[ServiceError]) -> set[type[ServiceError]]:
-    """Return every kind of error below one."""
     found = set(error.__subclasses__())
     return found.union(*map(subclasses, found))
 

@@ -36,13 +36,10 @@ BEYOND_IN_WORDS = (
     *("WebVTT", "There is no cue", "A cue must"),
     # What only one kind of question or step needs, and which languages there are as keys.
     *(
-        "2 to 8 different answers",
-        "needs this",
-        "needs a title",
-        "the same id twice",
+        "2 to 8 different answers", "needs this", "needs a title", "the same id twice",
         "Must be one of: de, en, es",
     ),
-)
+)  # fmt: skip
 # What is wrong with one of many stands in the answer, which is 200.
 EACH_FOR_ITSELF = "/testimonials/bulk"
 NO_LETTERS = "nothing is left of this one"
@@ -119,7 +116,6 @@ def test_each_operation_does_what_the_document_says(
 
 
 def check(case: schemathesis.Case, running: Running) -> None:
-    """Send a request, and compare the answer with the document."""
     if "project_id" in case.path_parameters:
         # With a made-up id every call would end at a 404 before its body is looked at.
         case.path_parameters["project_id"] = running.project
@@ -136,7 +132,6 @@ def check(case: schemathesis.Case, running: Running) -> None:
 
 
 def is_negative(case: schemathesis.Case, location: ParameterLocation) -> bool:
-    """Tell whether this part of the request was made to be refused."""
     component = case.meta.components.get(location) if case.meta else None
     return component is not None and component.mode.is_negative
 

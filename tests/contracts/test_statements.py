@@ -24,13 +24,7 @@ __all__ = ["world"]
 
 TABLE = Path(__file__).with_name("statements.json")
 # They ask in threads or by connections of their own, or not at all.
-APART = {
-    "/healthz",
-    "/metrics",
-    "/readyz",
-    "/static/<path:filename>",
-    "/widget/<project_id>/feed",
-}
+APART = {"/healthz", "/metrics", "/readyz", "/static/<path:filename>", "/widget/<project_id>/feed"}
 # What takes a statement or more for each row, and why.
 PER_ROW = {
     "POST /dashboard/account/export": "It holds an archive of each project.",
@@ -63,7 +57,6 @@ def find_requests(app: Flask, world: World, door: Door) -> list[dict[str, Any]]:
 
 
 def count(app: Flask, world: World, door: Door, request: dict[str, Any]) -> int:
-    """Call a door as its owner does; return its number."""
     browser, path = world.open(app, "owner"), world.path(door)
     sent = {"method": door.method, "environ_base": {"REMOTE_ADDR": next(addresses)}} | request
 
@@ -86,7 +79,6 @@ def double() -> None:
 
 
 def copy_row(table: Table, row: dict[str, Any], projects: dict[str, str]) -> dict[str, Any]:
-    """Return a row with keys of its own; one that has none goes with the project's copy."""
     unique = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
     indexes = [each for each in table.indexes if each.unique]
     columns = [column for each in (table.primary_key, *unique, *indexes) for column in each.columns]

@@ -10,7 +10,6 @@ STATIC = ROOT / "static"
 
 
 def read_all(folder: Path, pattern: str) -> dict[Path, str]:
-    """Return the text of each file of a kind."""
     return {path: path.read_text(encoding="utf-8") for path in folder.rglob(pattern)}
 
 

@@ -34,18 +34,12 @@ from testimonials.widget.memory.versions import SqliteVersions
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.
 OWN_SETTINGS = {
-    "database_url",
-    "instance_path",
-    "metrics_token",
-    "ratelimit_storage_url",
-    "sentry_dsn",
-}
+    "database_url", "instance_path", "metrics_token", "ratelimit_storage_url", "sentry_dsn",
+}  # fmt: skip
 
 
 @dataclasses.dataclass
 class Lent:
-    """An application, and what a test could change about it."""
-
     app: Flask
     extensions: dict[str, Any]
 
@@ -68,7 +62,6 @@ class Applications:
         self._secret = (folder / "secret_key").read_bytes()
 
     def close(self) -> None:
-        """Let go of the connections that are kept."""
         for one in itertools.chain.from_iterable(self._free.values()):
             with one.app.app_context():
                 db.engine.dispose()

@@ -10,7 +10,6 @@ Maker = Callable[[], bytes]
 
 
 def segment(kind: int, body: bytes) -> bytes:
-    """Return one segment of a JPEG."""
     return bytes([0xFF, kind]) + struct.pack(">H", len(body) + 2) + body
 
 
@@ -24,16 +23,14 @@ def many_scans(side: int, count: int) -> bytes:
     scan += int(runs, 2).to_bytes(len(runs) // 8, "big").replace(b"\xff", b"\xff\0")
     return b"".join(
         [
-            b"\xff\xd8",
-            segment(0xDB, b"\0" + b"\x01" * 64),
+            b"\xff\xd8", segment(0xDB, b"\0" + b"\x01" * 64),
             segment(0xC2, struct.pack(">BHHB", 8, side, side, 1) + b"\x01\x11\0"),
             segment(0xC4, b"\0\x01" + bytes(15) + b"\0"),
             segment(0xC4, b"\x10\0\x01" + bytes(14) + b"\xe0"),
-            segment(0xDA, bytes([1, 1, 0, 0, 0, 0])) + bytes(blocks // 8),
-            scan * count,
+            segment(0xDA, bytes([1, 1, 0, 0, 0, 0])) + bytes(blocks // 8), scan * count,
             b"\xff\xd9",
         ]
-    )
+    )  # fmt: skip
 
 
 def _count_down(blocks: int) -> list[int]:
@@ -53,13 +50,11 @@ def png(*chunks: bytes, side: int = 64, depth: int = 8, is_interlaced: bool = Fa
 
 
 def tags(count: int, following: int = 0) -> bytes:
-    """Return a camera's note of so many tags, and where the next list of them begins."""
     entries = b"".join(struct.pack("<HHII", number, 4, 1, number) for number in range(count))
     return b"II*\0\x08\0\0\0" + struct.pack("<H", count) + entries + struct.pack("<I", following)
 
 
 def insert(data: bytes, at: int, inserted: bytes) -> bytes:
-    """Put something into a file."""
     return data[:at] + inserted + data[at:]
 
 
@@ -91,8 +86,5 @@ HOSTILE: dict[str, tuple[str, Maker]] = {
             photo(900, 900), "WEBP", save_all=True, append_images=[photo(900, 900, "L")] * 9
         ),
     ),
-    "beginnings of tags": (
-        "can’t be read as a picture",
-        lambda: b"\x89PNG\r\n" + b"<" * 9_000_000,
-    ),
+    "beginnings of tags": ("can’t be read as a picture", lambda: b"\x89PNG\r\n" + b"<" * 9_000_000),
 }

@@ -31,13 +31,10 @@ def run_until_event(
 
 
 def run_until_statement(word: str, arguments: Sequence[str], environment: dict[str, str]) -> None:
-    """Run a command, and kill it before the first statement that holds `word`."""
     _run(lambda: watch_statements(word), arguments, environment)
 
 
 def watch_statements(word: str) -> None:
-    """Kill this process before the first statement that holds `word`."""
-
     @event.listens_for(Engine, "before_cursor_execute")
     def watch(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if word in statement:

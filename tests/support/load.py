@@ -60,7 +60,6 @@ class Load:
         wait_for(lambda: len(self.acknowledged) >= aim, what=f"{more} more answers")
 
     def end(self) -> None:
-        """Stop the writers."""
         self._stop.set()
         for thread in self._threads:
             thread.join(PATIENCE)

@@ -18,16 +18,10 @@ URL_USER = "shop%40example.com:p%2Fw%3A%20100%25"
 
 HANG, DIE = "(hang)", "(die)"
 DEFAULTS = {
-    "GREETING": "220 odd.example.com",
-    "EHLO": "250 odd.example.com",
-    "HELO": "250 odd.example.com",
-    "MAIL": "250 fine",
-    "RCPT": "250 fine",
-    "DATA": "354 go on",
-    "END": "250 taken",
-    "RSET": "250 fine",
-    "QUIT": "221 bye",
-}
+    "GREETING": "220 odd.example.com", "EHLO": "250 odd.example.com", "HELO": "250 odd.example.com",
+    "MAIL": "250 fine", "RCPT": "250 fine", "DATA": "354 go on", "END": "250 taken",
+    "RSET": "250 fine", "QUIT": "221 bye",
+}  # fmt: skip
 
 
 class OddServer:
@@ -48,7 +42,6 @@ class OddServer:
 
     @property
     def url(self) -> str:
-        """The SMTP_URL of this server."""
         return f"smtp://127.0.0.1:{self.port}"
 
     def stop(self) -> None:
@@ -89,7 +82,6 @@ class OddServer:
 
 
 def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, Path]:
-    """Make a self-signed certificate; return it and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -163,7 +155,6 @@ def secure_server(
     has_login: bool = False,
     may_login_in_the_clear: bool = False,
 ) -> Iterator[tuple[MailSink, int]]:
-    """Run a server with these properties; yield what it receives, and its port."""
     context = None
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -23,14 +23,12 @@ def photo(width: int = 64, height: int = 48, mode: str = "RGB") -> Image.Image:
 
 
 def to_bytes(picture: Image.Image, kind: str, **options: Any) -> bytes:
-    """Return the picture as a file."""
     out = io.BytesIO()
     picture.save(out, kind, **options)
     return out.getvalue()
 
 
 def read(content: bytes) -> Image.Image:
-    """Return the picture of a file, decoded."""
     picture = Image.open(io.BytesIO(content))
     picture.load()
     return picture
@@ -42,7 +40,6 @@ def read_image(data: bytes, use: images.Use) -> images.Image:
 
 
 def chunk(name: bytes, body: bytes) -> bytes:
-    """Return one chunk of a PNG."""
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
 

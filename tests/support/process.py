@@ -23,20 +23,16 @@ COMMAND = (sys.executable, "-m", "testimonials")
 
 @dataclass
 class Answer:
-    """What the service answered."""
-
     status: int
     headers: Message
     body: bytes
 
     @property
     def json(self) -> Any:
-        """The body, read as JSON."""
         return json.loads(self.body)
 
     @property
     def data(self) -> Any:
-        """The payload of the envelope."""
         return self.json["data"]
 
 
@@ -73,7 +69,6 @@ class Service:
                 return Answer(error.code, error.headers, error.read())
 
     def sign_up(self, email: str = "owner@example.com") -> dict[str, str]:
-        """Start an account over the API; return the credential headers."""
         answer = self.call("POST", "/v1/auth/agent-init", {"email": email})
         assert answer.status == 200, answer.body
         return {
@@ -82,14 +77,12 @@ class Service:
         }
 
     def make_project(self, headers: dict[str, str], **values: object) -> str:
-        """Create a project without samples; return its id."""
         body = {"skipDemoTestimonials": True} | values
         answer = self.call("POST", "/v1/projects", body, headers)
         assert answer.status == 200, answer.body
         return str(answer.data["_id"])
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run an admin command on the service's instance."""
         return run_command(arguments, self.environment)
 
     @property
@@ -131,7 +124,6 @@ class Service:
 
 
 def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str]:
-    """Return an environment with these settings and no others."""
     # Compiling its modules anew is a quarter of the time that a command takes.
     left_out = ("TESTIMON", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
@@ -142,7 +134,6 @@ def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str
 def run_command(
     arguments: Sequence[str], environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run `testimonials` with `arguments` to its end."""
     return subprocess.run(
         [*COMMAND, *arguments],
         env=environment,

@@ -51,15 +51,10 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
         mark_changed(project)
         time = next_time(project)
         columns = {
-            "status": "approved",
-            "source": "public_page",
-            "author_name": "Visitor",
-            "author_role": "",
-            "text": "Seen on the page.",
-            "submitted_at": time,
-            "created_at": time,
-            "updated_at": time,
-        }
+            "status": "approved", "source": "public_page", "author_name": "Visitor",
+            "author_role": "", "text": "Seen on the page.", "submitted_at": time,
+            "created_at": time, "updated_at": time,
+        }  # fmt: skip
         row = Testimonial(project_id=project_id, **(columns | values))
         db.session.add(row)
         db.session.commit()
@@ -81,7 +76,6 @@ def add_recording(app: Flask, testimonial_id: str, kind: str = "video", **values
 
 
 def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:
-    """Set columns of a testimonial, as moderation does."""
     with app.app_context():
         begin_write()
         row = db.session.get_one(Testimonial, testimonial_id)
@@ -120,7 +114,6 @@ def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
 
 
 def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -> None:
-    """Make an account a colleague in all of an owner's projects."""
     with app.app_context():
         begin_write()
         assert set_workspace_role(owner.account_id, caller.account_id, role)
@@ -128,7 +121,6 @@ def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -
 
 
 def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:
-    """Add a webhook endpoint to a project; return its id."""
     with app.app_context():
         begin_write()
         endpoint, _ = add_endpoint(lock_project(project_id), url, [], "owner@example.com")
@@ -137,7 +129,6 @@ def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hoo
 
 
 def expire_account(app: Flask, account_id: str) -> None:
-    """Put the end of an account's days into the past."""
     with app.app_context():
         begin_write()
         db.session.get_one(Account, account_id).claim_expires_at = clock.EPOCH
@@ -155,7 +146,6 @@ def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:
 
 
 def count_rows(app: Flask, model: type[Any]) -> int:
-    """Return how many rows a table has."""
     with app.app_context():
         count = int(db.session.scalar(select(func.count()).select_from(model)) or 0)
         db.session.expunge_all()
@@ -164,7 +154,6 @@ def count_rows(app: Flask, model: type[Any]) -> int:
 
 
 def read_project(app: Flask, project_id: str) -> Project:
-    """Return a project's row."""
     with app.app_context():
         project = db.session.get_one(Project, project_id)
         db.session.expunge_all()
@@ -173,7 +162,6 @@ def read_project(app: Flask, project_id: str) -> Project:
 
 
 def read_account(app: Flask, account_id: str) -> Account:
-    """Return an account's row."""
     with app.app_context():
         return db.session.get_one(Account, account_id)
 

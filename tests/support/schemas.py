@@ -36,11 +36,9 @@ FORMER = Path(__file__).parents[1] / "migrations"
 KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
 # What revision 0002 drops.
 GONE = {
-    "access_request",
-    "former_address",
-    "notification_choice.is_monthly",
+    "access_request", "former_address", "notification_choice.is_monthly",
     "notification_choice.told_of_month",
-}
+}  # fmt: skip
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -99,7 +97,6 @@ def render_schema() -> str:
 
 
 def fill(engine: Engine) -> None:
-    """Put rows into every table, whatever its columns are; each column has a value."""
     with engine.begin() as connection:
         for table in _tables(connection):
             for number in range(0 if table.name in KEPT else ROWS):
@@ -107,7 +104,6 @@ def fill(engine: Engine) -> None:
 
 
 def read(engine: Engine) -> Rows:
-    """Return all rows of all tables."""
     with engine.connect() as connection:
         found = {
             table.name: [dict(row) for row in connection.execute(table.select()).mappings()]

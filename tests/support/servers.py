@@ -102,7 +102,6 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        """The address of the server, without a database."""
         return f"postgresql://tests@127.0.0.1:{self.port}"
 
     def restart(self) -> None:
@@ -119,7 +118,6 @@ class PostgresServer:
                 os.kill(int(pid), number)
 
     def stop(self) -> None:
-        """End the cluster and remove its folder."""
         with contextlib.suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -147,8 +145,6 @@ def new_database(server: str) -> Iterator[str]:
 
 
 class RedisServer:
-    """A Redis server that keeps nothing."""
-
     def __init__(self) -> None:
         self.port = free_port()
         program = find_program("redis-server")
@@ -161,11 +157,9 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def stop(self) -> None:
-        """End the server."""
         self.process.terminate()
         self.process.wait()
 
@@ -185,14 +179,12 @@ class Received:
 
     @property
     def text(self) -> str:
-        """Its plain text."""
         body = self.message.get_body(("plain",))
         assert body is not None
         return str(body.get_content())
 
     @property
     def html(self) -> str:
-        """Its HTML."""
         body = self.message.get_body(("html",))
         assert body is not None
         return str(body.get_content())
@@ -247,20 +239,16 @@ class MailSink:
         return "250 OK"
 
     def start(self) -> None:
-        """Listen on a free port."""
         self._controller = MailController(self)
         self._controller.start()
 
     def stop(self) -> None:
-        """Stop listening."""
         self._controller.stop()
 
     @property
     def url(self) -> str:
-        """The SMTP_URL that leads here."""
         return f"smtp://127.0.0.1:{self._controller.port}"
 
     def wait(self, count: int = 1) -> list[Received]:
-        """Wait until `count` mails have come."""
         wait_for(lambda: len(self.received) >= count, what=f"{count} mail(s)")
         return self.received

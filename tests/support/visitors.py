@@ -13,7 +13,6 @@ Work = Callable[[http.client.HTTPConnection, int], None]
 
 
 def form_token(page: str) -> str:
-    """Return the token of the form on a collection page."""
     found = re.search(r'name="token" value="([^"]+)"', page)
     assert found, page
     return html.unescape(found[1])
@@ -30,11 +29,9 @@ class Visitors:
     statuses: list[int] = field(default_factory=list)
 
     def open_forms(self) -> float:
-        """Let each open the page; return how many did so in a second."""
         return self._share(self._open, list(range(self.count)))
 
     def send_forms(self, times: int = 1) -> float:
-        """Let each send their form, so many times at the same moment; return the rate."""
         numbers = [number for number in range(self.count) for _ in range(times)]
         return self._share(self._send, numbers)
 
@@ -45,11 +42,9 @@ class Visitors:
 
     def _send(self, connection: http.client.HTTPConnection, number: int) -> None:
         form = {
-            "text": words_of(number),
-            "name": f"Visitor {number}",
-            "consent": "yes",
+            "text": words_of(number), "name": f"Visitor {number}", "consent": "yes",
             "token": self.tokens[number],
-        }
+        }  # fmt: skip
         headers = _address(number) | {"Content-Type": "application/x-www-form-urlencoded"}
         connection.request("POST", urlsplit(self.url).path, urlencode(form), headers)
         answer = connection.getresponse()
@@ -87,7 +82,6 @@ class Visitors:
 
 
 def words_of(number: int) -> str:
-    """Return what a visitor writes."""
     return f"Visitor number {number} was content with every single thing."
 
 

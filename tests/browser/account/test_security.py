@@ -34,13 +34,9 @@ def plug_in(page: Page) -> CDPSession:
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     options = {
-        "protocol": "ctap2",
-        "transport": "internal",
-        "hasResidentKey": True,
-        "hasUserVerification": True,
-        "isUserVerified": True,
-        "automaticPresenceSimulation": True,
-    }
+        "protocol": "ctap2", "transport": "internal", "hasResidentKey": True,
+        "hasUserVerification": True, "isUserVerified": True, "automaticPresenceSimulation": True,
+    }  # fmt: skip
     session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
     return session
 

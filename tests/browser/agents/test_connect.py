@@ -28,8 +28,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 class Storage:
-    """What a client remembers."""
-
     def __init__(self) -> None:
         self.tokens: OAuthToken | None = None
         self.client: OAuthClientInformationFull | None = None
@@ -57,7 +55,6 @@ class Program:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                """Take the browser's answer."""
                 fields = parse_qs(urlsplit(self.path).query)
                 if self.path.startswith("/callback"):
                     answered.put({name: values[0] for name, values in fields.items()})
@@ -93,7 +90,6 @@ class Program:
 
 @pytest.fixture
 def program() -> Iterator[Program]:
-    """A program that listens."""
     made = Program()
     threading.Thread(target=made.server.serve_forever, daemon=True).start()
     yield made

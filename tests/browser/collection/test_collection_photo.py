@@ -7,12 +7,7 @@ import threading
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from tests.browser.collection.test_collection_page import (
-    SEND,
-    TEXT,
-    check_thanks,
-    write,
-)
+from tests.browser.collection.test_collection_page import SEND, TEXT, check_thanks, write
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import WATCH_SHIFTS, follow, open_form
 from tests.collection.test_photos import phone_photo
@@ -43,7 +38,6 @@ READ_CHOSEN = """async () => {
 
 
 def file(data: bytes, name: str = "me.jpg", kind: str = "image/jpeg") -> FilePayload:
-    """Return a file as the browser's dialog gives it."""
     return {"name": name, "mimeType": kind, "buffer": data}
 
 
@@ -56,13 +50,11 @@ def carry(page: Page, kind: str, data: bytes = WIDE, **more: object) -> bool:
 
 
 def choose(page: Page, payload: FilePayload) -> None:
-    """Choose a file for the photo."""
     open_form(page)
     page.get_by_label(re.compile("^Photo")).set_input_files(payload)
 
 
 def send(page: Page) -> None:
-    """Press the button that sends the form."""
     page.get_by_role("button", name=SEND).click()
 
 

@@ -70,13 +70,10 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
             return box["x"]
 
         pairs = (
-            (".plate .tile-letter", ".plate-name"),
-            ('[for="rating-1"]', '[for="rating-5"]'),
-            ('[for="rating-5"]', '[data-clear="rating"]'),
-            ("#role", "#company"),
-            ("#consent", ".check span"),
-            ("#name-error .icon", "#name-error > span"),
-        )
+            (".plate .tile-letter", ".plate-name"), ('[for="rating-1"]', '[for="rating-5"]'),
+            ('[for="rating-5"]', '[data-clear="rating"]'), ("#role", "#company"),
+            ("#consent", ".check span"), ("#name-error .icon", "#name-error > span"),
+        )  # fmt: skip
         sides[code] = [left(first) < left(second) for first, second in pairs]
         # The headline stands at the page's beginning.
         edges = page.locator("h1").evaluate(

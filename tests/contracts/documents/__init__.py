@@ -35,7 +35,6 @@ def render_settings() -> str:
 
 
 def render_commands() -> str:
-    """Return every command: how it is called, what it does, its options."""
     parts = [_render_command(found, PROGRAM) for found in (serve, mcp, *COMMANDS)]
     for group in GROUPS:
         parts.append(f"## {PROGRAM} {group.name}\n\n{_first_sentence(group)}")
@@ -44,7 +43,6 @@ def render_commands() -> str:
 
 
 def render_api() -> str:
-    """Return the reference of the API, made from its OpenAPI document."""
     return write_reference(build_openapi(_app(), ""), EXAMPLE_URL)
 
 
@@ -69,15 +67,12 @@ HEADINGS = {
     "api.md": "# API\n\nThis is the reference of every call; a service shows it at `/docs`.",
 }
 RENDERED: dict[str, Callable[[], str]] = {
-    "settings.md": render_settings,
-    "commands.md": render_commands,
-    "api.md": render_api,
+    "settings.md": render_settings, "commands.md": render_commands, "api.md": render_api,
     "agents.md": render_agent_quickstart,
-}
+}  # fmt: skip
 
 
 def write_documents(folder: Path) -> None:
-    """Write every document into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, render in RENDERED.items():
         parts = [HEADINGS.get(name, ""), render()]

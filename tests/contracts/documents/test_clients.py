@@ -28,7 +28,6 @@ def read_code(language: str) -> str:
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    """Run a program to its end; return what it printed."""
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     ran = subprocess.run(
         command,

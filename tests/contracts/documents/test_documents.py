@@ -150,7 +150,6 @@ def commands_in(text: str) -> list[str]:
 
 
 def run(command: str, variables: dict[str, str], *, may_fail: bool = False) -> str:
-    """Run a shell command as written; return what it printed."""
     shell = shutil.which("bash")
     assert shell is not None
     answer = subprocess.run(

@@ -20,19 +20,16 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "embedding.md"
 
 @pytest.fixture(scope="module")
 def document() -> str:
-    """The document's text."""
     return DOCUMENT.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def script() -> str:
-    """The widget's scripts, as they were written."""
     return "".join(file.read_text(encoding="utf-8") for file in sorted(WIDGET.rglob("*.js")))
 
 
 @pytest.fixture(scope="module")
 def sheet() -> str:
-    """The widget's style sheets, as they were written."""
     return "".join(file.read_text(encoding="utf-8") for file in sorted(WIDGET.rglob("*.css")))
 
 

@@ -85,7 +85,6 @@ def test_an_agent_with_the_service_alone_reads_how_to_verify() -> None:
 
 
 def write_headers(body: str, time: int, *secrets: str) -> dict[str, str]:
-    """Return the headers of a message that is signed with each of the secrets."""
     signatures = [sign(secret, "msg_1", time, body.encode()) for secret in secrets]
     return {
         "webhook-id": "msg_1",

@@ -33,19 +33,14 @@ OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 VOLATILE = tuple(
     f'"{name}'
     for name in (
-        "POT-Creation-Date",
-        "PO-Revision-Date",
-        "Generated-By",
-        "Last-Translator",
-        "Language-Team",
+        "POT-Creation-Date", "PO-Revision-Date", "Generated-By", "Last-Translator", "Language-Team",
         "Report-Msgid-Bugs-To",
     )
-)
+)  # fmt: skip
 CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 
 
 def po_path(code: str) -> Path:
-    """Return where a language is written."""
     return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
@@ -88,7 +83,6 @@ def update(code: str, template: Catalog) -> Catalog:
 
 
 def render_po(catalog: Catalog) -> str:
-    """Return a language's file."""
     out = io.BytesIO()
     # Without the places, which would change with every file that is moved; `git grep` finds them.
     write_po(out, catalog, width=96, sort_output=True, no_location=True, ignore_obsolete=True)
@@ -97,7 +91,6 @@ def render_po(catalog: Catalog) -> str:
 
 
 def untranslated(catalog: Catalog) -> Iterator[Message]:
-    """Return the messages of which a form is still empty."""
     for message in catalog:
         texts = message.string if isinstance(message.string, tuple | list) else [message.string]
         if message.id and (not all(texts) or message.fuzzy):

@@ -15,15 +15,8 @@ MARKED = {"_", "gettext", "ngettext"}
 # What takes names and addresses, never words.
 TECHNICAL = {"url_for", "strftime", "icon", "ic", "described", "current_path"}
 TECHNICAL_ARGUMENTS = {
-    "class",
-    "lists",
-    "autocomplete",
-    "type",
-    "rel",
-    "pattern",
-    "prefix",
-    "inputmode",
-}
+    "class", "lists", "autocomplete", "type", "rel", "pattern", "prefix", "inputmode",
+}  # fmt: skip
 SPOKEN = {"aria-label", "title", "placeholder", "alt", "aria-roledescription", "aria-description"}
 SILENT = {"script", "style", "code", "pre", "svg", "kbd"}
 VOID = {"input", "img", "br", "hr", "meta", "link", "source", "track", "wbr", "col"}
@@ -53,7 +46,6 @@ def find_in_template(environment: Environment, source: str) -> list[str]:
 
 
 def find_in_script(source: str) -> list[str]:
-    """Return the sentences that a script holds."""
     texts = (next(filter(None, parts), "") for parts in LITERAL.findall(COMMENT.sub("", source)))
     return [text for text in texts if re.match(r"[A-Z][a-z’]*,? [a-z$]", text)]
 
@@ -130,8 +122,6 @@ def _is_known(text: str) -> bool:
 
 
 class _Reader(HTMLParser):
-    """Reads the texts and the spoken attributes of a page."""
-
     def __init__(self, found: list[str]) -> None:
         super().__init__()
         self.found = found

@@ -22,13 +22,9 @@ SHORT = 2
 SAME = {"%(count)s of %(limit)s"}
 # Letters that only one of the languages has.
 LETTERS = {
-    "ar": r"[\u0620-\u064a]",
-    "ja": r"[\u3041-\u30fa\u4e00-\u9fff]",
-    "pl": r"[łżźćńśęą]",
-    "tr": r"[ğış]",
-    "de": r"ß",
-    "sv": r"å",
-}
+    "ar": r"[\u0620-\u064a]", "ja": r"[\u3041-\u30fa\u4e00-\u9fff]", "pl": r"[łżźćńśęą]",
+    "tr": r"[ğış]", "de": r"ß", "sv": r"å",
+}  # fmt: skip
 
 
 def test_the_languages_are_those_that_have_a_catalog() -> None:
@@ -42,7 +38,6 @@ def test_each_catalog_is_whole_compiled_and_in_its_language() -> None:
 
 
 def find_problems(code: str) -> Iterator[str]:
-    """Say what is wrong with a catalog."""
     catalog = read(code)
     if po_path(code).read_text(encoding="utf-8") != render_po(update(code, collect())):
         yield "it isn't what the source says: run scripts/translate"
