@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -282,6 +283,23 @@ def test_modules_say_what_is_inside() -> None:
         for name, module in modules().items()
         if module.tree.body and not ast.get_docstring(module.tree)
     ] == []
+
+
+def test_templates_trust_nothing_but_what_is_written_in_them() -> None:
+    """Behind `|safe` stands a text of the template's own, or what we drew ourselves."""
+    texts = {
+        str(path.relative_to(ROOT / "templates")): path.read_text(encoding="utf-8")
+        for path in (ROOT / "templates").rglob("*.*")
+    }
+    trusted = {
+        (name, value)
+        for name, text in texts.items()
+        for value in re.findall(r"([^\s{}(,=]+)\s*\|\s*safe\b", text)
+        if not value.endswith("'")
+    }
+    # The key of an authenticator app as a picture.
+    assert trusted == {("dashboard/account/new_app.html", "code")}
+    assert not [name for name, text in texts.items() if "autoescape" in text]
 
 
 def test_each_purpose_of_tokens_has_a_name_of_its_own() -> None:
