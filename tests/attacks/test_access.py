@@ -67,45 +67,34 @@ PUBLIC = {
 # a page that may not, is dropped (tests/insights).
 BEACON = "/widget/<project_id>/seen"
 PUBLIC_RULES = set().union(*PUBLIC.values())
+PROJECT = "/dashboard/projects/<project_id>"
 
 # What a moderator may do in a project; every other door about it is closed to them, new ones too.
 MODERATOR_MAY = {
-    "/dashboard/projects/<project_id>/proposals", "/dashboard/projects/<project_id>/inbox",
-    "/dashboard/projects/<project_id>/bulk", "/dashboard/projects/<project_id>/undo",
-    "/dashboard/projects/<project_id>/decide", "/dashboard/projects/<project_id>/decide/undo",
-    "/dashboard/projects/<project_id>/decide/<testimonial_id>",
-    "/dashboard/projects/<project_id>/decide/<testimonial_id>/reply",
-    "/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks",
-    "/dashboard/projects/<project_id>/testimonials/new",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/transcript",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png",
-    "/dashboard/projects/<project_id>/leave", "/dashboard/projects/<project_id>/notifications",
-    "/dashboard/projects/<project_id>/samples", "/dashboard/projects/<project_id>/tags",
+    f"{PROJECT}/{path}"
+    for path in (
+        "proposals", "inbox", "bulk", "undo", "decide", "decide/undo", "decide/<testimonial_id>",
+        "decide/<testimonial_id>/reply", "decide/<testimonial_id>/thanks", "testimonials/new",
+        *(f"testimonials/<testimonial_id>{each}" for each in (
+            "", "/action", "/highlights", "/reply", "/transcript", "/recording/remove", "/picture",
+            "/picture.png",
+        )),
+        "leave", "notifications", "samples", "tags",
+    )
 }  # fmt: skip
 # What a reader may see, and the one thing that they may do.
-READER_SEES = {
-    "/dashboard/projects/<project_id>/proposals",
-    "/dashboard/projects/<project_id>/inbox",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png",
+READER_SEES = {f"{PROJECT}/{path}" for path in ("proposals", "inbox")}
+READER_SEES |= {
+    f"{PROJECT}/testimonials/<testimonial_id>{path}" for path in ("", "/picture", "/picture.png")
 }
-READER_DOES = {"/dashboard/projects/<project_id>/leave"}
+READER_DOES = {f"{PROJECT}/leave"}
 # What an admin may not.
 OWNER_ONLY = {
-    "/dashboard/projects/<project_id>/delete",
-    "/dashboard/projects/<project_id>/team/members/<account_id>/role",
-    "/dashboard/projects/<project_id>/team/offer",
-    "/dashboard/projects/<project_id>/team/offer/withdraw",
+    f"{PROJECT}/{path}"
+    for path in ("delete", "team/members/<account_id>/role", "team/offer", "team/offer/withdraw")
 }
 # A deleted project is gone for everybody but its owner.
-OF_DELETED = {"/dashboard/projects/<project_id>/take-back"}
+OF_DELETED = {f"{PROJECT}/take-back"}
 
 VARIABLE_HEADERS = {"X-Request-Id", "Date", "Content-Length"}
 FORGED = [
@@ -117,9 +106,8 @@ FORGED = [
     {"Origin": "https://testimonials.example.com:8443"},
     {"Origin": "null"},
 ]
-
-
 MADE_UP = ["x", "%00", "%25", "..%2f", "é", "9" * 2000, "{{7*7}}"]
+Doors = list[Door]
 # So that no limit answers in the place of a keeper.
 addresses = (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in itertools.count(1))
 
@@ -136,11 +124,11 @@ def keeper(door: Door) -> str:
 
 
 @pytest.fixture
-def doors(app: Flask) -> list[Door]:
+def doors(app: Flask) -> Doors:
     return find_doors(app)
 
 
-def of(doors: list[Door], kept_by: str, *, placeholder: str = "") -> list[Door]:
+def of(doors: Doors, kept_by: str, *, placeholder: str = "") -> Doors:
     """Choose doors by their keeper, and by a placeholder."""
     chosen = [
         door
@@ -199,7 +187,7 @@ def shape(
     return answer.status_code, headers, text
 
 
-def test_every_door_has_a_keeper_or_a_reason_for_none(doors: list[Door], world: World) -> None:
+def test_every_door_has_a_keeper_or_a_reason_for_none(doors: Doors, world: World) -> None:
     for door in doors:
         assert world.path(door)
         assert keeper(door) != "nothing", (
@@ -213,9 +201,7 @@ def test_every_door_has_a_keeper_or_a_reason_for_none(doors: list[Door], world: 
 
 
 @pytest.mark.parametrize("visitor", ["nobody", "gone", "key", "other key"])
-def test_the_dashboard_is_for_who_is_signed_in(
-    app: Flask, world: World, doors: list[Door], visitor: str
-) -> None:
+def test_sessions_open_the_dashboard(app: Flask, world: World, doors: Doors, visitor: str) -> None:
     headers = {"key": world.keys["owner"], "other key": world.keys["outsider"]}.get(visitor, {})
     browser, before = world.open(app, visitor), everything(app)
     for door in of(doors, "session"):
@@ -228,7 +214,7 @@ def test_the_dashboard_is_for_who_is_signed_in(
     assert everything(app) == before
 
 
-def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: list[Door]) -> None:
+def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: Doors) -> None:
     own, other = world.keys["owner"], world.keys["outsider"]
     mixed = own | {"x-api-key": other["x-api-key"]}
     wrong = own | {"x-api-key": own["x-api-key"][:-1] + "_"}
@@ -248,7 +234,7 @@ def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: list[Door])
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize("visitor", ["outsider", "removed"])
 def test_a_foreign_project_is_an_unknown_one(
-    app: Flask, world: World, doors: list[Door], visitor: str, accept: str
+    app: Flask, world: World, doors: Doors, visitor: str, accept: str
 ) -> None:
     browser, before, nothing = world.open(app, visitor), everything(app), UNKNOWN
     for door in of(doors, "session", placeholder="project_id"):
@@ -274,7 +260,7 @@ def is_for_keys(app: Flask, door: Door) -> bool:
 @pytest.mark.parametrize("credential", ["key", "token"])
 @pytest.mark.parametrize("visitor", ["outsider", "removed", *ROLES])
 def test_a_key_reaches_the_projects_of_its_own_account_alone(
-    app: Flask, world: World, doors: list[Door], visitor: str, credential: str
+    app: Flask, world: World, doors: Doors, visitor: str, credential: str
 ) -> None:
     before, nothing = everything(app), UNKNOWN
     headers = (world.keys if credential == "key" else world.tokens)[visitor]
@@ -290,9 +276,7 @@ def test_a_key_reaches_the_projects_of_its_own_account_alone(
     assert everything(app) == before
 
 
-def test_foreign_things_are_unknown_in_ones_own_project_too(
-    app: Flask, world: World, doors: list[Door]
-) -> None:
+def test_foreign_things_are_unknown_in_ones_project(app: Flask, world: World, doors: Doors) -> None:
     browser, before = world.open(app, "outsider"), everything(app)
     reached = [door for door in of(doors, "session") if door.names - {"project_id"}]
     assert len(reached) >= 5
@@ -309,7 +293,7 @@ def test_foreign_things_are_unknown_in_ones_own_project_too(
 
 
 def test_what_the_owners_forms_carry_is_worth_nothing_elsewhere(
-    app: Flask, instance: Path, world: World, doors: list[Door]
+    app: Flask, instance: Path, world: World, doors: Doors
 ) -> None:
     """Ids and signed values in bodies, sent by another owner to their own project."""
     browser = world.open(app, "outsider")
@@ -340,7 +324,7 @@ def may(role: str, door: Door) -> bool:
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_may_not_is_refused(
-    app: Flask, world: World, doors: list[Door], role: str, accept: str
+    app: Flask, world: World, doors: Doors, role: str, accept: str
 ) -> None:
     browser, before = world.open(app, role), everything(app)
     closed = [d for d in of(doors, "session", placeholder="project_id") if not may(role, d)]
@@ -355,7 +339,7 @@ def test_what_a_role_may_not_is_refused(
 
 @pytest.mark.parametrize("role", ROLES)
 def test_what_a_role_may_is_done(
-    app: Flask, instance: Path, world: World, doors: list[Door], role: str
+    app: Flask, instance: Path, world: World, doors: Doors, role: str
 ) -> None:
     browser = world.open(app, role)
     opened = [d for d in of(doors, "session", placeholder="project_id") if may(role, d)]
@@ -393,9 +377,7 @@ def test_a_reader_is_shown_nothing_that_is_refused(app: Flask, world: World) -> 
     assert len(pages) > len(starts)
 
 
-def test_the_owner_finds_each_door_open(
-    app: Flask, instance: Path, world: World, doors: list[Door]
-) -> None:
+def test_the_owner_opens_each_door(app: Flask, instance: Path, world: World, doors: Doors) -> None:
     """So that what is refused to others is not refused for a body that nobody would send."""
     browser = world.open(app, "owner")
     for door in of(doors, "session"):
@@ -412,7 +394,7 @@ def test_the_owner_finds_each_door_open(
             restore(app, instance)
 
 
-def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: list[Door]) -> None:
+def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: Doors) -> None:
     browser, key, before = world.open(app, "owner"), world.tokens["owner"], everything(app)
     nothing = UNKNOWN
     for door in doors:
@@ -426,9 +408,7 @@ def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: list[Door
     assert everything(app) == before
 
 
-def test_a_link_opens_what_it_was_mailed_for_alone(
-    app: Flask, world: World, doors: list[Door]
-) -> None:
+def test_a_link_opens_what_it_was_mailed_for_alone(app: Flask, world: World, doors: Doors) -> None:
     browser, before = world.open(app, "nobody"), everything(app)
     with app.app_context():
         forged = TokenPurpose("nothing").sign([world.ids["project_id"], "x"])
@@ -449,7 +429,7 @@ def test_a_link_opens_what_it_was_mailed_for_alone(
 
 @pytest.mark.parametrize("headers", FORGED, ids=lambda headers: " ".join(headers.values()))
 def test_no_form_is_taken_from_another_site(
-    app: Flask, world: World, doors: list[Door], headers: dict[str, str]
+    app: Flask, world: World, doors: Doors, headers: dict[str, str]
 ) -> None:
     browser, before = world.open(app, "owner"), everything(app)
     for door in doors:
@@ -462,7 +442,7 @@ def test_no_form_is_taken_from_another_site(
 
 
 def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
-    app: Flask, world: World, doors: list[Door]
+    app: Flask, world: World, doors: Doors
 ) -> None:
     browser, before = world.open(app, "owner"), everything(app)
     for door in doors:
@@ -483,9 +463,7 @@ def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
     assert everything(app) | {"testimonial_picture": before["testimonial_picture"]} == before
 
 
-def test_every_answer_has_the_headers_of_its_kind(
-    app: Flask, world: World, doors: list[Door]
-) -> None:
+def test_every_answer_has_headers_of_its_kind(app: Flask, world: World, doors: Doors) -> None:
     browser = world.open(app, "owner")
     browser.set_cookie(
         COOKIE, world.cookies["owner"], domain=ORIGIN.removeprefix("https://"), path="/"
@@ -509,7 +487,7 @@ def test_every_answer_has_the_headers_of_its_kind(
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-def test_other_methods_do_nothing(app: Flask, world: World, doors: list[Door], method: str) -> None:
+def test_other_methods_do_nothing(app: Flask, world: World, doors: Doors, method: str) -> None:
     browser, before = world.open(app, "owner"), everything(app)
     adapter = app.url_map.bind("")
     for path in {world.path(door) for door in doors}:
@@ -522,9 +500,7 @@ def test_other_methods_do_nothing(app: Flask, world: World, doors: list[Door], m
 
 
 @pytest.mark.parametrize("made_up", mostly_thorough(MADE_UP, "x", "%00"))
-def test_made_up_ids_are_found_nowhere(
-    app: Flask, world: World, doors: list[Door], made_up: str
-) -> None:
+def test_made_up_ids_are_nowhere(app: Flask, world: World, doors: Doors, made_up: str) -> None:
     browser, key, before = world.open(app, "owner"), world.tokens["owner"], everything(app)
     for door in doors:
         for name in door.names - {"token"}:

@@ -271,9 +271,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("kind", mostly_thorough(FILES, "rows", "quotes"))
-def test_no_file_is_read_longer_than_in_proportion(
-    watched: Flask, world: World, unit: float, kind: str
-) -> None:
+def test_files_are_read_in_proportion(watched: Flask, world: World, unit: float, kind: str) -> None:
     send_file(watched, world, unit, "<project_id>/import", "file", *FILES[kind])
 
 

@@ -52,9 +52,7 @@ def without_roles(app: Flask) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("role", mostly_thorough(ROLES, "admin", "reader"))
-def test_who_is_removed_in_the_middle_of_an_action_does_nothing(
-    app: Flask, instance: Path, world: World, role: str
-) -> None:
+def test_who_is_removed_does_nothing(app: Flask, instance: Path, world: World, role: str) -> None:
     """Their request was let in, and then somebody removed them before it could write."""
     browser, before, met = world.open(app, role), without_roles(app), 0
     doors = [each for each in find_doors(app) if keeper(each) == "session" and not each.is_safe]

@@ -125,9 +125,7 @@ def test_every_page_is_seen_by_somebody(rich: RichSite) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_nothing_is_wrong_with_any_page(
-    rich: RichSite, open_page: OpenPage, known: Known, part: int
-) -> None:
+def test_no_page_is_wrong(rich: RichSite, open_page: OpenPage, known: Known, part: int) -> None:
     visits = [
         (visitor, path_at(rich, door), door.rule.rule)
         for door, visitor in rich.pages

@@ -45,9 +45,7 @@ def propose_many(project: Project) -> None:
     propose(project, "request", {"people": people, "subject": "A few words?"})
 
 
-def test_the_inbox_leads_to_what_waits_and_the_keyboard_decides(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_the_inbox_leads_to_what_waits_and_keys_decide(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     propose_many(project)
     page = open_page(project.page_url)

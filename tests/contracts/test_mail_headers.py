@@ -162,9 +162,7 @@ def write_requests(project: Project, text: str) -> None:
     assert write_due_mails() == 1
 
 
-def test_what_people_type_is_shown_as_typed_and_is_no_header(
-    app: Flask, smtp: MailSink, case: Case
-) -> None:
+def test_what_people_type_is_shown_and_is_no_header(app: Flask, smtp: MailSink, case: Case) -> None:
     for text in HOSTILE:
         smtp.received.clear()
         sent = send_every_kind(app, text, smtp)

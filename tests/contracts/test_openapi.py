@@ -103,9 +103,7 @@ def test_every_operation_can_be_called_by_name(document: Document) -> None:
             assert in_path == set(re.findall(r"{(\w+)}", path))
 
 
-def test_every_call_says_who_may_make_it_and_what_it_offers(
-    described_app: Flask, document: Document
-) -> None:
+def test_calls_say_who_may_and_what_they_offer(described_app: Flask, document: Document) -> None:
     for rule, operation, view in operations(described_app):
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
         described = document["paths"][path][method_of(rule).lower()]
@@ -140,9 +138,7 @@ def test_every_error_code_of_the_api_is_explained(document: Document) -> None:
         assert 400 <= each["status"] < 600
 
 
-def test_lists_every_route_of_the_api_and_nothing_else(
-    described_app: Flask, document: Document
-) -> None:
+def test_lists_every_route_of_the_api_alone(described_app: Flask, document: Document) -> None:
     served = {
         (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method_of(rule).lower())
         for rule in described_app.url_map.iter_rules()
@@ -186,9 +182,7 @@ def test_project_has_all_its_fields(document: Document) -> None:
         assert set(schema["required"]) == set(schema["properties"]), name
 
 
-def test_answers_of_a_whole_journey_are_as_documented(
-    document: Document, app: Flask, make_caller: MakeCaller
-) -> None:
+def test_answers_are_as_documented(document: Document, app: Flask, make_caller: MakeCaller) -> None:
     agent = make_caller("somebody-else@example.com")
     owner = make_caller("claimed@example.com", is_claimed=True)
     seen = set()

@@ -109,9 +109,7 @@ def test_service_does_what_its_document_says(case: schemathesis.Case, running: R
 @pytest.mark.thorough
 @api.parametrize()
 @examples(max_examples=rounds(20, 60))
-def test_each_operation_does_what_the_document_says(
-    case: schemathesis.Case, running: Running
-) -> None:
+def test_each_operation_does_what_is_documented(case: schemathesis.Case, running: Running) -> None:
     check(case, running)
 
 

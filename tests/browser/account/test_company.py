@@ -49,9 +49,7 @@ def sign_in(page: Page, site: Site, login: str) -> None:
     page.wait_for_url(f"{site.url}/**")
 
 
-def test_somebody_new_links_and_comes_back(
-    site: Site, provider: CertifiedProvider, open_page: OpenPage
-) -> None:
+def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
     page = open_page(f"{site.url}/login")
     assert look(page) == []
     sign_in(page, site, "mira")
@@ -66,9 +64,7 @@ def test_somebody_new_links_and_comes_back(
     expect(page).to_have_url(f"{site.url}/dashboard/projects")
 
 
-def test_an_account_that_an_agent_began(
-    site: Site, provider: CertifiedProvider, open_page: OpenPage
-) -> None:
+def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
     site.agent_init(MIRA["email"])
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "mira")
@@ -79,9 +75,7 @@ def test_an_account_that_an_agent_began(
     expect(page).to_have_url(f"{site.url}/dashboard/projects")
 
 
-def test_what_goes_wrong_is_said(
-    site: Site, provider: CertifiedProvider, open_page: OpenPage
-) -> None:
+def test_what_fails_is_said(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
     provider.tell(people={"eve": {"email": "eve@example.com", "email_verified": False}})
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "eve")

@@ -55,9 +55,7 @@ def forget_proofs(site: Site) -> None:
         db.session.commit()
 
 
-def test_a_passkey_is_added_proves_and_signs_in(
-    site: Site, project: Project, open_page: OpenPage
-) -> None:
+def test_a_passkey_proves_and_signs_in(site: Site, project: Project, open_page: OpenPage) -> None:
     page = open_page(f"{site.url}/login")
     project.sign_in(page)
     session = plug_in(page)

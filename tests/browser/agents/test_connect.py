@@ -97,9 +97,7 @@ def program() -> Iterator[Program]:
     made.server.server_close()
 
 
-def test_a_program_connects_and_does_what_it_was_allowed(
-    site: Site, open_page: OpenPage, program: Program
-) -> None:
+def test_a_program_connects_as_allowed(site: Site, open_page: OpenPage, program: Program) -> None:
     project, storage = site.create_project(), Storage()
     page = open_page(f"{site.url}/login")
     project.sign_in(page)

@@ -42,9 +42,7 @@ def project(site: Site) -> Project:
     return site.create_project()
 
 
-def test_what_is_written_without_a_script_waits_for_approval(
-    project: Project, open_page: OpenPage
-) -> None:
+def test_words_without_a_script_wait_for_approval(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url, java_script_enabled=False)
     write(page)
     page.get_by_role("radio", name="4 stars").check(force=True)
@@ -137,9 +135,7 @@ def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page
     assert len(words.input_value()) == 2001
 
 
-def test_an_answer_shows_on_the_card_and_can_be_taken_back(
-    site: Site, project: Project, open_page: OpenPage
-) -> None:
+def test_answers_show_and_are_taken_back(site: Site, project: Project, open_page: OpenPage) -> None:
     plain = {"choices": [], "several": False, "isRequired": False, "isPublic": True}
     plain |= {"low": "", "high": "", "translations": {}}
     bought = {"kind": "choice", "text": "What do you take home?", "choices": ["Bread", "Buns"]}

@@ -75,9 +75,7 @@ def project(site: Site) -> Project:
     return site.create_project()
 
 
-def test_little_of_a_large_photo_is_sent_upright_and_nothing_a_camera_wrote(
-    project: Project, open_page: OpenPage
-) -> None:
+def test_little_of_a_large_photo_is_sent_upright(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
     open_form(page)
     expect(page.locator(".is-ready")).to_be_visible()
@@ -148,9 +146,7 @@ def test_a_refused_photo_never_costs_the_text(site: Site, open_page: OpenPage, c
             assert "authorAvatar" not in row
 
 
-def test_text_and_photo_stay_while_offline_and_go_out_on_request(
-    project: Project, open_page: OpenPage
-) -> None:
+def test_text_and_photo_stay_while_offline(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
     write(page)
     choose(page, file(phone_photo()))
@@ -190,9 +186,7 @@ def test_a_line_cut_after_it_arrived_makes_one_row(project: Project, open_page: 
     assert len(project.stored()) == 1
 
 
-def test_going_back_and_sending_again_makes_one_row_and_new_words_another(
-    project: Project, open_page: OpenPage
-) -> None:
+def test_going_back_and_sending_again_makes_one_row(project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url)
     write(page)
     send(page)

@@ -89,9 +89,7 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
     assert sides == {"en": [True] * 6, "ar": [False] * 6}
 
 
-def test_an_owners_words_of_another_direction_start_where_the_page_does(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_words_of_another_direction_start_as_the_page(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(headline="How was it?")
     page = open_page(f"{project.page_url}?lang=ar", viewport={"width": 800, "height": 900})
     heading = page.get_by_role("heading", level=1)
@@ -143,9 +141,7 @@ def test_the_script_speaks_the_language_too(project: Project, open_page: OpenPag
 
 
 @pytest.mark.parametrize("code", sample(["en", "ja", "ar"], 1))
-def test_the_whole_page_is_small_and_of_this_service_alone(
-    project: Project, open_page: OpenPage, code: str
-) -> None:
+def test_the_page_is_small_and_our_own(project: Project, open_page: OpenPage, code: str) -> None:
     page = open_page("about:blank", viewport={"width": 360, "height": 800})
     sizes: dict[str, int] = {}
 

@@ -64,9 +64,7 @@ def plays(page: Page, url: str) -> float:
     return float(page.evaluate(script, url))
 
 
-def test_a_video_is_recorded_sent_approved_and_played(
-    site: Site, project: Project, open_page: OpenPage
-) -> None:
+def test_a_video_is_sent_and_played(site: Site, project: Project, open_page: OpenPage) -> None:
     page = open_page(project.page_url, **PHONE)
     record(page)
     # Who forgot something hears of it before anything is sent.
@@ -134,9 +132,7 @@ def test_a_cut_line_and_a_reload_lose_nothing(project: Project, open_page: OpenP
     assert row["kind"] == "video"
 
 
-def test_without_a_camera_there_are_other_ways(
-    site: Site, project: Project, browser: Browser
-) -> None:
+def test_other_ways_without_a_camera(site: Site, project: Project, browser: Browser) -> None:
     flags = [*CHROMIUM_FLAGS, FAKE_CAMERA[0], f"{FAKE_CAMERA[1]}=deny"]
     refusing = browser.browser_type.launch(executable_path=HEADLESS, args=flags)
     page = refusing.new_page(viewport={"width": 360, "height": 680}, reduced_motion="reduce")

@@ -61,9 +61,7 @@ def put_on(host: HostPage, project: Project, space: int = 0) -> None:
     host.body = f"{shown}{snippet['script']}"
 
 
-def test_what_was_seen_is_told_once_when_the_page_is_left(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_what_was_seen_is_told_once(site: Site, host: HostPage, open_page: OpenPage) -> None:
     project = site.create_project()
     fill(project, layout="list")
     put_on(host, project)
@@ -118,9 +116,7 @@ def scroll_to(open_page: OpenPage, host: HostPage) -> Page:
     return page
 
 
-def test_half_a_card_for_five_seconds_is_read(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_half_a_card_for_5_seconds_is_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=True)
     ids = {add_testimonial(site.app, project.id) for _ in range(3)}
     project.call("PATCH", "/widget-config", {"layout": "list"})
@@ -133,9 +129,7 @@ def test_half_a_card_for_five_seconds_is_read(
     assert wait_until_told(page, lambda _: True)["read"] == ids
 
 
-def test_what_was_scrolled_past_is_seen_and_not_read(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_what_is_scrolled_past_is_not_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
     project = site.create_project()
     said = add_testimonial(site.app, project.id)
     put_on(host, project, space=3000)
@@ -151,9 +145,7 @@ def test_what_was_scrolled_past_is_seen_and_not_read(
     assert wait_until_told(page, lambda _: True) == {"seen": {said}, "read": set()}
 
 
-def test_read_more_and_a_recording_that_is_played_are_read(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_what_is_opened_or_played_is_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
     project = site.create_project(skipDemoTestimonials=True)
     fill_with_recordings(site, project)
     long = add_testimonial(site.app, project.id, text=LONG)

@@ -194,9 +194,7 @@ def follow(service: Service, text: str) -> list[str]:
     ("path", "least"),
     mostly_thorough([("/llms.txt", 2), ("/llms-full.txt", 7)], ("/llms-full.txt", 7)),
 )
-def test_guide_for_agents_can_be_followed_to_the_letter(
-    start: StartService, path: str, least: int
-) -> None:
+def test_guide_can_be_followed_to_the_letter(start: StartService, path: str, least: int) -> None:
     service = start()
     text = service.call("GET", path).body.decode()
     called = follow(service, text)

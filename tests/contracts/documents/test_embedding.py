@@ -155,9 +155,7 @@ def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -
     assert fields == found
 
 
-def test_the_digest_of_the_fragments_styles(
-    document: str, owner: Caller, client: FlaskClient
-) -> None:
+def test_digest_of_the_fragments_styles(document: str, owner: Caller, client: FlaskClient) -> None:
     """The command in the document takes the style element from one line, without what is around."""
     assert r"sed -n 's/.*<style>\(.*\)<\/style>.*/\1/p'" in document
     project = owner.create_project()["_id"]
