@@ -15,14 +15,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from testimonials.auth.services import claim_account, start_account
 from testimonials.core.data.rate_limit_counters import RateLimitCounter
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
 from tests.auth.links import init
 from tests.collection.authors.authors import Visitor
-from tests.conftest import PASSWORD, Caller, MovableClock, hash_of_password
+from tests.conftest import PASSWORD, Caller, MovableClock, start_caller
 
 SIZE = settings(
     stateful_step_count=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -47,14 +46,8 @@ class Machine(RuleBasedStateMachine):
     clock: MovableClock
 
     def make_owner(self) -> Caller:
-        with self.app.app_context():
-            begin_write()
-            access = start_account(f"person{next(numbers)}@example.com")
-            assert access is not None
-            claim_account(access.account, hash_of_password())
-            db.session.commit()
-            account = access.account
-            return Caller(self.app.test_client(), account.id, account.email, access.api_key)
+        email = f"person{next(numbers)}@example.com"
+        return start_caller(self.app, email, is_claimed=True)
 
     def forget_limits(self) -> None:
         """Start every hour anew."""

@@ -264,15 +264,9 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     ask(browser, project, "Asked <asked@example.com>")
     form = {"email": "next@example.com", "role": "moderator"}
     expect(browser.post(f"{base}/team/invitations", data=form))
-    expect(
-        browser.post(
-            f"{base}/testimonials/new",
-            data={
-                "author_name": "Third", "text": SECRET, "submitted_on": "2024-01-01",
-                "tags": "secret-tag",
-            },
-        )
-    )  # fmt: skip
+    form = {"author_name": "Third", "text": SECRET, "submitted_on": "2024-01-01"}
+    form["tags"] = "secret-tag"
+    expect(browser.post(f"{base}/testimonials/new", data=form))
     expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
     expect(browser.post(f"{base}/domain", data={"host": "secret.example.com"}))
     form = {"email": "invited@example.com", "role": "moderator", "reach": "all"}

@@ -239,6 +239,11 @@ def site() -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture
+def project(site: Site) -> Project:
+    return site.create_project()
+
+
 OpenPage = Callable[..., Page]
 
 

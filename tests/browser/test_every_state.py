@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.auth.proofs.authenticator import code_of
-from tests.browser.account.test_security import add_passkey, forget_proofs, plug_in
-from tests.browser.collection.test_author_page import write
-from tests.browser.conftest import OpenPage, Project, Site, other_address, serve_site
+from tests.browser.account.test_security import add_passkey, forget_proofs, plug_in, site
+from tests.browser.collection.test_collection_page import write_for_link
+from tests.browser.conftest import OpenPage, Project, Site, other_address
 from tests.browser.dashboard.test_import import choose
 from tests.browser.dashboard.test_team import invite, join
 from tests.browser.looks import look
@@ -25,19 +25,11 @@ from tests.collection.test_photos import phone_photo
 from tests.conftest import PASSWORD
 from tests.dashboard.insights.counted import add_views
 from tests.support.rows import add_recording, read_testimonials
-from tests.support.servers import free_port
 
+__all__ = ["site"]
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 Journey = Callable[[Site, OpenPage], Iterator[Page]]
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    """A service with a host name, which passkeys need."""
-    port = free_port()
-    with serve_site(base_url=f"http://localhost:{port}", port=str(port)) as site:
-        yield site
 
 
 def press(page: Page, button: str, heading: str) -> None:
@@ -185,7 +177,7 @@ def choosing_a_photo(site: Site, open_page: OpenPage) -> Iterator[Page]:
 def writing_and_withdrawing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project = site.create_project()
     page = open_page(project.page_url)
-    own = write(page, f"axe-{project.slug}@example.com").partition("?")[0]
+    own = write_for_link(page, f"axe-{project.slug}@example.com").partition("?")[0]
     yield page
     path = own.removeprefix(site.url)
     site.service.call("POST", f"{path}/withdraw", b"", other_address())

@@ -209,24 +209,22 @@ def test_no_module_level_circle() -> None:
 
 # Libraries that most processes never need, loaded where they are used. Of our own modules only what
 # the package and its command consist of: to import the package must load nothing yet.
+DRAWING = (
+    "collection.picture.drawing", "collection.picture.looks", "collection.picture.shapes",
+    "collection.picture.testimonial_drawing", "collection.picture.typesetting.blocks",
+    "collection.picture.typesetting.fonts", "core.pictures.decoding", "core.pictures.stored_images",
+)  # fmt: skip
 LAZY = {
     "": {"testimonials.application"},
+    **{name: {"PIL"} for name in DRAWING},
     "__main__": {"testimonials.cli"},
     "admin_group": {"testimonials.commands"},
     "agents.mcp.stdio": {"urllib.request"},
     "auth.addresses": {"disposable_email_domains", "email_validator"},
     "auth.billing.pages": {"stripe"},
-    "collection.picture.drawing": {"PIL"},
-    "collection.picture.looks": {"PIL"},
-    "collection.picture.shapes": {"PIL"},
-    "collection.picture.testimonial_drawing": {"PIL"},
-    "collection.picture.typesetting.blocks": {"PIL"},
-    "collection.picture.typesetting.fonts": {"PIL"},
     "core.data.database": {"sqlalchemy.dialects.postgresql"},
     "core.logs.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
-    "core.pictures.decoding": {"PIL"},
     "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
-    "core.pictures.stored_images": {"PIL"},
     "migrations.runner": {"alembic", "alembic.config"},
     "core.passwords": {"zxcvbn"},
     "dashboard.share.qr_codes": {"segno"},

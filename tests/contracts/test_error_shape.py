@@ -269,12 +269,3 @@ def test_fault_says_no_more(make_app: MakeApp, caplog: pytest.LogCaptureFixture)
     assert answer.headers["X-Request-Id"] in [
         getattr(record, "request_id", None) for record in caplog.records
     ]
-
-
-def test_address_limit_says_when_to_come_back(client: FlaskClient) -> None:
-    for _ in range(5):
-        client.post("/v1/auth/agent-init", json={})
-    answer = client.post("/v1/auth/agent-init", json={})
-    check_shape(answer, 429)
-    assert 0 < int(answer.headers["Retry-After"]) <= 3600
-    assert answer.headers["RateLimit-Limit"] == "5"

@@ -368,7 +368,8 @@ def test_limits_are_as_documented(document: Document, agent: Caller) -> None:
     for _ in range(5):
         agent.post("/v1/auth/agent-init", {"email": "nobody"})
     answer = agent.post("/v1/auth/agent-init", {"email": "nobody"})
-    assert answer.status_code == 429
+    assert (answer.status_code, answer.headers["RateLimit-Limit"]) == (429, "5")
+    assert 0 < int(answer.headers["Retry-After"]) <= 3600
     validate(document, answer, "/v1/auth/agent-init", "post")
     codes = set()
     for _ in range(11):

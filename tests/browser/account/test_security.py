@@ -24,11 +24,6 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture
-def project(site: Site) -> Project:
-    return site.create_project()
-
-
 def plug_in(page: Page) -> CDPSession:
     """Give the browser an authenticator that verifies its person."""
     session = page.context.new_cdp_session(page)

@@ -15,7 +15,8 @@ from tests.contracts.documents import render_agent_quickstart
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
 STILL = Path(testimonials.__file__).parent / "templates" / "widget" / "_still.html"
-DOCUMENT = Path(__file__).parents[3] / "docs" / "embedding.md"
+ROOT = Path(__file__).parents[3]
+DOCUMENT = ROOT / "docs" / "embedding.md"
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +164,16 @@ def test_digest_of_the_fragments_styles(document: str, owner: Caller, client: Fl
     fragment = client.get(f"/widget/{project}/fragment").text
     assert len(re.findall(r"^.*<style>.*</style>.*$", fragment, re.MULTILINE)) == 1
     assert fragment.count("<style") == 1
+
+
+def test_documents_show_the_snippet_that_the_api_returns(owner: Caller) -> None:
+    project = owner.create_project()["_id"]
+    snippet = owner.get(f"/v1/projects/{project}/embed-snippet").json["data"]  # type: ignore[index]
+    for document, origin in (
+        ("README.md", "http://127.0.0.1:8000"),
+        ("docs/embedding.md", "https://testimonials.example.com"),
+    ):
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for part in ("script", "container"):
+            line = snippet[part].replace("https://testimonials.example.com", origin)
+            assert line.replace(project, "PROJECT_ID") in text, document

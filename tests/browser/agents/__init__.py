@@ -1,1 +1,0 @@
-"""Browser tests of what agents and integrations do."""

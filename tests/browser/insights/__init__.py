@@ -1,1 +1,0 @@
-"""The Insights page in a browser."""

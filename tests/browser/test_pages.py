@@ -1,0 +1,122 @@
+"""Pages as a person uses them: the front page, claiming, Insights and Integrations."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenPage, Site
+from tests.browser.pages import CLIPBOARD, follow
+from tests.conftest import PASSWORD
+from tests.dashboard.insights.counted import add_views
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+READ = """() => {
+  const root = document.querySelector('[data-testimonials-state="ready"]').shadowRoot;
+  return [getComputedStyle(root.querySelector('.card')).backgroundColor,
+    root.textContent.includes('Sample')];
+}"""
+
+
+def test_the_widget_can_be_tried(site: Site, open_page: OpenPage) -> None:
+    page = open_page(site.url, viewport={"width": 1280, "height": 900})
+    stands = page.locator('[data-testimonials-state="ready"]:not(.is-next)')
+    expect(stands).to_have_count(1)
+    seen = [page.evaluate(READ)]
+    for control, name in (("radio", "Rose"), ("radio", "List"), ("checkbox", "Dark")):
+        page.get_by_role(control, name=name).press("Space")  # type: ignore[arg-type]
+        expect(page.locator(".is-next")).to_have_count(0)
+        expect(stands).to_have_attribute("data-testimonials-count", "4")
+        seen.append(page.evaluate(READ))
+    colours = [colour for colour, _ in seen]
+    assert colours[0] != colours[1] == colours[2] != colours[3]
+    assert all(is_sample for _, is_sample in seen)
+
+
+def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
+    page = open_page(site.create_project().claim_link())
+    focused = page.locator(":focus")
+    page.keyboard.press("Tab")
+    expect(focused).to_have_text("Skip to the content")
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        if focused.get_attribute("id") == "password":
+            break
+    expect(page.get_by_label("Password", exact=True)).to_be_focused()
+    page.keyboard.type(PASSWORD)
+    expect(page.get_by_text("20 characters, long enough")).to_be_visible()
+    page.keyboard.press("Tab")
+    show = page.get_by_role("button", name="Show password")
+    expect(show).to_be_focused()
+    page.keyboard.press("Space")
+    expect(show).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", "text")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("radio", name="Keep it")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("radio", name="Replace it")).to_be_checked()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Claim my account")).to_be_focused()
+    page.keyboard.press("Enter")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Your account is claimed")
+    expect(heading).to_be_focused()
+
+
+def test_a_replaced_key_can_be_copied(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.claim_link(), permissions=CLIPBOARD)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("radio", name="Replace it").check()
+    follow(page.get_by_role("button", name="Claim my account"))
+    key = page.get_by_role("textbox", name="Your new key").inner_text()
+    page.get_by_role("button", name="Copy key").click()
+    expect(page.get_by_text("Copied to the clipboard.")).to_be_attached()
+    assert page.evaluate("navigator.clipboard.readText()") == key
+    project.headers["x-api-key"] = key
+    assert project.call("GET", "")["_id"] == project.id
+
+
+def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    for ago in range(30):
+        add_views(site.app, project.id, 400 + 13 * ago, website="fern.example", ago=ago, clicks=9)
+        add_views(site.app, project.id, 40 + ago, ago=ago)
+    page = open_page(site.url, viewport={"width": 1280, "height": 900})
+    project.sign_in(page, "/insights")
+    views = page.locator("[data-chosen-widget]")
+    chooser = page.get_by_role("slider", name="Day")
+    chooser.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(views).to_have_text("413")
+    name = page.locator("[data-chosen-day]").text_content()
+    expect(chooser).to_have_attribute("aria-valuetext", f"{name}: widget 413, public wall 41")
+    page.keyboard.press("Home")
+    expect(views).to_have_text("777")
+    room = page.locator("[data-views] .plot-room").bounding_box()
+    assert room is not None
+    page.mouse.move(room["x"] + room["width"] - 3, room["y"] + 20)
+    expect(page.locator("[data-chosen-wall]")).to_have_text("40")
+
+
+def test_a_token_is_made_in_a_dialog_and_copied(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(site.url, permissions=CLIPBOARD)
+    project.sign_in(page, "/integrations")
+    first = page.get_by_role("link", name="Make the first token")
+    name = page.get_by_label("Name", exact=True)
+    first.click()
+    expect(name).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(first).to_be_focused()
+    page.keyboard.press("Enter")
+    name.fill("W" * 80)
+    follow(page.get_by_role("button", name="Make the token"))
+    secret = page.get_by_label("The new token")
+    expect(secret).to_be_focused()
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == secret.input_value()
+    page.get_by_role("tab", name="Command line").click()
+    expect(page.locator("#code-curl")).to_be_visible()
