@@ -25,7 +25,6 @@ def sign_in(
     next: str = "",
     ip: str = "10.0.0.1",
 ) -> TestResponse:
-    """Send the form that signs in."""
     return client.post(
         "/login",
         data={"email": email, "password": password, "next": next},
@@ -47,7 +46,6 @@ def open_browser(app: Flask, caller: Caller) -> FlaskClient:
 
 
 def open_known_browser(app: Flask, caller: Caller) -> FlaskClient:
-    """Return a browser that has signed in with the form."""
     browser = app.test_client()
     assert sign_in(browser, caller.email).status_code == 303
     return browser
@@ -58,7 +56,6 @@ def is_signed_in(browser: FlaskClient) -> bool:
 
 
 def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
-    """Return the ids of the sessions of one account or of all, oldest first."""
     query = select(Session.id).order_by(Session.created_at, Session.id)
     if account_id:
         query = query.where(Session.account_id == account_id)
@@ -67,7 +64,6 @@ def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
 
 
 def mailed_path(app: Flask, purpose: str) -> str:
-    """Return the path of the link in the newest mail of a purpose."""
     mail = [mail for mail in mails(app) if mail.purpose == purpose][-1]
     found = re.search(rf"{ORIGIN}(/\S+)", mail.text)
     assert found
@@ -75,5 +71,4 @@ def mailed_path(app: Flask, purpose: str) -> str:
 
 
 def purposes(app: Flask) -> list[tuple[str, str]]:
-    """Return purpose and recipient of every mail, oldest first."""
     return [(mail.purpose, mail.recipient) for mail in mails(app)]

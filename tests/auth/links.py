@@ -15,13 +15,11 @@ ORIGIN = "https://testimonials.example.com"
 
 
 def mails(app: Flask) -> list[OutboxMail]:
-    """Return every mail, oldest first."""
     with app.app_context():
         return list(db.session.scalars(select(OutboxMail).order_by(OutboxMail.id)))
 
 
 def mailed_links(app: Flask) -> list[str]:
-    """Return the path of the claim page in every mail, oldest first."""
     found = (re.search(rf"{ORIGIN}(/claim/\S+)", mail.text) for mail in mails(app))
     return [match[1] for match in found if match]
 
@@ -38,13 +36,11 @@ def ask_for_link(client: FlaskClient, path: str, email: str, ip: str = "10.0.0.1
 def init(
     client: FlaskClient, email: object = "new@example.com", ip: str = "10.0.0.1"
 ) -> TestResponse:
-    """Call agent-init from an address of the network."""
     return client.post(
         "/v1/auth/agent-init", json={"email": email}, environ_base={"REMOTE_ADDR": ip}
     )
 
 
 def credentials(answer: TestResponse) -> dict[str, str]:
-    """Return the credential headers that an answer of agent-init holds."""
     data = answer.get_json()["data"]
     return {"x-service-account-id": data["accountId"], "x-api-key": data["apiKey"]}

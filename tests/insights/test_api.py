@@ -19,7 +19,6 @@ TOTALS = {"widget": 8, "wall": 0, "total": 8, "previous": 3}
 
 @pytest.fixture
 def project(app: Flask, owner: Caller) -> str:
-    """A project of which something was counted."""
     project_id = str(owner.create_project(slug="fern", skipDemoTestimonials=True)["_id"])
     add_views(app, project_id, 8, website="fern.example", clicks=2)
     add_views(app, project_id, 3, website="shop.example", ago=10)
@@ -50,9 +49,7 @@ def test_programs_are_told_the_same(app: Flask, owner: Caller, project: str) -> 
     assert [(each["average"], each["count"]) for each in ratings["weeks"]] == [(4.5, 1)]
 
 
-def test_without_ratings_there_is_no_average_and_another_period_is_refused(
-    app: Flask, owner: Caller, project: str
-) -> None:
+def test_no_average_and_no_other_period(app: Flask, owner: Caller, project: str) -> None:
     reader = give_token(app, owner, Scope.READ)
     path = f"/v1/projects/{project}/insights"
     told = reader.get(path).json["data"]
@@ -65,7 +62,6 @@ def test_without_ratings_there_is_no_average_and_another_period_is_refused(
 
 
 def run(app: Flask, *arguments: str) -> Any:
-    """Run the command."""
     done = app.test_cli_runner().invoke(args=["projects", "insights", *arguments])
     assert done.exit_code == 0, done.output
     return done.output

@@ -40,13 +40,11 @@ ELSEWHERE = BROWSER | {"Origin": "https://fern.example"}
 
 @pytest.fixture
 def project(owner: Caller) -> str:
-    """The id of a project without testimonials."""
     return str(owner.create_project()["_id"])
 
 
 @pytest.fixture
 def own(app: Flask) -> dict[str, str]:
-    """The headers of our own pages."""
     with app.app_context():
         return BROWSER | {"Origin": app_url(), "Sec-Fetch-Site": "same-origin"}
 
@@ -60,7 +58,6 @@ def send(client: FlaskClient, project: str, body: Any, headers: dict[str, str] =
 
 
 def elsewhere(host: str) -> dict[str, str]:
-    """Return the headers of a page on a website."""
     return BROWSER | {"Origin": f"https://{host}"}
 
 
@@ -146,9 +143,7 @@ def test_inventions_are_bounded(app: Flask, client: FlaskClient, project: str) -
     assert (len(found["websites"]), found["views"]["widget"]) == (MAX_WEBSITES + 1, MAX_BEACONS + 1)
 
 
-def test_one_address_does_not_take_the_room_of_all(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_one_address_leaves_others_room(app: Flask, client: FlaskClient, project: str) -> None:
     known = add_testimonial(app, project)
     for _ in range(MAX_NEW_KEYS // 200 + 3):
         invented = [new_identifier() for _ in range(200)]
@@ -165,9 +160,7 @@ def test_one_address_does_not_take_the_room_of_all(
     assert found["testimonials"] == []
 
 
-def test_only_forms_that_exist_have_rows(
-    app: Flask, client: FlaskClient, project: str, own: dict[str, str]
-) -> None:
+def test_no_other_forms(app: Flask, client: FlaskClient, project: str, own: dict[str, str]) -> None:
     with app.app_context():
         db.session.add(CollectionForm(project_id=project, name="trade", title="Trade"))
         db.session.commit()

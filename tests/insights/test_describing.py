@@ -21,14 +21,12 @@ NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 @pytest.fixture
 def project(owner: Caller, moved_clock: MovableClock) -> str:
-    """A project of the owner, which has no testimonials."""
     project_id: str = owner.create_project(skipDemoTestimonials=True)["_id"]
     moved_clock.time = NOW
     return project_id
 
 
 def add(app: Flask, *rows: Base) -> None:
-    """Store rows as they are."""
     with app.app_context():
         begin_write()
         db.session.add_all(rows)
@@ -45,7 +43,6 @@ def viewed(project: str, ago: int, website: str, views: int, clicks: int = 0) ->
 
 
 def describe(app: Flask, project: str, days: int = 7, **options: Any) -> dict[str, Any]:
-    """Return what the owner is told."""
     with app.app_context():
         return describe_insights(db.session.get_one(Project, project), days, **options)
 

@@ -14,7 +14,6 @@ from tests.support.rows import read_testimonials
 
 @pytest.fixture
 def page(app: Flask, owner: Caller) -> str:
-    """The id of the project whose page takes recordings."""
     return str(make_page(app, owner)["_id"])
 
 
@@ -27,7 +26,6 @@ def sent(app: Flask, client: FlaskClient, page: str) -> str:
 
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser, signed in."""
     return open_browser(app, owner)
 
 

@@ -22,7 +22,6 @@ JSON = {"Accept": "application/json"}
 
 
 def make_page(app: Flask, owner: Caller, slug: str = "bakery", **design: Any) -> dict[str, Any]:
-    """Make a project whose page takes recordings."""
     project = owner.create_project(slug=slug, businessName="Oat & Ember")
     change_project(app, project["_id"], page_design={"video": True, "voice": True} | design)
     return project
@@ -61,7 +60,6 @@ class Upload:
 
     @property
     def offset(self) -> int:
-        """What the service says has arrived."""
         answer = self.client.head(self.path)
         assert answer.status_code == 200, answer.status
         assert answer.headers["Upload-Length"] == str(len(self.content))
@@ -69,7 +67,6 @@ class Upload:
 
 
 def upload(client: FlaskClient, content: bytes = VIDEO, kind: str = "video", **where: str) -> str:
-    """Upload a recording; return its id."""
     sent = Upload(client, content, kind, **where)
     answer = sent.finish()
     assert answer.status_code == 204, answer.text
@@ -77,12 +74,10 @@ def upload(client: FlaskClient, content: bytes = VIDEO, kind: str = "video", **w
 
 
 def as_file(content: bytes, name: str) -> tuple[io.BytesIO, str]:
-    """Return a file as a form sends it."""
     return io.BytesIO(content), name
 
 
 def form_token(client: FlaskClient, slug: str = "bakery") -> str:
-    """Open the page; return the token of its form."""
     found = re.search(r'name="token" value="([^"]+)"', client.get(f"/{slug}").text)
     assert found
     return html.unescape(found[1])

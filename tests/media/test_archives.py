@@ -85,7 +85,6 @@ def test_an_archive_that_lies_about_a_recording_is_refused(app: Flask, archive: 
 
 
 def recordings(folder: Path) -> dict[str, bytes]:
-    """Return the files that an instance folder has."""
     return {path.name: path.read_bytes() for path in (folder / "media").iterdir()}
 
 

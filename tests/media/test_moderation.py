@@ -21,7 +21,6 @@ CAPTIONS = "WEBVTT\n\nNOTE by hand\n\n1\n00:00.000 --> 00:01.500 align:start\nWa
 
 @pytest.fixture
 def token(app: Flask, owner: Caller) -> Any:
-    """An agent that may publish."""
     return give_token(app, owner)
 
 
@@ -63,9 +62,7 @@ def test_only_a_key_opens_what_is_not_public(
     assert client.get(url.partition("example.com")[2]).status_code == 200
 
 
-def test_parts_are_served(
-    app: Flask, client: FlaskClient, token: Any, page: str, sent: str
-) -> None:
+def test_parts_served(app: Flask, client: FlaskClient, token: Any, page: str, sent: str) -> None:
     change_testimonial(app, sent, status="approved")
     path = read(token, page, sent)["recording"]["url"].partition("example.com")[2]
     whole = client.get(path)
@@ -93,9 +90,7 @@ def test_parts_are_served(
     assert (head.headers["Content-Length"], head.data) == (str(size), b"")
 
 
-def test_a_transcript_becomes_captions_and_the_cards_text(
-    client: FlaskClient, token: Any, page: str, sent: str
-) -> None:
+def test_a_transcript_becomes_text(client: FlaskClient, token: Any, page: str, sent: str) -> None:
     path = f"/v1/projects/{page}/testimonials/{sent}"
     words = "I came for the rye & stayed for the cardamom buns. " * 3
     assert token.patch(path, {"transcript": words}).status_code == 200
@@ -137,9 +132,7 @@ def test_captions_are_checked(owner: Caller, token: Any, page: str, sent: str) -
     assert token.patch(path, {"transcript": "Said"}).status_code == 409
 
 
-def test_an_owner_who_wants_captions_publishes_none_without(
-    app: Flask, client: FlaskClient, token: Any, page: str, sent: str
-) -> None:
+def test_captions_needed(app: Flask, client: FlaskClient, token: Any, page: str, sent: str) -> None:
     change_project(app, page, page_design={"video": True, "voice": True, "needsCaptions": True})
     decisions = f"/v1/projects/{page}/submissions/decisions"
     refused = token.post(decisions, {"decision": "approve", "ids": [sent]})
@@ -187,14 +180,11 @@ def test_files_go_with_what_they_belong_to(
 
 
 def find_own(client: FlaskClient, thanks: str) -> str:
-    """Return the path of the author's own page."""
     token = client.get(thanks).text.partition("/yours/")[2].partition("?")[0].partition('"')[0]
     return f"/yours/{token}"
 
 
-def test_an_author_removes_the_recording_and_keeps_the_words(
-    app: Flask, client: FlaskClient, token: Any, page: str
-) -> None:
+def test_an_author_keeps_the_words(app: Flask, client: FlaskClient, token: Any, page: str) -> None:
     own = find_own(client, send(client, recording=upload(client)).headers["Location"])
     row = row_of(app, page)
     change_testimonial(app, row.id, status="approved")
@@ -218,9 +208,7 @@ def test_an_author_removes_the_recording_and_keeps_the_words(
     assert client.get(f"{own}/recording").status_code == 303
 
 
-def test_a_recording_alone_is_withdrawn_or_deleted(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_a_recording_alone_is_withdrawn(app: Flask, client: FlaskClient, page: str) -> None:
     own = find_own(client, send(client, text="", recording=upload(client)).headers["Location"])
     asked = client.get(f"{own}/recording").text
     assert f'href="{own}/withdraw"' in asked
@@ -239,9 +227,7 @@ def test_a_recording_alone_is_withdrawn_or_deleted(
     assert read_testimonials(app, page) == []
 
 
-def test_an_owner_removes_a_recording_for_good(
-    app: Flask, browser: FlaskClient, page: str, sent: str
-) -> None:
+def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, sent: str) -> None:
     editor = f"/dashboard/projects/{page}/testimonials/{sent}"
     assert "can’t be removed alone" in browser.get(editor).text
     refused = browser.post(f"{editor}/recording/remove", headers=JSON)
@@ -261,9 +247,7 @@ def test_an_owner_removes_a_recording_for_good(
     assert (row.kind, row.text) == ("written", "Warm buns.")
 
 
-def test_the_row_plays_and_says_who_cannot(
-    client: FlaskClient, browser: FlaskClient, page: str, sent: str
-) -> None:
+def test_the_row_plays_it(client: FlaskClient, browser: FlaskClient, page: str, sent: str) -> None:
     shown = browser.get(f"/dashboard/projects/{page}/inbox").text
     assert "No words yet." in shown
     assert "Safari before 17.4 can’t play this." in shown
@@ -271,9 +255,7 @@ def test_the_row_plays_and_says_who_cannot(
     assert client.get(url.partition("example.com")[2]).status_code == 200
 
 
-def test_what_is_said_is_saved_with_its_captions(
-    app: Flask, client: FlaskClient, browser: FlaskClient, page: str
-) -> None:
+def test_captions_saved(app: Flask, client: FlaskClient, browser: FlaskClient, page: str) -> None:
     send(client, text="", recording=upload(client, VOICE, "voice"))
     path = f"/dashboard/projects/{page}/testimonials/{row_of(app, page).id}/transcript"
     vtt = b"WEBVTT\n\n00:00.000 --> 00:02.000\nWarm buns."
@@ -291,9 +273,7 @@ def test_what_is_said_is_saved_with_its_captions(
     assert (refused.status_code, refused.json) == (409, said)
 
 
-def test_a_recording_without_words_can_be_edited(
-    app: Flask, browser: FlaskClient, page: str, sent: str
-) -> None:
+def test_no_words_can_be_edited(app: Flask, browser: FlaskClient, page: str, sent: str) -> None:
     path = f"/dashboard/projects/{page}/testimonials/{sent}"
     form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
     assert browser.post(path, data=form).status_code == 303

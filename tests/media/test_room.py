@@ -22,9 +22,7 @@ def doctor(app: Flask) -> list[str]:
     return [finding["problem"] for finding in checks["recordings"]]
 
 
-def test_the_operator_sees_what_is_there_and_what_is_missing(
-    app: Flask, sent: str, moved_clock: MovableClock
-) -> None:
+def test_operators_see_what_is_missing(app: Flask, sent: str, moved_clock: MovableClock) -> None:
     (listed,) = run(app, "recordings", "list")
     assert (listed["mediaType"], listed["state"]) == ("video/webm", "ready")
     with app.app_context():

@@ -26,7 +26,6 @@ THREADS = 2
 
 @pytest.fixture
 def address(app: Flask, owner: Caller) -> Iterator[tuple[str, int]]:
-    """Where a worker with two threads answers."""
     make_page(app, owner)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
@@ -87,8 +86,6 @@ def test_a_large_form_is_taken_and_slow_readers_hold_no_thread(
         reader.close()
 
 
-def test_a_form_past_the_limit_is_refused(
-    app: Flask, client: FlaskClient, address: tuple[str, int]
-) -> None:
+def test_a_too_large_is_refused(app: Flask, client: FlaskClient, address: tuple[str, int]) -> None:
     change_settings(app, recording_megabytes=1)
     assert post_form(address, form_token(client), LARGE) == 422

@@ -14,9 +14,7 @@ from tests.support.rows import change_project, read_testimonials
 pytestmark = [pytest.mark.recount, pytest.mark.usefixtures("page")]
 
 
-def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_a_recording_needs_no_words(app: Flask, client: FlaskClient, page: str) -> None:
     assert send(client, text="", recording=upload(client)).status_code == 303
     (row,) = read_testimonials(app, page)
     assert (row.kind, row.text, row.status) == ("video", "", "pending")
@@ -31,9 +29,7 @@ def test_a_recording_needs_no_words_and_begins_its_transcript_with_them(
     assert "may play my voice and show my words" in (voice.consent_text or "")
 
 
-def test_the_same_form_twice_is_one_testimonial_and_two_recordings_are_two(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_the_same_form_twice_is_one_testimonial(app: Flask, client: FlaskClient, page: str) -> None:
     token = form_token(client)
     sent = upload(client)
     for _ in range(2):
@@ -58,9 +54,7 @@ def test_a_recording_belongs_to_one_testimonial(app: Flask, client: FlaskClient,
     assert len(read_testimonials(app, page)) == 1
 
 
-def test_only_a_whole_recording_of_this_page_is_taken(
-    app: Flask, client: FlaskClient, owner: Caller, page: str
-) -> None:
+def test_only_whole_is_taken(app: Flask, client: FlaskClient, owner: Caller, page: str) -> None:
     make_page(app, owner, "other")
     for sent in ("0" * 24, Upload(client).id, upload(client, slug="other")):
         answer = send(client, recording=sent, text="They listened.")
@@ -70,9 +64,7 @@ def test_only_a_whole_recording_of_this_page_is_taken(
     assert read_testimonials(app, page) == []
 
 
-def test_a_file_needs_no_script_and_survives_other_mistakes(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_a_file_needs_no_script_and_survives(app: Flask, client: FlaskClient, page: str) -> None:
     answer = send(client, name="", text="", recording_file=as_file(VIDEO, "holiday.mov"))
     assert answer.status_code == 422
     kept = answer.text.partition('name="recording" value="')[2][:24]
@@ -96,9 +88,7 @@ def test_what_else_is_missing_is_said_before_a_recording_is_sent(client: FlaskCl
     assert "Write a sentence" not in answer.text
 
 
-def test_only_the_page_that_records_may_use_the_camera(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_only_pages_that_record_get_a_camera(app: Flask, client: FlaskClient, page: str) -> None:
     def policies() -> tuple[str, bool]:
         headers = client.get("/bakery").headers
         return headers["Permissions-Policy"], "blob:" in headers["Content-Security-Policy"]

@@ -93,9 +93,7 @@ def test_an_upload_goes_on_where_it_was_cut(app: Flask, client: FlaskClient) -> 
     assert sent.finish(sent.offset).status_code == 204
 
 
-def test_a_whole_upload_whose_last_answer_was_lost_is_finished(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_a_whole_upload_without_its_answer_is_finished(app: Flask, client: FlaskClient) -> None:
     sent = Upload(client)
     with app.app_context():
         store.append_piece(sent.id, 0, VIDEO)
@@ -173,9 +171,7 @@ def test_a_file_that_would_cost_seconds_is_not_read_on(tmp_path: Path) -> None:
             read_mp4(file, 36 + len(costly), 500)
 
 
-def test_a_recording_is_neither_too_long_nor_of_another_kind(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_a_recording_is_not_too_long_nor_another_kind(app: Flask, client: FlaskClient) -> None:
     answer = Upload(client, VIDEO, "voice").finish()
     assert (answer.status_code, "is a video" in answer.text) == (422, True)
     # Two more are allowed, which a browser's timer may take to end.
@@ -207,9 +203,7 @@ def test_the_account_and_the_service_have_shares(app: Flask, client: FlaskClient
     assert Upload(client, content).begun.status_code == 507
 
 
-def test_what_sends_nothing_gives_way_when_there_is_no_room(
-    client: FlaskClient, app: Flask, moved_clock: MovableClock
-) -> None:
+def test_the_silent_give_way(client: FlaskClient, app: Flask, moved_clock: MovableClock) -> None:
     change_settings(app, account_recordings_megabytes=1)
     content = b"x" * 600_000
     silent = Upload(client, content)
@@ -251,9 +245,7 @@ def test_a_full_disk_leaves_the_upload_as_it_was(app: Flask, client: FlaskClient
     assert sent.finish(10_000).status_code == 204
 
 
-def test_a_page_takes_only_what_its_owner_asks_for(
-    app: Flask, client: FlaskClient, page: str
-) -> None:
+def test_a_page_takes_only_what_is_wanted(app: Flask, client: FlaskClient, page: str) -> None:
     change_project(app, page, page_design={"voice": True})
     assert Upload(client).begun.status_code == 422
     assert Upload(client, VOICE, "voice").begun.status_code == 201
@@ -266,9 +258,7 @@ def test_uploads_are_limited(client: FlaskClient) -> None:
     assert many == [201] * 30 + [429]
 
 
-def test_a_poster_is_a_picture_and_a_discarded_upload_is_gone(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_posters_are_pictures_and_discards_are_gone(app: Flask, client: FlaskClient) -> None:
     sent = Upload(client)
     sent.finish()
     poster = to_bytes(photo(320, 240), "WEBP")

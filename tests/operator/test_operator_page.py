@@ -116,9 +116,7 @@ def test_nothing_needs_somebody(make_app: MakeApp, make_caller: MakeCaller) -> N
     assert "Nothing needs you." in browser.get("/operator").text
 
 
-def test_each_trouble_is_said_with_what_to_do(
-    server: Flask, boss: FlaskClient, customer: Caller, backend: str
-) -> None:
+def test_troubles_said(server: Flask, boss: FlaskClient, customer: Caller, backend: str) -> None:
     now = clock.now()
     with server.app_context():
         begin_write()
@@ -140,19 +138,15 @@ def test_each_trouble_is_said_with_what_to_do(
         db.session.commit()
     page = boss.get("/operator").text
     for words in (
-        "No background work since",
-        "Failed: send-mail",
-        "wrong passwords or codes within an hour",
+        "No background work since", "Failed: send-mail", "wrong passwords or codes within an hour",
         *(["The newest backup is 4 days old"] if backend == "sqlite" else []),
-    ):
+    ):  # fmt: skip
         assert words in page
     # The grave come first.
     assert page.index("No background work since") < page.index("Failed: send-mail")
 
 
-def test_another_schema_or_version_is_a_trouble(
-    server: Flask, boss: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_schema(server: Flask, boss: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testimonials.operator.troubles.__version__", "0.0.9")
     with server.app_context(), db.engine.begin() as connection:
         before = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -165,9 +159,7 @@ def test_another_schema_or_version_is_a_trouble(
     assert "0.0.9 still runs" in page
 
 
-def test_own_host_names_and_reports_are_counted(
-    server: Flask, boss: FlaskClient, customer: Caller
-) -> None:
+def test_hosts_and_reports_counted(server: Flask, boss: FlaskClient, customer: Caller) -> None:
     with server.app_context():
         project_id = get_project("larkspur").id
     gone = {"is_held": True, "missing_since": clock.now(), "verified_at": clock.now()}
@@ -182,9 +174,7 @@ def test_own_host_names_and_reports_are_counted(
         assert private not in page
 
 
-def test_limits_that_were_hit_name_no_network(
-    server: Flask, boss: FlaskClient, customer: Caller
-) -> None:
+def test_limits_hit_name_no_network(server: Flask, boss: FlaskClient, customer: Caller) -> None:
     assert "Nobody has hit a limit" in boss.get("/operator").text
     visitor = server.test_client()
     for _ in range(20):

@@ -15,20 +15,17 @@ from tests.support.rows import count_rows
 
 @pytest.fixture
 def testimonial(customer: Caller) -> str:
-    """The testimonial on the page that is reported."""
     project = customer.get("/v1/projects").json["data"][0]["_id"]
     listed = customer.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
     return str(listed[0]["_id"])
 
 
 def report(server: Flask, **form: str) -> int:
-    """Send the form; return the status of the answer."""
     values = {"reason": "private", "words": "That is my address.", "page": "wall"} | form
     return server.test_client().post("/larkspur/report", data=values).status_code
 
 
 def run(server: Flask, *arguments: str, code: int = 0) -> str:
-    """Run a command of `testimonials reports`."""
     result = server.test_cli_runner().invoke(args=["reports", *arguments])
     assert result.exit_code == code, result.output
     return str(result.output)
@@ -39,9 +36,7 @@ def only_report(server: Flask) -> str:
         return db.session.scalars(select(AbuseReport.id)).one()
 
 
-def test_each_public_page_leads_to_the_form(
-    server: Flask, customer: Caller, testimonial: str
-) -> None:
+def test_public_pages_lead_to_the_form(server: Flask, customer: Caller, testimonial: str) -> None:
     visitor = server.test_client()
     for path in ("/larkspur", "/larkspur/wall", f"/larkspur/{testimonial}"):
         page = visitor.get(path).text
@@ -58,9 +53,7 @@ def test_each_public_page_leads_to_the_form(
     assert visitor.get("/nobody-here/report").status_code == 404
 
 
-def test_a_report_reaches_the_operator_alone(
-    server: Flask, boss: FlaskClient, customer: Caller
-) -> None:
+def test_a_report_reaches_operators(server: Flask, boss: FlaskClient, customer: Caller) -> None:
     assert report(server, reason="") == 422
     assert report(server) == 200
     assert "1 report waits" in boss.get("/operator").text
@@ -89,9 +82,7 @@ def test_reading_what_is_reported_needs_a_reason_that_the_owner_reads(
     assert "read a testimonial: A person complained." in activity
 
 
-def test_a_testimonial_of_somebody_else_is_not_read_through_a_report(
-    server: Flask, customer: Caller, make_caller: MakeCaller
-) -> None:
+def test_a_report_opens_no_other(server: Flask, customer: Caller, make_caller: MakeCaller) -> None:
     other = make_caller("other@example.com", is_claimed=True, on=server)
     theirs = other.create_testimonial(other.create_project()["_id"], text="Elsewhere.")["_id"]
     assert report(server, page="testimonial", testimonial=theirs) == 200

@@ -23,7 +23,6 @@ OTHERS_WORDS = "It simply works."
 
 
 def run(app: Flask, *arguments: str) -> str:
-    """Run a command of `testimonials accounts`."""
     result = app.test_cli_runner().invoke(args=["accounts", *arguments])
     assert result.exit_code == 0, result.output
     return result.output
@@ -35,7 +34,6 @@ def suspend(app: Flask, caller: Caller, *flags: str) -> None:
 
 @pytest.fixture
 def project(owner: Caller) -> dict[str, str]:
-    """The owner's project, with one testimonial."""
     made = owner.create_project(businessName="Larkspur", slug="larkspur")
     owner.create_testimonial(made["_id"])
     return made

@@ -14,9 +14,7 @@ pytestmark = pytest.mark.postgres
 
 
 @pytest.mark.parametrize("for_update", [True, False, None])
-def test_only_a_look_up_for_a_change_locks(
-    app: Flask, owner: Caller, backend: str, for_update: bool | None
-) -> None:
+def test_look_ups_lock(app: Flask, owner: Caller, backend: str, for_update: bool | None) -> None:
     if backend == "sqlite":
         pytest.skip("SQLite locks the whole file, and that when the write begins.")
     options = {} if for_update is None else {"for_update": for_update}

@@ -41,9 +41,7 @@ def test_show_gives_the_project_by_id_or_slug(app: Flask, agent: Caller) -> None
         assert run_json(app, "show", reference) == project | {"testimonials": {"demo": 6}}
 
 
-def test_the_id_of_one_project_chosen_as_the_slug_of_another_confuses_nobody(
-    app: Flask, agent: Caller, outsider: Caller
-) -> None:
+def test_an_id_as_a_slug_confuses_nobody(app: Flask, agent: Caller, outsider: Caller) -> None:
     victim = agent.create_project(slug="victim")
     squatter = outsider.create_project(slug=victim["_id"])
     assert run_json(app, "show", victim["_id"])["_id"] == victim["_id"]

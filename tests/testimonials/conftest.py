@@ -7,5 +7,4 @@ from tests.conftest import Caller
 
 @pytest.fixture
 def project_id(owner: Caller) -> str:
-    """The id of a project without testimonials."""
     return str(owner.create_project()["_id"])

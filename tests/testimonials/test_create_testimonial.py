@@ -32,9 +32,7 @@ def _refuse(owner: Caller, project_id: str, body: object) -> dict[str, Any]:
     return dict(answer.json)
 
 
-def test_answers_200_with_message_and_the_created_testimonial(
-    owner: Caller, project_id: str
-) -> None:
+def test_answers_200_with_the_created_testimonial(owner: Caller, project_id: str) -> None:
     answer = owner.post(_path(project_id), FULL)
     assert answer.status_code == 200
     assert set(answer.json) == {"message", "data"}
@@ -46,9 +44,7 @@ def test_answers_200_with_message_and_the_created_testimonial(
     assert all(TIME.fullmatch(created[name]) for name in TIMES)
 
 
-def test_fields_that_are_not_set_are_omitted_but_the_role_is_empty(
-    owner: Caller, project_id: str
-) -> None:
+def test_unset_fields_are_omitted_but_role_is_empty(owner: Caller, project_id: str) -> None:
     given = set(NEEDED) | TIMES | {"_id", "projectId", "status", "source", "authorRole"}
     for empty in ({}, {"authorRole": " ", "authorCompany": "	"}):
         created = owner.create_testimonial(project_id, **empty)
@@ -79,9 +75,7 @@ def test_lengths_count_code_points_after_trimming(owner: Caller, project_id: str
         assert owner.create_testimonial(project_id, **{name: f"  {longest} \n"})[name] == longest
 
 
-def test_a_rating_from_1_to_5_comes_back_as_the_number_it_is(
-    owner: Caller, project_id: str
-) -> None:
+def test_a_rating_comes_back_as_the_number_it_is(owner: Caller, project_id: str) -> None:
     for rating in [1, 1.0, 4.5, 3.14159, 5, 5.0]:
         created = owner.create_testimonial(project_id, rating=rating)["rating"]
         assert created == rating
@@ -89,9 +83,7 @@ def test_a_rating_from_1_to_5_comes_back_as_the_number_it_is(
         assert isinstance(created, int) == float(rating).is_integer()
 
 
-def test_a_wrong_json_type_is_400_and_null_is_no_way_to_omit_a_field(
-    owner: Caller, project_id: str
-) -> None:
+def test_a_wrong_json_type_is_400_and_null_omits_no_field(owner: Caller, project_id: str) -> None:
     for name in FULL:
         for value in (None, 1, True, ["a"], {"a": "b"}):
             if name != "rating" or value is True or value != 1:

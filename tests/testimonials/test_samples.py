@@ -20,18 +20,14 @@ def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("body", "name"), [({}, "our product"), ({"businessName": "{name} <b>"}, "{name} <b>")]
 )
-def test_they_name_the_business_or_your_product(
-    owner: Caller, body: dict[str, str], name: str
-) -> None:
+def test_they_name_the_business(owner: Caller, body: dict[str, str], name: str) -> None:
     items = _items(owner, owner.create_project(skipDemoTestimonials=False, **body))
     assert sum(name in item["text"] for item in items) == 6
     assert body or not [item for item in items if "{name}" in item["text"]]
 
 
 @pytest.mark.parametrize("hours", [0, -5])
-def test_their_times_are_distinct_so_that_their_order_is_stable(
-    owner: Caller, moved_clock: MovableClock, hours: int
-) -> None:
+def test_their_times_are_distinct(owner: Caller, moved_clock: MovableClock, hours: int) -> None:
     moved_clock.move(hours=hours)
     project = owner.create_project(skipDemoTestimonials=False)
     times = [item["createdAt"] for item in _items(owner, project)]
@@ -45,9 +41,7 @@ def test_skipping_them_does_not_give_them_to_a_later_project(owner: Caller) -> N
     assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
 
 
-def test_deleting_the_first_project_does_not_give_them_to_a_later_one(
-    app: Flask, owner: Caller
-) -> None:
+def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller) -> None:
     first = owner.create_project(skipDemoTestimonials=False)
     with app.app_context():
         begin_write()

@@ -10,7 +10,6 @@ from tests.conftest import Caller
 
 @pytest.fixture
 def project(owner: Caller) -> str:
-    """The id of a project at /kiln, without testimonials."""
     return str(owner.create_project(businessName="Kiln & Clay", slug="kiln")["_id"])
 
 

@@ -35,9 +35,7 @@ def _ids(feed: dict[str, Any]) -> list[str]:
     return [item["id"] for item in feed["items"]]
 
 
-def test_needs_no_credentials_and_holds_settings_items_and_totals(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: str) -> None:
     created = owner.create_testimonial(project, rating=5)
     made = owner.get(f"/v1/projects/{project}").json["data"]
     assert _feed(client, project) == {
@@ -57,9 +55,7 @@ def test_needs_no_credentials_and_holds_settings_items_and_totals(
     }  # fmt: skip
 
 
-def test_shows_the_same_set_as_the_api_list(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_shows_the_api_list(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     for status in ("approved", "demo", "pending", "rejected") * 2:
         add_testimonial(app, project, status=status)
     listed = owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
@@ -73,18 +69,14 @@ def test_shows_the_same_set_as_the_api_list(
     assert _feed(client, project)["total"] == 0
 
 
-def test_pinned_ones_come_first_and_then_the_newest(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_pinned_come_first_then_the_newest(app: Flask, client: FlaskClient, project: str) -> None:
     ids = [add_testimonial(app, project) for _ in range(5)]
     for pinned in (ids[0], ids[2]):
         change_testimonial(app, pinned, is_pinned=True)
     assert _ids(_feed(client, project)) == [ids[2], ids[0], ids[4], ids[3], ids[1]]
 
 
-def test_never_holds_an_email_address_or_what_is_ours_alone(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_never_holds_what_is_ours_alone(app: Flask, client: FlaskClient, project: str) -> None:
     add_testimonial(app, project, **EVERYTHING)
     item = _feed(client, project)["items"][0]
     assert set(item) == {
@@ -95,9 +87,7 @@ def test_never_holds_an_email_address_or_what_is_ours_alone(
     assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]
 
 
-def test_an_inactive_project_shows_nothing_and_says_so(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_inactive_is_empty(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     owner.create_testimonial(project)
     assert _feed(client, project)["total"] == 1
     change_project(app, project, status="inactive")
@@ -108,9 +98,7 @@ def test_an_inactive_project_shows_nothing_and_says_so(
     assert _feed(client, project)["total"] == 1
 
 
-def test_a_write_by_another_process_is_visible_too(
-    make_app: MakeApp, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_other_writers(make_app: MakeApp, client: FlaskClient, owner: Caller, project: str) -> None:
     other = Caller(make_app().test_client(), owner.account_id, owner.email, owner.api_key)
     for count in range(1, 4):
         other.create_testimonial(project)
@@ -133,9 +121,7 @@ def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(
     assert client.get(_url(project), headers=headers).status_code == 304
 
 
-def test_an_unchanged_feed_costs_a_304_without_a_body(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_unchanged_is_304_without_a_body(client: FlaskClient, owner: Caller, project: str) -> None:
     for match in ["{}", "*", '"x", {}', '{}, W/"y"', "{strong}"]:
         owner.create_testimonial(project)
         tag = client.get(_url(project)).headers["ETag"]
@@ -157,9 +143,7 @@ def test_another_tag_gets_the_whole_answer(client: FlaskClient, project: str) ->
         assert answer.status_code == 200
 
 
-def test_is_compressed_where_the_client_can(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_is_compressed_where_it_can(client: FlaskClient, owner: Caller, project: str) -> None:
     owner.create_testimonial(project, text="Ünï " * 400)
     taken = ("gzip", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8")
     for accept in (*taken, "gzip;q=0.0, br", "", "identity", "br", "gzip;q=0", "gzip; q=0"):
@@ -188,9 +172,7 @@ def test_every_website_may_read_it_from_memory_or_not(client: FlaskClient, proje
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-def test_a_page_holds_initial_count_and_the_last_has_no_next(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_initial_count_a_page(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     shown = 0
     for count, pages in ((3, 1), (4, 2), (6, 2), (7, 3)):
@@ -205,9 +187,7 @@ def test_a_page_holds_initial_count_and_the_last_has_no_next(
         assert (seen, feed["next"]) == (pages, None)
 
 
-def test_pages_follow_each_other_without_repeats_or_gaps(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_no_repeats_no_gaps(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     time = clock.now()
     # Ties in time are broken by the id, so that a page may end in the middle of one.
@@ -221,9 +201,7 @@ def test_pages_follow_each_other_without_repeats_or_gaps(
     assert found == pinned[::-1] + sorted(ids, reverse=True)
 
 
-def test_pages_do_not_repeat_while_things_are_approved_pinned_and_removed(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_pages_do_not_repeat(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     ids = [add_testimonial(app, project) for _ in range(8)][::-1]
     feed = _feed(client, project)
@@ -255,9 +233,7 @@ BAD_CURSORS = [
 ]  # fmt: skip
 
 
-def test_a_cursor_that_the_feed_did_not_give_is_400(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_cursor_not_of_the_feed_is_400(client: FlaskClient, owner: Caller, project: str) -> None:
     owner.create_testimonial(project)
     for cursor in BAD_CURSORS:
         for _ in range(2):
@@ -280,9 +256,7 @@ def test_an_unknown_project_is_404_as_json_that_every_website_may_read(client: F
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_the_feed_of_an_account_past_its_days_is_404(
-    app: Flask, client: FlaskClient, agent: Caller
-) -> None:
+def test_an_account_past_its_days_is_404(app: Flask, client: FlaskClient, agent: Caller) -> None:
     project = agent.create_project(skipDemoTestimonials=False)["_id"]
     tag = client.get(_url(project)).headers["ETag"]
     assert _feed(client, project)["total"] == 6

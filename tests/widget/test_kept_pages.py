@@ -77,9 +77,7 @@ def test_a_change_shows_in_the_next_answer(
     assert {client.get(path).status_code for path in paths} == {404}
 
 
-def test_a_new_address_and_a_new_website_show_at_once(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_a_new_address_and_website_show_now(app: Flask, client: FlaskClient, project: str) -> None:
     embed = EMBED.format(id=project)
     for _ in range(2):
         assert client.get("/kiln/wall").status_code == 200
@@ -103,9 +101,7 @@ def test_a_new_address_and_a_new_website_show_at_once(
     assert client.get(embed).status_code == 404
 
 
-def test_each_language_and_a_frame_have_pages_of_their_own(
-    client: FlaskClient, project: str, testimonial: str
-) -> None:
+def test_each_language_has_its_page(client: FlaskClient, project: str, testimonial: str) -> None:
     path = f"/widget/{project}"
     for _ in range(2):
         languages = ({}, {"Accept-Language": "de-AT,en;q=0.5"}, {"Accept-Language": "ja"})
@@ -117,9 +113,7 @@ def test_each_language_and_a_frame_have_pages_of_their_own(
         assert all("Accept-Language" in page.headers["Vary"] for page in pages)
 
 
-def test_who_has_a_cookie_of_ours_is_not_answered_from_memory(
-    client: FlaskClient, project: str
-) -> None:
+def test_who_has_our_cookie_is_not_answered_from_memory(client: FlaskClient, project: str) -> None:
     assert client.get("/kiln/wall").status_code == 200
     assert "X-Request-Id" not in client.get("/kiln/wall").headers
     client.set_cookie("testimonials", "abc")
@@ -153,9 +147,7 @@ def test_a_mistake_is_not_kept(client: FlaskClient, project: str) -> None:
 
 
 @pytest.mark.postgres
-def test_versions_are_told_above_the_thousandth_descriptor(
-    app: Flask, owner: Caller, project: str
-) -> None:
+def test_versions_are_told_past_a_1000_descriptors(app: Flask, owner: Caller, project: str) -> None:
     if EXTENSION not in app.extensions:
         pytest.skip("SQLite is asked for each version")
     with app.app_context():

@@ -20,13 +20,11 @@ pytestmark = pytest.mark.postgres
 
 
 def see(client: FlaskClient, project: str, origin: str) -> None:
-    """Ask for the widget's data as a browser does on another website."""
     answer = client.get(f"/widget/{project}/feed", headers={"Origin": origin})
     assert answer.status_code == 200
 
 
 def stored(app: Flask) -> dict[str, set[str]]:
-    """Return the origins in the database, by project."""
     found: dict[str, set[str]] = {}
     with app.app_context():
         for row in db.session.scalars(select(models.WidgetSighting)):
@@ -105,9 +103,7 @@ def test_they_are_forgotten_after_ninety_days(
     assert stored(app)[project] == {"https://kept.example"}
 
 
-def test_invented_websites_fill_nothing(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_no_flood(app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock) -> None:
     see(client, project, "https://true.example")
     run_sweep(app)
     for round_number in range(3):
@@ -150,9 +146,7 @@ def test_memory_is_bounded() -> None:
     assert list(sightings.take()) == ["after"]
 
 
-def test_a_project_that_was_deleted_meanwhile_hinders_nobody(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     gone = owner.create_project()["_id"]
     see(client, gone, "https://gone.example")
     see(client, project, "https://fern.example")

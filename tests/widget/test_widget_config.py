@@ -12,17 +12,13 @@ from tests.support.rows import change_project
 pytestmark = pytest.mark.postgres
 
 ALLOWED: dict[str, tuple[object, ...]] = {
-    "theme": ("light", "dark"),
-    "layout": ("masonry", "carousel", "list"),
+    "theme": ("light", "dark"), "layout": ("masonry", "carousel", "list"),
     "animation": ("none", "horizontal", "vertical"),
     "palette": ("neutral", "indigo", "emerald", "amber", "rose", "sky"),
     "cardStyle": ("default", "quote", "stripe", "gradient", "outlined"),
-    "initialCount": (3, 4, 49, 50),
-    "showStars": (True, False),
-    "showDates": (True, False),
-    "showSource": (True, False),
-    "showCtaButton": (True, False),
-}
+    "initialCount": (3, 4, 49, 50), "showStars": (True, False), "showDates": (True, False),
+    "showSource": (True, False), "showCtaButton": (True, False),
+}  # fmt: skip
 WORDS = [name for name, values in ALLOWED.items() if isinstance(values[0], str)]
 SWITCHES = [name for name in ALLOWED if name.startswith("show")]
 
@@ -63,9 +59,7 @@ def test_only_fields_sent_are_changed(owner: Caller, project: dict[str, Any]) ->
     assert (feed.status_code, feed.json["config"]["palette"]) == (200, "sky")
 
 
-def test_a_value_outside_the_enum_is_400_and_names_the_allowed_ones(
-    owner: Caller, project: dict[str, Any]
-) -> None:
+def test_another_value_is_400_with_those_allowed(owner: Caller, project: dict[str, Any]) -> None:
     for name in WORDS:
         allowed = [str(value) for value in ALLOWED[name]]
         for value in ("", "purple", allowed[0].upper(), f" {allowed[0]}", 0, True, None, [], {}):
@@ -75,9 +69,7 @@ def test_a_value_outside_the_enum_is_400_and_names_the_allowed_ones(
             assert ", ".join(allowed) in answer.json["message"]
 
 
-def test_an_initial_count_outside_3_to_50_or_no_whole_number_is_400(
-    owner: Caller, project: dict[str, Any]
-) -> None:
+def test_another_initial_count_than_3_to_50_is_400(owner: Caller, project: dict[str, Any]) -> None:
     for value in (2, 51, 0, -3, 3.5, 10**30, "5", True, None, [5]):
         answer = owner.patch(_path(project), {"initialCount": value})
         assert answer.status_code == 400, value
@@ -95,9 +87,7 @@ def test_a_switch_is_true_or_false_and_nothing_else(owner: Caller, project: dict
             assert "true or false" in answer.json["message"]
 
 
-def test_updated_at_rises_although_the_clock_stands_still(
-    owner: Caller, project: dict[str, Any], moved_clock: MovableClock
-) -> None:
+def test_updated_rises(owner: Caller, project: dict[str, Any], moved_clock: MovableClock) -> None:
     moved_clock.move(hours=-1)
     times = [project["updatedAt"]]
     for theme in ("dark", "light", "dark"):
@@ -105,9 +95,7 @@ def test_updated_at_rises_although_the_clock_stands_still(
     assert times == sorted(set(times))
 
 
-def test_the_design_is_shown_whole_and_changed_by_the_dashboard_alone(
-    app: Flask, owner: Caller, project: dict[str, Any]
-) -> None:
+def test_the_dashboard_changes_design(app: Flask, owner: Caller, project: dict[str, Any]) -> None:
     assert project["widgetDesign"] == DEFAULTS
     design = {"brandColor": "#C2410C", "layout": "spotlight", "labels": {"readMore": "Mehr"}}
     change_project(app, project["_id"], widget_design=design)

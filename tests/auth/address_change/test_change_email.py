@@ -27,13 +27,11 @@ def ask(browser: FlaskClient, email: str = NEW) -> TestResponse:
 
 @pytest.fixture
 def link(app: Flask, browser: FlaskClient) -> str:
-    """The link that was mailed to the new address."""
     assert ask(browser).status_code == 200
     return mailed_path(app, "email-change")
 
 
 def confirm(browser: FlaskClient, link: str) -> TestResponse:
-    """Press the page's button; return the page that follows."""
     answer = browser.post(link)
     assert answer.status_code == 303, answer.text
     return browser.get(answer.headers["Location"])
@@ -66,9 +64,7 @@ def test_the_link_alone_changes_nothing(
     assert email_of(owner) == NEW
 
 
-def test_the_old_address_is_told_and_whom_to_write_to(
-    app: Flask, owner: Caller, browser: FlaskClient, link: str
-) -> None:
+def test_an_old_address_is_told(app: Flask, owner: Caller, browser: FlaskClient, link: str) -> None:
     confirm(browser, link)
     mail = mails(app)[-1]
     assert (mail.purpose, mail.recipient) == ("address-changed", owner.email)
@@ -88,9 +84,7 @@ def test_a_link_works_once(app: Flask, owner: Caller, browser: FlaskClient, link
     assert email_of(owner) == owner.email
 
 
-def test_an_address_that_another_account_has_is_taken(
-    app: Flask, owner: Caller, browser: FlaskClient, outsider: Caller
-) -> None:
+def test_a_taken_address(app: Flask, owner: Caller, browser: FlaskClient, outsider: Caller) -> None:
     # Asking tells nothing of who has an account.
     page = ask(browser, outsider.email).text
     assert page.replace(outsider.email, "X") == ask(browser, "free@example.com").text.replace(

@@ -35,7 +35,6 @@ _numbers = count(1)
 
 @pytest.fixture
 def paid(make_app: MakeApp) -> Flask:
-    """An application that takes payments; one project is free."""
     return make_app(project_limit=1, plans=PLANS, stripe_webhook_secret=SECRET)
 
 
@@ -170,9 +169,7 @@ def test_events_of_other_kinds_are_taken_and_change_nothing(paid: Flask, buyer: 
 
 
 @pytest.mark.parametrize("order", sample(permutations(range(4)), 6))
-def test_the_last_word_on_a_subscription_counts_in_any_order(
-    paid: Flask, buyer: Caller, order: tuple[int, ...]
-) -> None:
+def test_the_last_word_counts_anyhow(paid: Flask, buyer: Caller, order: tuple[int, ...]) -> None:
     bought = Subscription()
     events = [
         checkout(buyer.account_id),
@@ -195,9 +192,7 @@ def test_the_last_word_on_a_subscription_counts_in_any_order(
         ("deleted", "active", None),
     ],
 )  # fmt: skip
-def test_a_plan_ends_with_its_subscription(
-    paid: Flask, buyer: Caller, what: str, status: str, plan: str | None
-) -> None:
+def test_a_plan_ends(paid: Flask, buyer: Caller, what: str, status: str, plan: str | None) -> None:
     bought = Subscription(metadata={"account": buyer.account_id})
     send(paid, bought.event("created", 0))
     # In the same second, as happens: the end is the last.
@@ -238,9 +233,7 @@ def test_of_two_subscriptions_the_larger_counts(paid: Flask, buyer: Caller) -> N
     assert plan_of(paid, buyer) is None
 
 
-def test_an_unknown_price_changes_nothing_and_is_logged_for_the_operator(
-    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture
-) -> None:
+def test_unknown_prices_logged(paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture) -> None:
     bought = Subscription(metadata={"account": buyer.account_id})
     send(paid, bought.event("created", 0))
     send(paid, bought.event("updated", 1, "price_of_something_else"))
@@ -253,9 +246,7 @@ def test_an_unknown_price_changes_nothing_and_is_logged_for_the_operator(
     assert plan_of(paid, buyer) is None
 
 
-def test_an_unknown_account_is_logged_without_an_address(
-    paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture
-) -> None:
+def test_unknown_accounts_logged(paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture) -> None:
     for number, reference in enumerate((None, "", "0" * 24, "nora@example.com", "x'; --", 5)):
         log.clear()
         send(paid, checkout(reference, customer=f"cus_{number}"))

@@ -25,5 +25,4 @@ def certified() -> Iterator[CertifiedProvider]:
 
 @pytest.fixture
 def app(make_app: MakeApp, provider: InventiveProvider) -> Flask:
-    """The application with `provider` as its company."""
     return make_app(**settings_for(provider.issuer))

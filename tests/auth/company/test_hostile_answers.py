@@ -174,9 +174,7 @@ def test_userinfo_of_somebody_else(app: Flask, provider: InventiveProvider) -> N
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
 )  # fmt: skip
-def test_a_provider_that_is_not_the_issuer(
-    app: Flask, provider: InventiveProvider, metadata: dict[str, Any]
-) -> None:
+def test_not_the_issuer(app: Flask, provider: InventiveProvider, metadata: dict[str, Any]) -> None:
     provider.metadata = metadata
     assert app.test_client().post("/login/company").status_code == 503
 

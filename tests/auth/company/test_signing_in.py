@@ -115,9 +115,7 @@ def test_an_answer_counts_once_where_asked(make_app: MakeApp, certified: Certifi
     assert not is_signed_in(browser)
 
 
-def test_two_tabs_and_a_late_one(
-    app: Flask, provider: InventiveProvider, moved_clock: MovableClock
-) -> None:
+def test_two_and_late(app: Flask, provider: InventiveProvider, moved_clock: MovableClock) -> None:
     browser = app.test_client()
     first, second = (provider.go(leave(browser)) for _ in range(2))
     late = provider.go(leave(browser))
@@ -127,9 +125,7 @@ def test_two_tabs_and_a_late_one(
     assert come_back(browser, late).status_code == 403
 
 
-def test_an_account_is_linked_by_a_verified_address_and_told_so(
-    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_verified_links(app: Flask, make_caller: MakeCaller, provider: InventiveProvider) -> None:
     make_caller(MIRA["email"], is_claimed=True)
     provider.claims = {"email_verified": False}
     answer = sign_in_by(provider, app)
@@ -269,9 +265,7 @@ def roles(app: Flask) -> dict[str, tuple[str, str]]:
         return {email: (role, source) for email, role, source in db.session.execute(query)}
 
 
-def test_linking_and_unlinking(
-    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_linking_it(app: Flask, make_caller: MakeCaller, provider: InventiveProvider) -> None:
     owner = make_caller("mira@home.example", is_claimed=True)
     browser = open_browser(app, owner)
     # Nothing of the address matters: who they are here, the session says.
@@ -345,9 +339,7 @@ def test_an_old_sign_in_confirms_nothing(app: Flask, provider: InventiveProvider
     assert sign_in_by(provider, app).status_code == 303
 
 
-def test_groups_have_roles(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_groups(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider) -> None:
     groups = {
         "oidc_workspace": "owner@example.com",
         "oidc_groups": "Marketing=moderator, Lead=admin",
@@ -423,9 +415,7 @@ def test_without_passwords(without: tuple[Flask, Caller], provider: InventivePro
     assert sign_in_by(provider, app).status_code == 303
 
 
-def test_old_links_set_no_password(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_old_links(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider) -> None:
     before = make_app()
     owner = make_caller("owner@example.com", is_claimed=True, on=before)
     assert init(before.test_client(), MIRA["email"]).status_code == 200

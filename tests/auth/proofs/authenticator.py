@@ -101,7 +101,6 @@ def add_passkey(browser: FlaskClient, device: Device, name: str = "Phone") -> Te
 
 
 def begin_use(browser: FlaskClient) -> tuple[str, str]:
-    """Return a challenge for signing in and its token."""
     begun = browser.post("/login/passkey/begin").get_json()
     return begun["options"]["challenge"], begun["token"]
 
@@ -113,7 +112,6 @@ def use_passkey(browser: FlaskClient, device: Device, next: str = "") -> TestRes
 
 
 def prove(browser: FlaskClient, path: str, device: Device, **form: str) -> TestResponse:
-    """Send a form that asks for proof, with a passkey."""
     begun = browser.post(f"{SECURITY}/begin").get_json()
     answer = json.dumps(device.use(begun["options"]["challenge"]))
     return browser.post(path, data=form | {"proof_passkey": answer, "proof_token": begun["token"]})

@@ -59,9 +59,7 @@ def forget_proof(app: Flask) -> None:
         db.session.commit()
 
 
-def test_a_passkey_is_added_and_signs_in(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
+def test_passkeys_sign_in(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
     (passkey,) = stored(app)
     assert (passkey.name, passkey.is_synced, passkey.used_at) == ("Phone", False, None)
     assert purposes(app) == [("security", owner.email)]
@@ -96,9 +94,7 @@ def test_passkeys_of_all_kinds_are_welcome_up_to_twenty(app: Flask, browser: Fla
     assert stored(app) == []
 
 
-def test_an_answer_counts_once_and_only_for_its_browser_and_time(
-    app: Flask, device: Device, moved_clock: MovableClock
-) -> None:
+def test_an_answer_counts_once_there(app: Flask, device: Device, moved_clock: MovableClock) -> None:
     moved_clock.time += timedelta(minutes=1)
     client = app.test_client()
     challenge, token = begin_use(client)
@@ -163,9 +159,7 @@ def test_rubbish_does_not_sign_in(app: Flask, device: Device) -> None:
             assert client.post("/login/passkey", data=form).status_code == 422
 
 
-def test_a_passkey_is_in_one_account_alone(
-    app: Flask, browser: FlaskClient, device: Device, outsider: Caller
-) -> None:
+def test_of_one_account(app: Flask, browser: FlaskClient, device: Device, outsider: Caller) -> None:
     assert add_passkey(browser, device).status_code == 422
     stranger = open_browser(app, outsider)
     answer = add_passkey(stranger, device)
@@ -173,9 +167,7 @@ def test_a_passkey_is_in_one_account_alone(
     assert len(stored(app)) == 1
 
 
-def test_another_persons_passkey_proves_nothing(
-    app: Flask, browser: FlaskClient, device: Device, outsider: Caller
-) -> None:
+def test_not_anothers(app: Flask, browser: FlaskClient, device: Device, outsider: Caller) -> None:
     stranger, theirs = open_browser(app, outsider), Device(credential_id=b"theirs")
     add_passkey(stranger, theirs)
     forget_proof(app)
@@ -221,9 +213,7 @@ def test_a_password_that_is_all_stays(app: Flask, browser: FlaskClient, owner: C
     assert sign_in(app.test_client(), owner.email).status_code == 303
 
 
-def test_doing_without_a_password_and_having_one_again(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
+def test_no_password(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
     assert browser.post(f"{NOW_ON}/remove").status_code == 303
     assert is_signed_in(browser)
     assert sign_in(app.test_client(), owner.email).status_code == 422
@@ -237,9 +227,7 @@ def test_doing_without_a_password_and_having_one_again(
     assert sign_in(app.test_client(), owner.email, form["password"]).status_code == 303
 
 
-def test_without_a_password_a_mailed_link_sets_one(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
+def test_a_link_sets_one(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
     browser.post(f"{NOW_ON}/remove")
     client = app.test_client()
     ask_for_link(client, "/forgot", owner.email)
@@ -279,7 +267,6 @@ def inbox(project: str) -> str:
 
 
 def ask_for_more(app: Flask, owner: Caller) -> tuple[FlaskClient, Device]:
-    """Let the owner add a passkey and switch it on."""
     browser, device = open_browser(app, owner), Device(credential_id=b"the owner's")
     add_passkey(browser, device)
     assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 303

@@ -55,9 +55,7 @@ def test_the_link_sets_a_new_password(client: FlaskClient, owner: Caller, link: 
     assert sign_in(client, owner.email, NEW).status_code == 303
 
 
-def test_the_answer_is_the_same_for_an_unknown_address(
-    app: Flask, client: FlaskClient, owner: Caller, agent: Caller
-) -> None:
+def test_the_same_if_unknown(app: Flask, client: FlaskClient, owner: Caller, agent: Caller) -> None:
     pages = {
         ask_for_link(client, "/forgot", email).text.replace(email, "ADDRESS")
         for email in (owner.email, "nobody@example.com", agent.email)
@@ -119,9 +117,7 @@ def test_every_session_ends(
     assert is_signed_in(other)
 
 
-def test_a_weak_password_ends_no_link(
-    app: Flask, client: FlaskClient, owner: Caller, link: str
-) -> None:
+def test_a_weak_one_ends_no_link(app: Flask, client: FlaskClient, owner: Caller, link: str) -> None:
     browser = open_browser(app, owner)
     for password in ("", "short", "password123", "owner@example.com"):
         answer = reset(client, link, password)

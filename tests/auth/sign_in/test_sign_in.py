@@ -38,9 +38,7 @@ def test_every_spelling_signs_in(client: FlaskClient, make_caller: MakeCaller, t
     assert sign_in(client, typed).status_code == 303
 
 
-def test_a_wrong_password_and_an_unknown_address_answer_the_same(
-    client: FlaskClient, owner: Caller, agent: Caller
-) -> None:
+def test_wrong_and_unknown_are_alike(client: FlaskClient, owner: Caller, agent: Caller) -> None:
     pages = set()
     for email in (owner.email, "nobody@example.com", agent.email):
         answer = sign_in(client, email, "not this one at all")
@@ -189,9 +187,7 @@ def test_who_is_overtaken_by_a_new_password_gets_nowhere(
     assert sign_in(app.test_client(), owner.email, new).status_code == 303
 
 
-def test_guessing_from_one_place_is_limited(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guessing_is_limited_by_place(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
     statuses = [sign_in(client, f"a{number}@example.com").status_code for number in range(61)]
     assert statuses == [422] * 60 + [429]

@@ -223,7 +223,6 @@ def test_a_mailbox_with_enough_links(app: Flask, client: FlaskClient, owner: Cal
     def ask(
         browser: FlaskClient, path: str, network: int, times: int, email: str = owner.email
     ) -> int:
-        """Ask again and again; return how many mails there are then."""
         for number in range(times):
             answer = ask_for_link(browser, path, email, f"10.0.{network}.{number}")
             assert answer.status_code == 200

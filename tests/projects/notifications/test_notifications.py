@@ -55,9 +55,7 @@ def test_another_word_is_refused_and_changes_nothing(browser: FlaskClient, proje
     assert chosen(browser, project) == "never"
 
 
-def test_who_only_moderates_chooses_for_themselves(
-    app: Flask, browser: FlaskClient, outsider: Caller, project: str
-) -> None:
+def test_moderator_choice(app: Flask, browser: FlaskClient, outsider: Caller, project: str) -> None:
     colleague = open_browser(app, outsider)
     add_member(app, project, outsider, "moderator")
     choose(colleague, project, "daily")

@@ -23,7 +23,6 @@ from tests.support.rows import count_rows, everything, expire_account
 
 @pytest.fixture
 def link(team: Team) -> str:
-    """The path of the link in the mail that invites Noor as a moderator."""
     assert team.invite().status_code == 303
     return mailed_path(team.app, "invitation")
 
@@ -71,9 +70,7 @@ def test_a_password_has_the_rules_of_claiming(team: Team, client: FlaskClient, l
 
 
 @pytest.mark.parametrize("signup", ["closed", "domains"])
-def test_an_invitation_is_permission_enough_where_sign_up_is_closed(
-    make_app: MakeApp, make_caller: MakeCaller, signup: str
-) -> None:
+def test_an_invitation_is_enough(make_app: MakeApp, make_caller: MakeCaller, signup: str) -> None:
     app = make_app(signup=signup, signup_domains="elsewhere.example")
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     project = owner.create_project(slug="fern")["_id"]
@@ -178,9 +175,7 @@ def test_an_account_left_unclaimed_counts_as_none(
         assert db.session.get(Account, agent.account_id) is None
 
 
-def test_an_invitation_is_declined_or_taken_back(
-    team: Team, client: FlaskClient, link: str
-) -> None:
+def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient, link: str) -> None:
     page = client.get(f"{link}/decline").text
     assert "Decline the invitation?" in page
     answer = client.post(f"{link}/decline")
@@ -262,9 +257,7 @@ def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> No
 
 
 @pytest.mark.postgres
-def test_a_link_that_is_used_while_a_second_request_reads_it_is_gone_for_that_one(
-    team: Team, link: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def let_another_in(email: str) -> Account | None:
         """Accept elsewhere, after this request found the invitation and before it goes on."""
         monkeypatch.undo()

@@ -34,13 +34,11 @@ def offer(team: Team, receiver: Caller, **form: str) -> None:
 
 
 def answer(team: Team, receiver: Caller, word: str) -> int:
-    """Say yes or no, as a browser does; return the status."""
     browser = open_browser(team.app, receiver)
     return browser.post(f"/dashboard/projects/{team.project}/offer/{word}").status_code
 
 
 def owner_of(team: Team) -> str:
-    """Return the address of the project's owner."""
     with team.app.app_context():
         account = db.session.get_one(Account, read_project(team.app, team.project).account_id)
         return account.email

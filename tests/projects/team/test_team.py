@@ -237,9 +237,7 @@ def test_invitations_end_with_the_right_to_invite(team: Team, admin: Caller, end
     assert team.app.test_client().get(link).status_code == 410
 
 
-def test_a_member_lands_in_the_shared_inbox_and_leaves(
-    team: Team, owner: Caller, moderator: Caller
-) -> None:
+def test_a_member_sees_inbox_and_leaves(team: Team, owner: Caller, moderator: Caller) -> None:
     browser = team.seen_by(moderator).browser
     inbox = f"/dashboard/projects/{team.project}/inbox"
     assert browser.get("/dashboard").headers["Location"] == inbox

@@ -53,14 +53,12 @@ def sees(app: Flask, caller: Caller, project: str, page: str = "inbox") -> int:
 
 
 def roles(app: Flask) -> list[tuple[str, str]]:
-    """Return every role in all projects, with who gave it."""
     with app.app_context():
         query = select(WorkspaceMember.role, WorkspaceMember.source)
         return [(row[0], row[1]) for row in db.session.execute(query)]
 
 
 def events(app: Flask, owner: Caller) -> list[str]:
-    """Return the types of what the owner's record has of the team."""
     with app.app_context():
         query = select(Event.type).where(
             Event.account_id == owner.account_id,
@@ -69,9 +67,7 @@ def events(app: Flask, owner: Caller) -> list[str]:
         return list(db.session.scalars(query.order_by(Event.id)))
 
 
-def test_who_accepts_is_in_all_projects_also_in_new_ones(
-    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
-) -> None:
+def test_accepting(app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str) -> None:
     assert invite(mine) == 303
     assert "all of their projects" in mails(app)[-1].text
     theirs, link = open_browser(app, noor), mailed_path(app, "invitation")

@@ -184,7 +184,6 @@ class Walk:
 
 
 def require_right_answers(project_id: str) -> None:
-    """Compare what readers say with what the rows are."""
     project = db.session.get_one(Project, project_id)
     query = select(models.Testimonial).where(models.Testimonial.project_id == project_id)
     rows = list(db.session.scalars(query))
@@ -289,16 +288,12 @@ def test_readers_read_no_testimonials(app: Flask, project_id: str) -> None:
         db.session.commit()
         project = db.session.get_one(Project, project_id)
         readers: tuple[Callable[[], object], ...] = (
-            lambda: count_tabs(project_id),
-            lambda: count_figures(project),
-            lambda: rate(project),
-            lambda: list_project_tags(project_id),
-            lambda: count_sent(project),
-            lambda: count_answers(project, QUESTIONS),
-            lambda: count_shown(project, EVERYTHING),
+            lambda: count_tabs(project_id), lambda: count_figures(project), lambda: rate(project),
+            lambda: list_project_tags(project_id), lambda: count_sent(project),
+            lambda: count_answers(project, QUESTIONS), lambda: count_shown(project, EVERYTHING),
             lambda: count_shown(project, Content(min_rating=4)),
             lambda: count_days(project_id, clock.EPOCH),
-        )
+        )  # fmt: skip
         for reader in readers:
             assert explain_statements(db.engine, reader, "testimonial ") == []
             for table in ("testimonial_count", "day_count"):

@@ -28,9 +28,7 @@ def upload(caller: Caller, path: str, content: bytes = PNG, kind: str = "image/p
     return caller.client.put(path, headers=caller.headers, data=content, content_type=kind)
 
 
-def test_a_token_reads_any_state_and_the_key_what_the_list_shows(
-    app: Flask, owner: Caller, helper: TokenCaller, project_id: str
-) -> None:
+def test_any_state_is_read(app: Flask, owner: Caller, helper: TokenCaller, project_id: str) -> None:
     path = f"/v1/projects/{project_id}/testimonials"
     shown = add_testimonial(app, project_id, tags=["press"], original_text="It is god.")
     seen = owner.get(f"{path}/{shown}").json["data"]
@@ -47,9 +45,7 @@ def test_a_token_reads_any_state_and_the_key_what_the_list_shows(
         assert helper.get(f"{path}/{unknown}").status_code == 404
 
 
-def test_an_edit_changes_what_is_sent_and_can_be_compared(
-    app: Flask, helper: TokenCaller, project_id: str
-) -> None:
+def test_an_edit_changes_what_is_sent(app: Flask, helper: TokenCaller, project_id: str) -> None:
     row = add_testimonial(app, project_id, rating=4, author_company="Kiln", reply="Thanks")
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     first = helper.get(path).headers["ETag"]
@@ -85,9 +81,7 @@ def test_an_edit_changes_what_is_sent_and_can_be_compared(
         assert (answer.status_code, answer.json["code"]) == (409, "ACTION_REFUSED")
 
 
-def test_the_key_proposes_an_edit_that_nobody_sees(
-    app: Flask, owner: Caller, project_id: str
-) -> None:
+def test_the_key_proposes_edits_that_none_see(app: Flask, owner: Caller, project_id: str) -> None:
     row = owner.create_testimonial(project_id, text="It works.")["_id"]
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     answer = owner.patch(path, {"text": "It works well."})
@@ -122,9 +116,7 @@ def test_a_photo_is_uploaded_and_removed(app: Flask, helper: TokenCaller, projec
     assert "authorAvatar" not in helper.delete(f"{path}/avatar").json["data"]
 
 
-def test_the_trash_gives_back_what_was_put_there(
-    app: Flask, helper: TokenCaller, project_id: str
-) -> None:
+def test_the_trash_gives_back_all(app: Flask, helper: TokenCaller, project_id: str) -> None:
     row = add_testimonial(app, project_id)
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     for result in ("done", "unchanged"):

@@ -39,21 +39,16 @@ def test_each_is_answered_and_none_stops_another(
     ids = (foreign, pending, trashed, approved, "0" * 24, elsewhere)
     data = decide(publisher, project_id, "approve", *ids)["data"]
     assert [(each["_id"], each["result"], each["status"]) for each in data["results"]] == [
-        (foreign, "unknown", None),
-        (pending, "done", "approved"),
-        (trashed, "unchanged", "trash"),
-        (approved, "unchanged", "approved"),
-        ("0" * 24, "unknown", None),
+        (foreign, "unknown", None), (pending, "done", "approved"), (trashed, "unchanged", "trash"),
+        (approved, "unchanged", "approved"), ("0" * 24, "unknown", None),
         (elsewhere, "unknown", None),
-    ]
+    ]  # fmt: skip
     undo = {"undo": data["undo"]}
     assert publisher.post(f"/v1/projects/{project_id}/undo", undo).status_code == 200
     assert read_testimonials(app, project_id)[0].status == "pending"
 
 
-def test_one_of_a_hundred_ids_is_enough(
-    app: Flask, publisher: TokenCaller, project_id: str
-) -> None:
+def test_one_of_100_ids_is_enough(app: Flask, publisher: TokenCaller, project_id: str) -> None:
     known = add_testimonial(app, project_id, status="pending")
     ids = [f"{number:024x}" for number in range(99)]
     results = decide(publisher, project_id, "reject", known, *ids)["data"]["results"]
@@ -67,9 +62,7 @@ def test_one_of_a_hundred_ids_is_enough(
     assert everything(app) == before
 
 
-def test_the_key_and_drafters_propose_for_what_they_were_given(
-    app: Flask, owner: Caller, project_id: str
-) -> None:
+def test_the_key_and_drafters_only_propose(app: Flask, owner: Caller, project_id: str) -> None:
     pending = add_testimonial(app, project_id, status="pending")
     for caller in (owner, give_token(app, owner, Scope.DRAFT)):
         proposal = decide(caller, project_id, "approve", pending, status=202)["data"]

@@ -63,8 +63,6 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
 
 
 def kill_at(number: int) -> Callable[[int], None]:
-    """Return what ends a change at a pause."""
-
     def kill(pause: int) -> None:
         if pause == number:
             raise Killed
@@ -73,7 +71,6 @@ def kill_at(number: int) -> Callable[[int], None]:
 
 
 def run_beside(work: Callable[[], object]) -> None:
-    """Run it in a thread, to its end."""
     beside = threading.Thread(target=work, daemon=True)
     beside.start()
     beside.join(PATIENCE)
@@ -81,7 +78,6 @@ def run_beside(work: Callable[[], object]) -> None:
 
 
 def count_states(inbox: Inbox) -> dict[str, int]:
-    """Count the testimonials by state, with the trash as one."""
     rows = read_testimonials(inbox.app, inbox.project)
     states = ["trash" if row.deleted_at else row.status for row in rows]
     return {state: states.count(state) for state in states}
@@ -93,9 +89,7 @@ def find_events(inbox: Inbox, type: str) -> list[Event]:
     return [event for event in events if "count" in event.details]
 
 
-def test_others_write_between_the_parts_of_one_action(
-    app: Flask, inbox: Inbox, on_pause: OnPause
-) -> None:
+def test_others_write_between_the_parts(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
     inbox.fill(30)
     write = lambda _: run_beside(lambda: inbox.owner.create_testimonial(inbox.project))  # noqa: E731
     pauses = on_pause(write)
@@ -118,9 +112,7 @@ def test_others_write_between_the_parts_of_one_action(
     assert event.details["count"] == 30
 
 
-def test_what_an_end_half_way_has_done_is_whole_and_can_be_undone(
-    inbox: Inbox, on_pause: OnPause
-) -> None:
+def test_what_an_end_half_way_has_done_can_be_undone(inbox: Inbox, on_pause: OnPause) -> None:
     inbox.fill(10)
     on_pause(kill_at(2))
     assert inbox.bulk("approve", all="1", status="pending").status_code == 500
@@ -138,9 +130,7 @@ def test_what_an_end_half_way_has_done_is_whole_and_can_be_undone(
     assert count_states(inbox) == {"pending": 10}
 
 
-def test_no_further_part_is_changed_of_a_project_that_was_deleted(
-    app: Flask, inbox: Inbox, on_pause: OnPause
-) -> None:
+def test_no_part_is_changed_of_a_deleted_one(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
     inbox.fill(10)
     gone = {"deleted_at": clock.now()}
     on_pause(lambda _: run_beside(lambda: change_project(app, inbox.project, **gone)))
@@ -148,9 +138,7 @@ def test_no_further_part_is_changed_of_a_project_that_was_deleted(
     assert count_states(inbox) == {"approved": 4, "pending": 6}
 
 
-def test_a_call_in_parts_is_made_once_and_a_dry_run_not_at_all(
-    app: Flask, inbox: Inbox, on_pause: OnPause
-) -> None:
+def test_a_call_in_parts_is_made_once(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
     inbox.fill(10)
     undo = inbox.bulk("approve", all="1", status="pending").json["notice"]["undo_token"]
     agent = give_token(app, inbox.owner, Scope.PUBLISH)
@@ -176,9 +164,7 @@ def test_a_call_in_parts_is_made_once_and_a_dry_run_not_at_all(
     assert answers[1].headers["Idempotent-Replayed"] == "true"
 
 
-def test_undoing_an_import_goes_on_where_it_was_ended(
-    app: Flask, inbox: Inbox, on_pause: OnPause
-) -> None:
+def test_undoing_an_import_goes_on(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
     path = import_all(app, inbox, SIX).request.path
     on_pause(kill_at(1))
     assert inbox.client.post(f"{path}/undo").status_code == 500

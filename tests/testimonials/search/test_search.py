@@ -122,9 +122,7 @@ def test_the_best_come_first(app: Flask, project_id: str) -> None:
             assert " ".join(row.author_name for row in rows) == found
 
 
-def test_of_very_many_the_newest_are_found(
-    app: Flask, project_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_newest_of_many(app: Flask, project_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (index, services):
         monkeypatch.setattr(module, "MOST", 5)
     for number in range(12):
@@ -148,9 +146,7 @@ def test_of_very_many_the_newest_are_found(
         assert find(project_id, "service 03") == "03"
 
 
-def test_the_inbox_marks_what_it_found(
-    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_inbox_marks_them(app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = open_inbox(app, owner, slug="salon")
     hostile = "A quick <b>thing</b>, quíck"
     for _ in range(2):
@@ -182,7 +178,6 @@ def test_the_index_is_read_no_further_than_needed(app: Flask, project_id: str) -
 
 
 def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
-    """Search; return each statement with its plan."""
     made = []
 
     def note(*arguments: Any) -> None:
@@ -206,9 +201,7 @@ def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
     return plans
 
 
-def test_db_check_knows_whether_the_index_is_in_step(
-    app: Flask, project_id: str, backend: str
-) -> None:
+def test_db_check_knows_when_it_is_in_step(app: Flask, project_id: str, backend: str) -> None:
     fill(app, project_id)
     check = ["db", "check"]
     run = app.test_cli_runner().invoke
@@ -234,7 +227,6 @@ def test_db_check_knows_whether_the_index_is_in_step(
 
 
 def count_indexed() -> int | None:
-    """Return how many testimonials SQLite's index has."""
     if db.engine.dialect.name != "sqlite":
         return None
     (number,) = db.session.execute(text("SELECT count(*) FROM testimonial_search_row")).one()

@@ -35,9 +35,7 @@ def read(client: FlaskClient, project: str, query: str = "") -> dict[str, Any]:
     return dict(answer.json)
 
 
-def test_a_recording_comes_with_all_that_a_card_needs(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_recordings_have_all_a_card_needs(app: Flask, client: FlaskClient, project: str) -> None:
     # An upload that is under way is not shown.
     add_recording(app, add_testimonial(app, project), "voice", state="uploading")
     testimonial = add_testimonial(app, project, text="Warm buns.", highlights=[[0, 4]])
@@ -47,15 +45,11 @@ def test_a_recording_comes_with_all_that_a_card_needs(
     base = "https://testimonials.example.com"
     assert item["extras"] == {
         "recording": {
-            "src": f"{base}/media/recordings/{recording}",
-            "type": "video/webm",
-            "page": f"{base}/bakery/{testimonial}",
-            "poster": f"{base}/media/{'0' * 24}.webp",
-            "captions": f"{base}/media/recordings/{recording}.vtt",
-            "seconds": 58,
-            "width": 350,
+            "src": f"{base}/media/recordings/{recording}", "type": "video/webm",
+            "page": f"{base}/bakery/{testimonial}", "poster": f"{base}/media/{'0' * 24}.webp",
+            "captions": f"{base}/media/recordings/{recording}.vtt", "seconds": 58, "width": 350,
         }
-    }
+    }  # fmt: skip
     assert (item["text"], item["highlights"]) == ("Warm buns.", [[0, 4]])
 
 
@@ -69,9 +63,7 @@ def test_a_snippet_keeps_room_for_posters(app: Flask, owner: Caller, project: st
     assert heights[0] + 200 < heights[1]
 
 
-def test_private_answers_stay_private_in_every_format(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_private_answers_stay_so_everywhere(app: Flask, client: FlaskClient, project: str) -> None:
     add_testimonial(app, project, answers=ANSWERS)
     [item] = read(client, project)["items"]
     shown = [["What do you take home?", "Buns, Cake"], ["Will you come back?", "9/10"]]
@@ -100,9 +92,7 @@ def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str)
     assert "Got a thank-you for writing" in newsletter
 
 
-def test_who_has_words_alone_pays_for_nothing_else(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_words_alone_pay_for_nothing_else(app: Flask, client: FlaskClient, project: str) -> None:
     testimonial = add_testimonial(app, project)
     plain = read(client, project, "lang=en")
     assert "verified" not in plain["words"]
@@ -122,9 +112,7 @@ def test_who_has_words_alone_pays_for_nothing_else(
     assert count() == written + 1
 
 
-def test_a_page_plays_a_recording_without_a_script(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_a_page_plays_without_a_script(app: Flask, client: FlaskClient, project: str) -> None:
     rated = {"rated": {"name": "Oat", "kind": "LocalBusiness"}}
     change_project(app, project, dashboard_config=rated)
     testimonial = add_testimonial(app, project, text="", rating=5)

@@ -70,9 +70,7 @@ def test_order_and_selection_hold_on_every_page(
         assert badge["total"] == 6
 
 
-def test_those_ordered_by_hand_come_first(
-    app: Flask, client: FlaskClient, project: str, rows: dict[str, str]
-) -> None:
+def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: dict[str, str]) -> None:
     names = ["one", "five", "none", "four and a half"]
     # One that is gone, and one that is no longer approved, take no place.
     chosen = ["0" * 24, *(rows[name] for name in names)]
@@ -113,9 +111,7 @@ def test_the_wall_shows_everything(
 
 
 @pytest.mark.parametrize("order", [NEWEST, BEST])
-def test_pages_are_read_from_an_index_without_sorting(
-    app: Flask, project: str, rows: dict[str, str], order: str
-) -> None:
+def test_pages_use_their_index(app: Flask, project: str, rows: dict[str, str], order: str) -> None:
     with app.app_context():
         found, content = get_project(project), Content(order=order)
         _, cursor = list_shown(found, content, None, 3)
@@ -132,9 +128,7 @@ def test_pages_are_read_from_an_index_without_sorting(
     assert counted.startswith("SEARCH testimonial_count USING INDEX")
 
 
-def test_chosen_ones_are_looked_up_by_their_ids(
-    app: Flask, project: str, rows: dict[str, str]
-) -> None:
+def test_chosen_ones_are_found_by_their_ids(app: Flask, project: str, rows: dict[str, str]) -> None:
     chosen = tuple(rows.values())
     with app.app_context():
         found = get_project(project)

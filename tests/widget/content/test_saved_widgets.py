@@ -30,9 +30,7 @@ def listed(inbox: Inbox) -> list[dict[str, Any]]:
     return list(inbox.owner.get(f"/v1/projects/{inbox.project}/widgets").json["data"])  # type: ignore[index]
 
 
-def test_a_saved_widget_has_a_look_and_a_selection_of_its_own(
-    app: Flask, inbox: Inbox, client: FlaskClient
-) -> None:
+def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
     for rating in (5, 3):
         add_testimonial(app, inbox.project, rating=rating)
     design = {"minRating": 4, "brandColor": "#C2410C", "labels": {"readMore": "More"}}
@@ -77,9 +75,7 @@ def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskCl
     assert 'class="tm badge' in client.get(f"/widget/{inbox.project}?widget=small").text
 
 
-def test_the_api_lists_them_and_gives_their_snippets(
-    inbox: Inbox, outsider: Caller, app: Flask
-) -> None:
+def test_the_api_lists_them_with_their_snippets(inbox: Inbox, outsider: Caller, app: Flask) -> None:
     for name in ("two", "one"):
         send(inbox, name=name)
     found = listed(inbox)
@@ -98,9 +94,7 @@ def test_the_api_lists_them_and_gives_their_snippets(
     assert "one" in run_well(app, "projects", "widgets", "salon")
 
 
-def test_they_are_renamed_copied_and_deleted_and_each_is_recorded(
-    inbox: Inbox, client: FlaskClient, app: Flask
-) -> None:
+def test_they_are_renamed_copied_and_deleted(inbox: Inbox, client: FlaskClient, app: Flask) -> None:
     send(inbox, name="home")
     before = read_feed(client, inbox.project, "widget=home")
     send(inbox, "/rename", widget="home", name="Start")

@@ -23,7 +23,6 @@ BRANDS = {
 
 
 def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]:
-    """Return the colours of a project's feed by theme and name."""
     answer: Any = client.get(f"/widget/{project}/feed").json
     return {
         theme: dict(zip(NAMES, written.split(" "), strict=True))
@@ -43,9 +42,7 @@ def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, projec
         assert (light["card"], dark["star"]) == ("ffffff", "fbbf24")
 
 
-def test_a_palette_is_a_brand_with_a_name(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_palettes_name_brands(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     path = f"/v1/projects/{project}/widget-config"
     for palette, brand in sample(PALETTES.items(), 3):
         assert owner.patch(path, {"palette": palette}).status_code == 200

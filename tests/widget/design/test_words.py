@@ -9,9 +9,7 @@ from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed
 
 
-def test_words_come_in_the_language_that_is_asked_for(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_words_are_in_the_language_asked_for(app: Flask, client: FlaskClient, project: str) -> None:
     add_testimonial(app, project)
     english = read_feed(client, project, "lang=en")
     assert (english["lang"], english["words"]["readMore"]) == ("en", "Read more")
@@ -51,9 +49,7 @@ def test_words_are_only_there_when_asked_for_and_once(
     assert client.get(f"/widget/{project}/feed?lang=fr", headers=headers).json == asked
 
 
-def test_the_owners_own_words_go_before_any_language(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_the_owners_words_go_before_others(app: Flask, client: FlaskClient, project: str) -> None:
     cta = {"cta": {"label": "Write to us"}}
     labels = {"labels": {"showMore": "Noch mehr Lob", "readMore": "Ganz lesen"}}
     change_project(app, project, widget_design=labels, dashboard_config=cta)

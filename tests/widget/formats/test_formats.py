@@ -28,7 +28,6 @@ def _text_of(client: FlaskClient, project: str, form: str, query: str = "") -> s
 
 
 def _words(client: FlaskClient, project: str, query: str = "") -> list[list[str]]:
-    """Return the texts that each format shows."""
     feed = client.get(f"/widget/{project}/feed.json?{query}").json
     newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", query))
     return [
@@ -37,9 +36,7 @@ def _words(client: FlaskClient, project: str, query: str = "") -> list[list[str]
     ]
 
 
-def test_they_show_what_the_widget_does_and_nothing_else(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_they_show_what_the_widget_shows(app: Flask, client: FlaskClient, project: str) -> None:
     ids = [add_testimonial(app, project, text=f"Words no. {number}") for number in range(4)]
     values = {"tags": ["Glaze"], "author_email": "x@example.com", "is_pinned": True}
     pinned = add_testimonial(app, project, text="Pinned", **values)
@@ -103,9 +100,7 @@ def test_markup_stays_what_somebody_wrote(app: Flask, client: FlaskClient, proje
     }  # fmt: skip
 
 
-def test_the_newsletter_is_html_that_old_mail_programs_know(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_newsletters_suit_old_mail_programs(app: Flask, client: FlaskClient, project: str) -> None:
     picture = "https://example.com/a.webp"
     add_testimonial(app, project, text="word " * 400, rating=3.5, author_avatar=picture)
     add_testimonial(
@@ -137,9 +132,7 @@ def test_the_newsletter_is_html_that_old_mail_programs_know(
         assert {node.attributes["bgcolor"] == "#FFFFFF" for node in grounds} == {is_light}
 
 
-def test_the_json_feed_is_one_and_its_pages_follow_each_other(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_the_json_feed_and_its_pages(app: Flask, client: FlaskClient, project: str) -> None:
     values = {"tags": ["a & b"], "rating": 4.5, "reply": "Thanks", "highlights": [[0, 3]]}
     values["replied_at"] = clock.now()
     ids = [add_testimonial(app, project, text=f"No. {number}", **values) for number in range(5)]

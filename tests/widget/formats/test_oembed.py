@@ -26,20 +26,15 @@ def _ask(client: FlaskClient, url: str, **values: str) -> Any:
     return client.get(f"/oembed?{urlencode({'url': url} | values)}")
 
 
-def test_each_page_names_its_answer_which_is_a_frame(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_each_page_names_its_frame(app: Flask, client: FlaskClient, project: str) -> None:
     one = add_testimonial(app, project, text="One", tags=["a & b"])
     base = f"/widget/{project}"
     pages = {
-        base: (base, 600),
-        f"{base}?shape=badge": (f"{base}?shape=badge", 64),
+        base: (base, 600), f"{base}?shape=badge": (f"{base}?shape=badge", 64),
         f"{base}?shape=strip&theme=dark&min=2": (f"{base}?shape=strip&min=2&theme=dark", 200),
-        f"{base}?id={one}": (f"{base}?id={one}", 360),
-        f"/kiln/{one}": (f"{base}?id={one}", 360),
-        "/kiln/wall": (base, 600),
-        "/KILN/wall?tag=a+%26+b": (f"{base}?tag=a+%26+b", 600),
-    }
+        f"{base}?id={one}": (f"{base}?id={one}", 360), f"/kiln/{one}": (f"{base}?id={one}", 360),
+        "/kiln/wall": (base, 600), "/KILN/wall?tag=a+%26+b": (f"{base}?tag=a+%26+b", 600),
+    }  # fmt: skip
     for page, (framed, height) in pages.items():
         head = LexborHTMLParser(client.get(page).text).css_first("head")
         link = head.css_first("link[type='application/json+oembed']").attributes["href"] or ""
@@ -75,9 +70,7 @@ def test_it_stays_within_the_sizes_asked_for(client: FlaskClient, project: str) 
     assert _ask(client, url.replace("https", "HTTP")).status_code == 200
 
 
-def test_what_it_cannot_answer(
-    app: Flask, client: FlaskClient, agent: Caller, project: str
-) -> None:
+def test_what_it_refuses(app: Flask, client: FlaskClient, agent: Caller, project: str) -> None:
     abandoned = agent.create_project(slug="gone")["_id"]
     expire_account(app, agent.account_id)
     waiting = add_testimonial(app, project, status="pending")

@@ -22,7 +22,6 @@ PHOTO = "https://example.com/a.png"
 
 @pytest.fixture
 def wall(app: Flask, project: str) -> str:
-    """The project with testimonials on its wall."""
     for rating, values in (
         (5, {"tags": ["Wheel"]}), (4.5, {"author_avatar": PHOTO}), (None, {}), (1, {}),
         (4, {"tags": ["Wheel", "Ovens"]}), (3, {"twitter": {"handle": "maya", "avatarUrl": PHOTO}}),
@@ -150,9 +149,7 @@ def test_one_testimonial_has_an_address(app: Flask, client: FlaskClient, wall: s
     assert "Maya &lt;b&gt; über Kiln" in german
 
 
-def test_an_address_of_one_testimonial_leads_nowhere_else(
-    app: Flask, client: FlaskClient, owner: Caller, wall: str
-) -> None:
+def test_it_leads_nowhere_else(app: Flask, client: FlaskClient, owner: Caller, wall: str) -> None:
     key = add_testimonial(app, wall)
     waiting = add_testimonial(app, wall, status="pending")
     elsewhere = add_testimonial(app, owner.create_project(slug="other")["_id"])

@@ -42,9 +42,7 @@ def _surfaces(project: str) -> tuple[str, ...]:
     return base, f"{base}/fragment", "/kiln/wall"
 
 
-def test_all_surfaces_show_what_the_feed_has_and_nothing_else(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_all_show_the_feed(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     for number in range(5):
         owner.create_testimonial(project, text=f"Words no. {number}", rating=4.5)
     pinned = add_testimonial(app, project, text="Pinned", author_email="x@example.com")
@@ -118,9 +116,7 @@ def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Calle
         assert _structured_data(page)["name"] == ATTACK
 
 
-def test_the_fragment_needs_nothing_when_it_is_looked_at(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_the_fragment_needs_nothing_else(client: FlaskClient, owner: Caller, project: str) -> None:
     for _ in range(4):
         owner.create_testimonial(project, rating=5)
     path = f"/widget/{project}/fragment"
@@ -139,9 +135,7 @@ def test_the_fragment_needs_nothing_when_it_is_looked_at(
     assert client.get(f"{path}?after=x").status_code in (200, 400)
 
 
-def test_structured_data_is_asked_for_and_names_only_what_is_shown(
-    app: Flask, client: FlaskClient, agent: Caller
-) -> None:
+def test_structured_data_is_what_is_shown(app: Flask, client: FlaskClient, agent: Caller) -> None:
     project = agent.create_project(slug="kiln", skipDemoTestimonials=False)["_id"]
     assert not any(_structured_data(client.get(path).text) for path in _surfaces(project))
     _rate(app, project)
@@ -159,9 +153,7 @@ def test_structured_data_is_asked_for_and_names_only_what_is_shown(
         assert data["review"][0]["author"] == {"@type": "Person", "name": "Maya"}
 
 
-def test_the_page_holds_the_script_and_may_be_framed(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_the_page_has_script_and_frame(client: FlaskClient, owner: Caller, project: str) -> None:
     owner.create_testimonial(project)
     path = f"/widget/{project}"
     answer = client.get(path)
@@ -180,9 +172,7 @@ def test_the_page_holds_the_script_and_may_be_framed(
     assert "Sec-Fetch-Dest" in framed.headers["Vary"]
 
 
-def test_shapes_are_rendered_too(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_shapes_are_rendered(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     wanted = owner.create_testimonial(project, text="This one", rating=5)["_id"]
     owner.create_testimonial(project, text="Another", rating=4)
     base = f"/widget/{project}"
@@ -254,9 +244,7 @@ def test_a_design_is_rendered(app: Flask, client: FlaskClient, project: str) -> 
     assert "mars 2026" in client.get("/kiln/wall?lang=fr").text
 
 
-def test_nothing_to_show_is_a_line_and_the_button(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_nothing_is_a_line_and_the_button(client: FlaskClient, owner: Caller, project: str) -> None:
     path = f"/widget/{project}/fragment"
     assert "Be the first to say a few words." in client.get(path).text
     owner.patch(f"/v1/projects/{project}/widget-config", {"showCtaButton": False})
