@@ -76,8 +76,7 @@ def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: 
     send(client, project, view)
     send(client, project, {"surface": "widget", "read": [read, read], "clicks": 1})
     found = told(app, project)
-    assert found["views"]["widget"] == 2
-    assert found["clicks"] == 1
+    assert (found["views"]["widget"], found["clicks"]) == (2, 1)
     numbers = [(each["id"], each["seen"], each["read"]) for each in found["testimonials"]]
     assert numbers == [(read, 2, 1), (seen, 2, 0)]
     (website,) = found["websites"]

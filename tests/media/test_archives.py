@@ -38,8 +38,7 @@ def archive(app: Flask, client: FlaskClient, owner: Caller) -> bytes:
     assert send(client, text="", recording=sent.id).status_code == 303
     (row,) = read_testimonials(app, project)
     path = f"/v1/projects/{project}/testimonials/{row.id}"
-    answer = give_token(app, owner).patch(path, {"transcript": "Warm buns."})
-    assert answer.status_code == 200
+    assert give_token(app, owner).patch(path, {"transcript": "Warm buns."}).status_code == 200
     out = io.BytesIO()
     with app.app_context(), reading_one_moment():
         write_archive(db.session.get_one(Project, project), out)

@@ -215,8 +215,7 @@ def test_a_recording_alone_is_withdrawn(app: Flask, client: FlaskClient, page: s
     assert f'href="{own}/delete"' in asked
     assert "<form" not in asked
     assert client.post(f"{own}/recording").status_code == 303
-    row = row_of(app, page)
-    assert row.kind == "video"
+    assert row_of(app, page).kind == "video"
     with app.app_context():
         assert len(store.list_files()) == 1
     # The author deletes the file at once.
@@ -241,8 +240,7 @@ def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, 
         assert store.list_files() == {}
     assert "Recording removed" in browser.get(editor).text
     # Neither the removal nor what was done to the recording before.
-    undone = browser.post(f"/dashboard/projects/{page}/undo", headers=JSON)
-    assert undone.status_code == 409
+    assert browser.post(f"/dashboard/projects/{page}/undo", headers=JSON).status_code == 409
     row = row_of(app, page)
     assert (row.kind, row.text) == ("written", "Warm buns.")
 

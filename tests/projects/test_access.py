@@ -22,8 +22,7 @@ def test_look_ups_lock(app: Flask, owner: Caller, backend: str, for_update: bool
     lock = text("SELECT 1 FROM project WHERE id = :id FOR UPDATE NOWAIT")
     with app.app_context(), db.engine.connect() as other:
         user = SignedIn("", owner.account_id, "", None)
-        found = find_access(user, project_id, Role.ADMIN, **options)
-        assert found.role == Role.OWNER
+        assert find_access(user, project_id, Role.ADMIN, **options).role == Role.OWNER
         if for_update:
             with pytest.raises(OperationalError, match="could not obtain lock"):
                 other.execute(lock, {"id": project_id})

@@ -116,8 +116,7 @@ def test_text_comes_back_as_it_was_sent(owner: Caller, project_id: str) -> None:
         "'; DROP TABLE testimonial; --",
         "%s %n \\u0000 \\",
     ]:
-        created = owner.create_testimonial(project_id, text=words)
-        assert created["text"] == words
+        assert owner.create_testimonial(project_id, text=words)["text"] == words
         assert owner.get(_path(project_id)).json["data"]["items"][0]["text"] == words
 
 

@@ -69,8 +69,7 @@ def test_an_import_shows_every_field_set(app: Flask, owner: Caller, project_id: 
         reviewed_at=clock.now(),
     )  # fmt: skip
     item = _list(owner, project_id)["items"][0]
-    assert item["twitter"] == twitter
-    assert item["authorEmail"] == "maya@example.com"
+    assert (item["twitter"], item["authorEmail"]) == (twitter, "maya@example.com")
     assert item["rating"] == 5
     assert item["pinned"] is True
     assert item["reviewedAt"].endswith("Z")

@@ -32,8 +32,7 @@ def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None
     project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
     snippet = _snippet(owner, project_id)
     assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
-    assert snippet["projectId"] == project_id
-    assert snippet["widgetUrl"] == f"{BASE}/widget/v1.js"
+    assert (snippet["projectId"], snippet["widgetUrl"]) == (project_id, f"{BASE}/widget/v1.js")
     assert Elements(snippet["script"]).found == [
         ("script", {"src": snippet["widgetUrl"], "async": None})
     ]

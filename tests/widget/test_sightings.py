@@ -20,8 +20,7 @@ pytestmark = pytest.mark.postgres
 
 
 def see(client: FlaskClient, project: str, origin: str) -> None:
-    answer = client.get(f"/widget/{project}/feed", headers={"Origin": origin})
-    assert answer.status_code == 200
+    assert client.get(f"/widget/{project}/feed", headers={"Origin": origin}).status_code == 200
 
 
 def stored(app: Flask) -> dict[str, set[str]]:

@@ -262,8 +262,7 @@ def test_a_code_is_a_fresh_proof(
     forget_proof(app)
     assert 'name="proof_code"' in browser.post(f"{SECURITY}/codes").text
     for code in (WRONG, "x" * 500):
-        answer = browser.post(f"{SECURITY}/codes", data={"proof_code": code})
-        assert answer.status_code == 422
+        assert browser.post(f"{SECURITY}/codes", data={"proof_code": code}).status_code == 422
     code = code_of(connected[0], step(moved_clock))
     assert browser.post(f"{SECURITY}/codes", data={"proof_code": code}).status_code == 200
     forget_proof(app)

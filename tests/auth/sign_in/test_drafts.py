@@ -84,8 +84,7 @@ def test_photos_go_and_words_are_kept(app: Flask, inbox: Inbox, moved_clock: Mov
     page = log_in(browser, inbox.owner.email, draft_of(asked.text))
     assert "choose it again" in page.text
     moved_clock.move(minutes=61)
-    later = log_in(app.test_client(), inbox.owner.email, draft_of(asked.text))
-    assert later.status_code == 303
+    assert log_in(app.test_client(), inbox.owner.email, draft_of(asked.text)).status_code == 303
 
 
 def test_somebody_else_can_send_it_nowhere(app: Flask, inbox: Inbox, outsider: Caller) -> None:

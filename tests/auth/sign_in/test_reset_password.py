@@ -37,10 +37,8 @@ def reset(client: FlaskClient, link: str, password: str = NEW) -> TestResponse:
 
 
 def assert_refused(answer: TestResponse) -> None:
-    assert answer.status_code == 404
-    assert "This link doesn’t work" in answer.text
-    assert 'href="/forgot"' in answer.text
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert (answer.status_code, "This link doesn’t work" in answer.text) == (404, True)
+    assert ('href="/forgot"' in answer.text, answer.headers["Cache-Control"]) == (True, "no-store")
     assert "Set-Cookie" not in answer.headers
 
 

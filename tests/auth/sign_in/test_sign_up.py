@@ -224,8 +224,7 @@ def test_a_mailbox_with_enough_links(app: Flask, client: FlaskClient, owner: Cal
         browser: FlaskClient, path: str, network: int, times: int, email: str = owner.email
     ) -> int:
         for number in range(times):
-            answer = ask_for_link(browser, path, email, f"10.0.{network}.{number}")
-            assert answer.status_code == 200
+            assert ask_for_link(browser, path, email, f"10.0.{network}.{number}").status_code == 200
         return len(mails(app))
 
     # What sends no mail to the owner uses up none of theirs.

@@ -94,12 +94,10 @@ def test_who_has_an_account_signs_in_and_comes_back(
     answer = accept(client, link, password="another fine password")
     assert (answer.status_code, answer.headers["Location"]) == (303, link)
     assert members(team.app) == {}
-    answer = sign_in(client, NOOR, next=link)
-    assert answer.headers["Location"] == link
+    assert sign_in(client, NOOR, next=link).headers["Location"] == link
     assert "Join the project" in client.get(link).text
     assert members(team.app) == {}
-    answer = accept(client, link)
-    assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
+    assert accept(client, link).headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
     assert is_in(client, team)
     assert count_rows(team.app, Account) == 2
     used = client.get(link)
@@ -178,8 +176,7 @@ def test_an_account_left_unclaimed_counts_as_none(
 def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient, link: str) -> None:
     page = client.get(f"{link}/decline").text
     assert "Decline the invitation?" in page
-    answer = client.post(f"{link}/decline")
-    assert answer.headers["Location"] == "/invite/declined"
+    assert client.post(f"{link}/decline").headers["Location"] == "/invite/declined"
     assert "The invitation is removed" in client.get("/invite/declined").text
     assert (invited(team.app), members(team.app)) == ({}, {})
     for is_again in (False, True):

@@ -29,8 +29,7 @@ pytestmark = pytest.mark.postgres
 
 
 def offer(team: Team, receiver: Caller, **form: str) -> None:
-    answer = team.post("offer", receiver=receiver.account_id, **form)
-    assert answer.status_code == 303
+    assert team.post("offer", receiver=receiver.account_id, **form).status_code == 303
 
 
 def answer(team: Team, receiver: Caller, word: str) -> int:

@@ -85,8 +85,7 @@ def test_the_key_proposes_edits_that_none_see(app: Flask, owner: Caller, project
     row = owner.create_testimonial(project_id, text="It works.")["_id"]
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     answer = owner.patch(path, {"text": "It works well."})
-    assert answer.status_code == 202
-    assert answer.json["data"]["targetId"] == row
+    assert (answer.status_code, answer.json["data"]["targetId"]) == (202, row)
     assert owner.get(path).json["data"]["text"] == "It works."
     assert owner.delete(path).status_code == 202
     answer = upload(owner, f"{path}/avatar")

@@ -60,8 +60,7 @@ def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskCl
     add_testimonial(app, inbox.project, rating=5)
     send(inbox, name="small")
     form = {"shape": "badge", "publish": "1"}
-    answer = inbox.client.post(f"{inbox.base}/widget?widget=small", data=form)
-    assert answer.status_code == 303
+    assert inbox.client.post(f"{inbox.base}/widget?widget=small", data=form).status_code == 303
     small = read_feed(client, inbox.project, "widget=small")
     assert (small["shape"], small["badge"]["average"], small["items"]) == ("badge", 5, [])
     assert "shape" not in read_feed(client, inbox.project, "")

@@ -56,8 +56,7 @@ def test_the_owners_words_go_before_others(app: Flask, client: FlaskClient, proj
     for code in ("en", "ar"):
         found = read_feed(client, project, f"lang={code}")
         assert found["words"]["showMore"] == "Noch mehr Lob"
-        assert found["words"]["readMore"] == "Ganz lesen"
-        assert found["cta"]["label"] == "Write to us"
+        assert (found["words"]["readMore"], found["cta"]["label"]) == ("Ganz lesen", "Write to us")
     assert found["words"]["showLess"] == "عرض أقل"
 
 
