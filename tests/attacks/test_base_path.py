@@ -112,6 +112,9 @@ class Host:
 
 def find_links(text: str) -> Iterator[str]:
     for node in LexborHTMLParser(text).css("*"):
+        # The end of a secret may begin with a slash by chance.
+        if node.attributes.get("name") in ("last_four", "key_seen"):
+            continue
         for name, value in node.attributes.items():
             is_link = name in LINKS or name.startswith("data-")
             # Of words that may be anything, only what is an address.

@@ -37,7 +37,6 @@ from tests.operations.instances import back_up, query, refused_here, restore_her
 from tests.support.rows import add_recording, add_testimonial, count_rows
 from tests.transfer.archives.projects import run_well
 
-pytestmark = pytest.mark.postgres
 EMAIL, OTHER = "noor@example.com", "li@example.com"
 SECRETS = ("hash", "nonce", "secret", "token_hash", "password_hash", "publicKey", "codeHash")
 
@@ -99,6 +98,7 @@ def names_in(value: Any) -> set[str]:
     return set()
 
 
+@pytest.mark.postgres
 def test_the_command_finds_all(app: Flask, owner: Caller, outsider: Caller, tmp_path: Path) -> None:
     fill(app, owner, outsider, EMAIL)
     file = tmp_path / "person.json"
@@ -126,6 +126,7 @@ def test_the_command_finds_all(app: Flask, owner: Caller, outsider: Caller, tmp_
     assert not [each for each in names_in(found) if each.lower().endswith(SECRETS)]
 
 
+@pytest.mark.postgres
 def test_an_account_is_in_it_with_its_sessions_and_activity(
     app: Flask, owner: Caller, outsider: Caller, tmp_path: Path
 ) -> None:
@@ -144,6 +145,7 @@ def test_an_account_is_in_it_with_its_sessions_and_activity(
     assert answer.json["account"]["sessions"]
 
 
+@pytest.mark.postgres
 def test_an_author_downloads_what_is_stored(app: Flask, owner: Caller, outsider: Caller) -> None:
     written = fill(app, owner, outsider, EMAIL)
     with app.app_context():

@@ -41,8 +41,6 @@ from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.sampling import rounds
 
-pytestmark = pytest.mark.postgres
-
 STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
 # Halves, those between them, and what has no end in binary.
 RATINGS = (None, 1.0, 1.4, 2.5, 3.49, 3.5, 4.0, 4.3, 4.499999, 4.5, 13 / 3, 5.0)
@@ -212,6 +210,7 @@ def require_right_answers(project_id: str) -> None:
     assert dict(figures["tags"]) == of_tags
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("seed", range(rounds(2, 10)))
 def test_counts_are_right_after_each_of_many_changes(
     app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -234,6 +233,7 @@ def test_counts_are_right_after_each_of_many_changes(
         assert find_wrong_counts(db.session.connection()) == []
 
 
+@pytest.mark.postgres
 def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
     with app.app_context():
         walk = Walk(7, [project_id])
@@ -259,6 +259,7 @@ def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
         assert count_tabs(project_id) == right
 
 
+@pytest.mark.postgres
 def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, project_id: str) -> None:
     with app.app_context():
         begin_write()
