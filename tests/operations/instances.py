@@ -21,7 +21,6 @@ from tests.support.process import clean_environment, run_command
 
 
 def make_instance(folder: Path, *emails: str) -> Path:
-    """Make an instance with an account for each address."""
     settings = load_settings({}, {"instance_path": str(folder)})
     engine = create_engine(settings.database_url)
     prepare_engine(engine)
@@ -40,7 +39,6 @@ def make_instance(folder: Path, *emails: str) -> Path:
 def command(
     instance: Path, *arguments: str | Path, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command on the instance as a process."""
     return run_command([*map(str, arguments)], clean_environment(instance, settings))
 
 
@@ -54,7 +52,6 @@ def refusal(instance: Path, *arguments: str | Path, **settings: str) -> str:
 
 
 def run_here(name: str, instance: Path, *arguments: str | Path, **settings: str) -> Result:
-    """Run `backup` or `restore` within this process."""
     named = {f"TESTIMONIALS_{key.upper()}": value for key, value in settings.items()}
     runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)} | named)
     result = runner.invoke({"backup": backup, "restore": restore}[name], [*map(str, arguments)])
@@ -63,21 +60,18 @@ def run_here(name: str, instance: Path, *arguments: str | Path, **settings: str)
 
 
 def back_up(instance: Path, *arguments: str | Path, **settings: str) -> Any:
-    """Make a backup; return the JSON that the command prints."""
     result = run_here("backup", instance, *arguments, "--json", **settings)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def restore_here(instance: Path, *arguments: str | Path, **settings: str) -> Any:
-    """Restore a backup; return the JSON that the command prints."""
     result = run_here("restore", instance, *arguments, "--json", **settings)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def refused_here(name: str, instance: Path, *arguments: str | Path, **settings: str) -> str:
-    """Run `backup` or `restore` where it is refused; return its one sentence."""
     result = run_here(name, instance, *arguments, **settings)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("Error: ")
@@ -87,7 +81,6 @@ def refused_here(name: str, instance: Path, *arguments: str | Path, **settings: 
 def query(
     instance: Path, statement: str, values: Sequence[object] = (), name: str = "testimonials.db"
 ) -> list[Any]:
-    """Ask the instance's database."""
     connection = sqlite3.connect(instance / name)
     try:
         with connection:
@@ -97,5 +90,4 @@ def query(
 
 
 def emails(instance: Path, name: str = "testimonials.db") -> set[str]:
-    """Return the addresses of the accounts."""
     return {row[0] for row in query(instance, "SELECT email FROM account", name=name)}

@@ -1,7 +1,6 @@
 """The admin commands: output for people and programs, and errors in one sentence."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,8 @@ from testimonials.testimonials.cli import STATES
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.operations.instances import make_instance
 from tests.proposals.agents import propose
-from tests.support.process import COMMAND, clean_environment, run_command
+from tests.support.process import COMMAND, clean_environment, run_command, run_program
 from tests.support.rows import add_testimonial, add_webhook
-from tests.support.servers import PATIENCE
 
 
 def _run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
@@ -34,7 +32,6 @@ def _read(app: Flask, *arguments: str) -> Any:
 
 
 def _refuse(app: Flask, *arguments: str) -> str:
-    """Run a command that must fail; return its error."""
     result = _run(app, *arguments)
     assert result.exit_code not in (0, None)
     assert isinstance(result.exception, SystemExit), result.exception
@@ -44,7 +41,6 @@ def _refuse(app: Flask, *arguments: str) -> str:
 
 
 def _report(app: Flask, project_id: str) -> str:
-    """Report a testimonial; return the report's id."""
     values = {"reason": "other", "page": "testimonial"}
     values["testimonial"] = add_testimonial(app, project_id)
     assert app.test_client().post("/reported/report", data=values).status_code == 200
@@ -72,91 +68,81 @@ def test_every_command_answers_json(
     Path(table).write_text("Name,Words\nLi,Good")
     project = owner.create_project(slug="kiln", skipDemoTestimonials=False)
     endpoint = add_webhook(app, project["_id"])
-    created = _read(app, "accounts", "create", "new@example.com")
+    answers: dict[str, Any] = {}
+
+    def read(name: str, *arguments: str) -> Any:
+        answers[name] = _read(app, *name.split(), *arguments)
+        return answers[name]
+
+    created = read("accounts create", "new@example.com")
     assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
-    (mail,) = _read(app, "mail", "list")
+    (mail,) = read("mail list")
     assert _read(app, "mail", "list", "--state", "queued") == [mail]
     assert _read(app, "mail", "list", "--state", "sent") == []
-    token = _read(app, "tokens", "create", "--account", owner.email, "--name", "Till")
+    read("tokens create", "--account", owner.email, "--name", "Till")
     first, second = (
         propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
     )
     report = _report(app, colleague.create_project(slug="reported")["_id"])
-    suspended = ("suspend", agent.email, "--reason", "Invented praise.")
-    answers = {
-        "accounts suspend": _read(app, "accounts", *suspended),
-        "accounts restore": _read(app, "accounts", "restore", agent.email),
-        "reports list": _read(app, "reports", "list"),
-        "reports read": _read(app, "reports", "read", report, "--reason", "Somebody asked."),
-        "reports settle": _read(app, "reports", "settle", report),
-        "accounts create": created,
-        "accounts list": _read(app, "accounts", "list"),
-        "accounts show": _read(app, "accounts", "show", owner.email),
-        "accounts set-limit": _read(app, "accounts", "set-limit", owner.email, "3"),
-        "accounts set-plan": _read(app, "accounts", "set-plan", owner.email, "none"),
-        "accounts rotate-key": _read(app, "accounts", "rotate-key", agent.email),
-        "accounts unlink-company": _read(app, "accounts", "unlink-company", owner.email),
-        "accounts sign-out": _read(app, "accounts", "sign-out", owner.email),
-        "accounts reset-sign-in": _read(app, "accounts", "reset-sign-in", owner.email),
-        "tokens list": _read(app, "tokens", "list", "--account", owner.email),
-        "tokens create": token,
-        "tokens revoke": _read(app, "tokens", "revoke", token["tokenId"]),
-        "projects list": _read(app, "projects", "list"),
-        "projects show": _read(app, "projects", "show", "kiln"),
-        "projects widgets": _read(app, "projects", "widgets", "kiln"),
-        "projects insights": _read(app, "projects", "insights", "kiln", "--days", "7"),
-        "projects members": _read(app, "projects", "members", "kiln"),
-        "team set": _read(app, "team", "set", owner.email, colleague.email, "reader"),
-        "team list": _read(app, "team", "list", owner.email),
-        "team remove": _read(app, "team", "remove", owner.email, colleague.email),
-        "testimonials list": _read(app, "testimonials", "list", "kiln"),
-        "recordings list": _read(app, "recordings", "list"),
-        "recordings orphans": _read(app, "recordings", "orphans", "--remove"),
-        "forms add": _read(app, "forms", "add", "kiln", "After class", "--tag", "class"),
-        "forms list": _read(app, "forms", "list", "kiln"),
-        "forms delete": _read(app, "forms", "delete", "kiln", "after-class", "--yes"),
-        "proposals list": _read(app, "proposals", "list", "--project", "kiln"),
-        "proposals accept": _read(app, "proposals", "accept", first, "--project", "kiln"),
-        "proposals decline": _read(app, "proposals", "decline", second, "--project", "kiln"),
-        "projects export": _read(app, "projects", "export", "kiln", archive),
-        "projects import": _read(
-            app, "projects", "import", archive, "--account", owner.email, "--slug", "copy"
-        ),
-        "testimonials import": (imported := _read(app, "testimonials", "import", "copy", table)),
-        "testimonials imports": _read(app, "testimonials", "imports", "copy"),
-        "testimonials undo-import": _read(
-            app, "testimonials", "undo-import", "copy", imported["import"]
-        ),
-        "accounts export": _read(app, "accounts", "export", owner.email, everything),
-        "authors erase": _read(app, "authors", "erase", "nobody@example.com", "--yes"),
-        "privacy export": _read(
-            app, "privacy", "export", owner.email, str(tmp_path / "person.json")
-        ),
-        "domains set": _read(app, "domains", "set", "kiln", "reviews.example.com"),
-        "domains list": _read(app, "domains", "list"),
-        "domains remove": _read(app, "domains", "remove", "kiln"),
-        "webhooks list": _read(app, "webhooks", "list"),
-        "webhooks send-test": _read(app, "webhooks", "send-test", endpoint),
-        "webhooks deliveries": _read(app, "webhooks", "deliveries", endpoint),
-        "webhooks redeliver": _read(
-            app, "webhooks", "redeliver", endpoint, "--since", "2020-01-01"
-        ),
-        "activity list": _read(app, "activity", "list", "--account", owner.email),
-        "mail list": [mail],
-        "mail show": _read(app, "mail", "show", mail["id"]),
-        "mail retry": _read(app, "mail", "retry", mail["id"]),
-        "mail drop": _read(app, "mail", "drop", mail["id"]),
-        "prune": _read(app, "prune"),
-        "db forget-secret": _read(app, "db", "forget-secret"),
-        "db upgrade": _read(app, "db", "upgrade"),
-        "db current": _read(app, "db", "current"),
-        "db check": _read(app, "db", "check"),
-        "db reindex": _read(app, "db", "reindex"),
-        "config show": _read(app, "config", "show"),
-        "projects transfer": _read(app, "projects", "transfer", "reported", owner.email),
-        "projects delete": _read(app, "projects", "delete", "kiln", "--yes"),
-        "accounts delete": _read(app, "accounts", "delete", owner.account_id, "--yes"),
-    }
+    read("accounts suspend", agent.email, "--reason", "Invented praise.")
+    read("accounts restore", agent.email)
+    read("reports list")
+    read("reports read", report, "--reason", "Somebody asked.")
+    read("reports settle", report)
+    read("accounts list")
+    read("accounts show", owner.email)
+    read("accounts set-limit", owner.email, "3")
+    read("accounts set-plan", owner.email, "none")
+    read("accounts rotate-key", agent.email)
+    read("accounts unlink-company", owner.email)
+    read("accounts sign-out", owner.email)
+    read("accounts reset-sign-in", owner.email)
+    read("tokens list", "--account", owner.email)
+    read("tokens revoke", answers["tokens create"]["tokenId"])
+    read("projects list")
+    read("projects show", "kiln")
+    read("projects widgets", "kiln")
+    read("projects insights", "kiln", "--days", "7")
+    read("projects members", "kiln")
+    read("team set", owner.email, colleague.email, "reader")
+    read("team list", owner.email)
+    read("team remove", owner.email, colleague.email)
+    read("testimonials list", "kiln")
+    read("recordings list")
+    read("recordings orphans", "--remove")
+    read("forms add", "kiln", "After class", "--tag", "class")
+    read("forms list", "kiln")
+    read("forms delete", "kiln", "after-class", "--yes")
+    read("proposals list", "--project", "kiln")
+    read("proposals accept", first, "--project", "kiln")
+    read("proposals decline", second, "--project", "kiln")
+    read("projects export", "kiln", archive)
+    read("projects import", archive, "--account", owner.email, "--slug", "copy")
+    read("testimonials import", "copy", table)
+    read("testimonials imports", "copy")
+    read("testimonials undo-import", "copy", answers["testimonials import"]["import"])
+    read("accounts export", owner.email, everything)
+    read("authors erase", "nobody@example.com", "--yes")
+    read("privacy export", owner.email, str(tmp_path / "person.json"))
+    read("domains set", "kiln", "reviews.example.com")
+    read("domains list")
+    read("domains remove", "kiln")
+    read("webhooks list")
+    read("webhooks send-test", endpoint)
+    read("webhooks deliveries", endpoint)
+    read("webhooks redeliver", endpoint, "--since", "2020-01-01")
+    read("activity list", "--account", owner.email)
+    read("mail show", mail["id"])
+    read("mail retry", mail["id"])
+    read("mail drop", mail["id"])
+    for name in (
+        "prune", "db forget-secret", "db upgrade", "db current", "db check", "db reindex",
+        "config show",
+    ):  # fmt: skip
+        read(name)
+    read("projects transfer", "reported", owner.email)
+    read("projects delete", "kiln", "--yes")
+    read("accounts delete", owner.account_id, "--yes")
     # These need a mail or name server, a second database or SQLite, and have tests of their own.
     others = {"mail test", "db move", "domains check"}
     others |= {*(name for name in COMMANDS if name.startswith("backup "))}
@@ -193,8 +179,7 @@ def test_every_command_answers_json(
     assert answers["testimonials undo-import"] == {"removedCount": 1, "keptCount": 0}
     assert answers["accounts export"]["bytes"] > answers["projects export"]["bytes"] > 500
     # The one that was imported, and the one that was handed over.
-    assert answers["accounts delete"]["projects"] == 2
-    assert owner.get("/v1/me").status_code == 401
+    assert (answers["accounts delete"]["projects"], owner.get("/v1/me").status_code) == (2, 401)
 
 
 def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller) -> None:
@@ -219,9 +204,7 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller)
     assert lines[0].index("status") == lines[1].index("approved")
 
 
-def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
-    app: Flask, owner: Caller
-) -> None:
+def test_testimonials_list_shows_what_waits_or_was_refused(app: Flask, owner: Caller) -> None:
     project_id = owner.create_project(slug="kiln")["_id"]
     ids = [add_testimonial(app, project_id, status=state) for state in STATES]
     assert [row["_id"] for row in _read(app, "testimonials", "list", "kiln")] == ids[::-1]
@@ -234,15 +217,12 @@ def test_testimonials_list_shows_those_that_wait_or_were_refused_too(
 def test_a_failure_is_one_sentence_on_standard_error(app: Flask, owner: Caller) -> None:
     for arguments, sentence in (
         (("accounts", "show", "nobody@example.com"), "There is no account"),
-        (("accounts", "rotate-key", "nobody"), "There is no account"),
-        (("accounts", "delete", "nobody", "--yes"), "There is no account"),
         (("accounts", "create", "nonsense"), "e-mail"),
         (("accounts", "create", "owner@example.com"), "exists and is claimed"),
         (("accounts", "set-limit", "owner@example.com", "-1"), "No such option"),
         (("accounts", "set-limit", "owner@example.com", "1.5"), "whole number"),
         (("accounts", "set-limit", "owner@example.com", "٣"), "whole number"),
         (("projects", "show", "nothing"), "There is no project"),
-        (("projects", "delete", "nothing", "--yes"), "There is no project"),
         (("testimonials", "list", "nothing"), "There is no project"),
         (("testimonials", "list", "x", "--status", "lost"), "is not one of"),
         (("testimonials", "list", "x", "--limit", "0"), "0 is not in the range"),
@@ -250,9 +230,8 @@ def test_a_failure_is_one_sentence_on_standard_error(app: Flask, owner: Caller) 
         (("mail", "retry", "x"), "There is no failed or waiting mail"),
         (("mail", "test", "x@example.com"), "TESTIMONIALS_SMTP_URL is not set"),
         (("accounts", "show", "\udcff"), "not valid UTF-8"),
-        (("projects", "show", "\udcff"), "not valid UTF-8"),
-        (("mail", "show", "\udcff"), "not valid UTF-8"),
         (("nonsense",), "No such command"),
+        (("accounts", "lis"), "No such command"),
     ):
         assert sentence in _refuse(app, *arguments), arguments
 
@@ -277,10 +256,6 @@ def test_config_show_hides_secrets(make_app: MakeApp) -> None:
         assert current_settings(app).secret_key not in text
 
 
-def test_a_name_that_is_short_for_nothing_is_not_run(app: Flask) -> None:
-    assert "No such command" in _refuse(app, "accounts", "lis")
-
-
 @pytest.mark.process
 def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
     environment = clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {})
@@ -302,18 +277,10 @@ def test_a_command_in_the_wrong_folder_makes_no_instance(
     if is_folder_there:
         instance.mkdir()
     for command in (
-        "accounts list",
-        "accounts create new@example.com",
-        "projects list",
-        "mail list",
-        "prune",
-        "doctor",
-        "config show",
-        "db current",
-        "db check",
-        "db upgrade --dry-run",
+        "accounts list", "accounts create new@example.com", "projects list", "mail list", "prune",
+        "doctor", "config show", "db current", "db check", "db upgrade --dry-run",
         "backup there.tar.gz",
-    ):
+    ):  # fmt: skip
         done = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)}).invoke(
             main, command.split(), prog_name="testimonials"
         )
@@ -334,14 +301,8 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
             "Error: The file is not an archive",
         ),
     ):
-        done = subprocess.run(
-            ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", *COMMAND, *arguments],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        shell = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh"]
+        done = run_program([*shell, *COMMAND, *arguments], env=environment)
         assert done.returncode == 1
         assert said in done.stderr
         assert "Traceback" not in done.stderr
@@ -350,14 +311,9 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.process
 def test_flask_has_the_same_groups(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "flask", "--app", "testimonials", "--help"],
-        env=clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
+    environment = clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {})
+    command = [sys.executable, "-m", "flask", "--app", "testimonials", "--help"]
+    done = run_program(command, env=environment, check=True)
     for command in (*GROUPS, *SINGLE):
         assert f"\n  {command.name} " in done.stdout
 

@@ -1,9 +1,11 @@
-"""`/metrics` for a Prometheus server that knows the token."""
+"""`/metrics` for a Prometheus server that knows the token, and the alert rules in `packaging/`."""
 
+import json
 import os
 import re
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -17,16 +19,15 @@ from testimonials.operations.backup.models import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
-from tests.support.servers import free_port, wait_for
+from tests.support.process import run_program
+from tests.support.servers import find_program, free_port, wait_for
 
 pytestmark = pytest.mark.postgres
-
 TOKEN = "a-token-of-the-operator"
 
 
 @pytest.fixture
 def app(make_app: MakeApp) -> Flask:
-    """The application with metrics."""
     return make_app(metrics_token=TOKEN)
 
 
@@ -71,8 +72,7 @@ def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) ->
         return counts[(("method", method), ("route", route), ("status", str(status)))]
 
     assert count("/v1/projects/<project_id>", "GET", 200) == 3
-    assert count("/v1/projects", "POST", 200) == 1
-    assert count("/v1/me", "GET", 401) == 1
+    assert (count("/v1/projects", "POST", 200), count("/v1/me", "GET", 401)) == (1, 1)
     assert count("(none)", "GET", 404) == 1
     assert project not in str(counts)
     assert sum(read(client, "testimonials_request_seconds_sum").values()) > 0
@@ -85,9 +85,7 @@ def test_words_of_strangers_make_no_rows_of_their_own(client: FlaskClient) -> No
     counts = read(client, "testimonials_request_seconds_count")
     assert "WORD" not in str(counts)
     assert counts[(("method", "(other)"), ("route", "(none)"), ("status", "405"))] == 3
-
-
-def test_sign_ins_that_were_refused_are_counted(client: FlaskClient) -> None:
+    # Sign-ins that were refused are counted.
     for _ in range(2):
         client.get("/login")
         client.post("/login", data={"email": "owner@example.com", "password": "wrong"})
@@ -102,9 +100,7 @@ def test_a_database_that_is_away_is_told(make_app: MakeApp) -> None:
     assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
 
 
-def test_answers_from_memory_are_counted_apart(
-    client: FlaskClient, agent: Caller, backend: str
-) -> None:
+def test_memory_answers_are_counted_apart(client: FlaskClient, agent: Caller, backend: str) -> None:
     project = agent.create_project()["_id"]
     for _ in range(5):
         assert client.get(f"/widget/{project}/feed").status_code == 200
@@ -114,9 +110,7 @@ def test_answers_from_memory_are_counted_apart(
         assert read(client, name) == {(): 4 if backend == "sqlite" else 0}
 
 
-def test_whichever_process_is_asked_answers_for_all(
-    make_app: MakeApp, agent: Caller, instance: Path
-) -> None:
+def test_each_process_answers_for_all(make_app: MakeApp, agent: Caller, instance: Path) -> None:
     apps = [make_app(metrics_token=TOKEN) for _ in range(2)]
     folder = instance / "metrics"
     for number, each in enumerate(apps):
@@ -137,12 +131,6 @@ def test_whichever_process_is_asked_answers_for_all(
     assert len(list(folder.glob("*.prom"))) == 2
 
 
-def test_a_command_leaves_no_page(make_app: MakeApp, instance: Path) -> None:
-    app = make_app(metrics_token=TOKEN)
-    assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
-    assert not (instance / "metrics").exists()
-
-
 def test_the_instance_is_described(
     app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
 ) -> None:
@@ -154,20 +142,17 @@ def test_the_instance_is_described(
         (("status", "demo"),): 6, (("status", "approved"),): 1
     }  # fmt: skip
     mails = read(client, "testimonials_outbox_mails")
-    assert mails[(("state", "queued"),)] == 1
-    assert mails[(("state", "failed"),)] == 0
+    assert (mails[(("state", "queued"),)], mails[(("state", "failed"),)]) == (1, 0)
     assert read(client, "testimonials_outbox_oldest_seconds") == {(): 90}
     assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
     assert read(client, "testimonials_database_up") == {(): 1}
     assert read(client, "testimonials_worker_restarts_total") == {(): 0}
     assert read(client, "testimonials_database_bytes")[()] > 50_000
     ((labels, value),) = read(client, "testimonials_build_info").items()
-    assert value == 1
-    assert {"database", "python", "version"} == {name for name, _ in labels}
+    assert (value, {"database", "python", "version"}) == (1, {name for name, _ in labels})
 
 
 def put_jobs(app: Flask) -> datetime:
-    """Let one job have ended well now, and one not."""
     now = clock.now()
     with app.app_context():
         begin_write()
@@ -189,9 +174,7 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
     assert list(failed) == [(("job", "backup"),)]
 
 
-def test_a_job_that_is_switched_off_is_not_told_of_for_ever(
-    make_app: MakeApp, tmp_path: Path
-) -> None:
+def test_a_job_that_is_off_is_not_told_of_for_ever(make_app: MakeApp, tmp_path: Path) -> None:
     place = str(tmp_path / "elsewhere")
     copied = make_app(metrics_token=TOKEN, backup_to=place)
     with copied.app_context():
@@ -214,9 +197,88 @@ def test_no_address_and_no_secret_is_in_it(
     assert owner.account_id not in text
 
 
-def test_a_process_that_ends_takes_its_page_away(make_app: MakeApp, instance: Path) -> None:
-    app = make_app(metrics_token=TOKEN)
+def test_a_process_that_ends_takes_its_page_away(app: Flask, instance: Path) -> None:
+    assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
+    # A command leaves none.
+    assert not (instance / "metrics").exists()
     assert app.test_client().get("/v1/me").status_code == 401
     wait_for(lambda: list((instance / "metrics").glob("*.prom")), what="its page")
     end_metrics(app)
     assert list((instance / "metrics").iterdir()) == []
+
+
+RULES = Path(__file__).parents[2] / "packaging" / "prometheus-rules.yml"
+REQUESTS = "testimonials_request_seconds_count"
+JOB = "testimonials_job_last_success_timestamp_seconds"
+
+
+# For each alert: a series, its values when all is well, and when it is not; a value a minute.
+SERIES = {
+    "TestimonialsDown": ('up{job="testimonials"}', "1x40", "0x40"),
+    "TestimonialsDatabaseAway": ("testimonials_database_up", "1x40", "0x40"),
+    "TestimonialsErrors": (f'{REQUESTS}{{status="503"}}', "0x40", "0+60x40"),
+    "TestimonialsDiskLow": ("testimonials_disk_free_bytes", "900000000x40", "400000000x40"),
+    "TestimonialsMailWaits": ("testimonials_outbox_oldest_seconds", "60x40", "1900+60x40"),
+    "TestimonialsMailFailed": ('testimonials_outbox_mails{state="failed"}', "3x40", "3x30 4x10"),
+    "TestimonialsRedisAway": ("testimonials_redis_up", "1x40", "0x40"),
+    "TestimonialsWorkersDie": ("testimonials_worker_restarts_total", "0x20 1x20", "0x30 1+1x10"),
+    "TestimonialsFailedSignIns": ("testimonials_failed_sign_ins_total", "0+3x40", "0+30x40"),
+    "TestimonialsJobFails": (
+        'testimonials_job_last_failure_timestamp_seconds{job="sweep"}', "_x40", "60x40",
+    ),
+    "TestimonialsNoWork": (f'{JOB}{{job="sweep"}}', "0+60x40", "60x40"),
+    "TestimonialsBackupOld": (f'{JOB}{{job="backup"}}', "0x40", "-180000x40"),
+    "TestimonialsCopyOld": (f'{JOB}{{job="backup-copy"}}', "0x40", "-180000x40"),
+    "TestimonialsVerifyOld": (f'{JOB}{{job="backup-verify"}}', "0x40", "-300000x40"),
+}  # fmt: skip
+
+
+def promtool(*arguments: object) -> str:
+    program = find_program("promtool")
+    assert program, "promtool is not installed; scripts/test installs it."
+    done = run_program([program, *arguments])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def describe(alert: str, series: str, values: str, *, is_raised: bool) -> dict[str, Any]:
+    """Make one test of promtool: 40 minutes after the start the alert is raised, or not."""
+    expected = [{"labels": "{}", "value": 1}] if is_raised else []
+    others = {"series": f'{REQUESTS}{{status="200"}}', "values": "0+60x40"}
+    fires = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'
+    return {
+        "interval": "1m",
+        "input_series": [{"series": series, "values": values}, others],
+        "promql_expr_test": [{"expr": fires, "eval_time": "40m", "exp_samples": expected}],
+    }
+
+
+@pytest.mark.thorough
+def test_the_rules_are_well_formed() -> None:
+    assert f"SUCCESS: {len(SERIES)} rules found" in promtool("check", "rules", RULES)
+
+
+@pytest.mark.thorough
+def test_each_alert_is_raised_by_what_it_is_for_and_by_nothing_less(tmp_path: Path) -> None:
+    assert re.findall(r"alert: (\w+)", RULES.read_text()) == list(SERIES)
+    tests = [
+        describe(alert, series, values, is_raised=is_raised)
+        for alert, (series, well, ill) in SERIES.items()
+        for values, is_raised in ((well, False), (ill, True))
+    ]
+    path = tmp_path / "tests.yml"
+    content = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}
+    path.write_text(json.dumps(content))
+    assert "SUCCESS" in promtool("test", "rules", path)
+
+
+def test_each_metric_of_the_rules_is_served(make_app: MakeApp) -> None:
+    app: Flask = make_app(
+        metrics_token=TOKEN, ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}"
+    )
+    put_jobs(app)
+    client: FlaskClient = app.test_client()
+    client.get("/healthz")
+    page = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    wanted = set(re.findall(r"testimonials_\w+", RULES.read_text()))
+    assert wanted - set(re.findall(r"(?m)^\w+", page)) == set()

@@ -16,7 +16,7 @@ from testimonials.migrations.runner import head
 from testimonials.widget.script.assembly import build_script
 from tests.serving.test_serve_pictures import send_photo
 from tests.support.pictures import photo, to_bytes
-from tests.support.process import Service, start_service
+from tests.support.process import Service, run_program, start_service
 from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -63,18 +63,9 @@ class EmptyRoot:
         self.environment = {"TESTIMONIALS_INSTANCE_PATH": "/data"}
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the file to its end with an empty environment but for the instance's folder."""
-        return subprocess.run(
-            [*self.command, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_program([*self.command, *arguments], env=self.environment, timeout=120)
 
     def serve(self, *flags: str, **settings: str) -> Service:
-        """Start `serve` in it."""
         named = {f"TESTIMONIALS_{name.upper()}": value for name, value in settings.items()}
         environment = self.environment | named
         return start_service(self.folder, flags, {}, command=self.command, environment=environment)
@@ -86,13 +77,11 @@ def _same_device(one: Path, other: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, binary: Path) -> EmptyRoot:
-    """A machine without Python."""
     return EmptyRoot(tmp_path_factory.mktemp("binary") / "root", binary)
 
 
 @pytest.fixture(scope="module")
 def served(root: EmptyRoot) -> Iterator[Service]:
-    """The file as a service of two workers."""
     service = root.serve("--workers", "2")
     yield service
     service.kill()
@@ -104,12 +93,9 @@ def test_it_is_small(binary: Path) -> None:
 
 def test_everything_in_it_has_a_licence(binary: Path, tmp_path: Path) -> None:
     file = tmp_path / "sbom.json"
-    subprocess.run(
-        [sys.executable, PROJECT / "packaging" / "sbom.py", binary, file],
-        check=True,
-        timeout=300,
-        env=os.environ | {"SOURCE_DATE_EPOCH": "1760000000"},
-    )
+    environment = os.environ | {"SOURCE_DATE_EPOCH": "1760000000"}
+    command = [sys.executable, PROJECT / "packaging" / "sbom.py", binary, file]
+    subprocess.run(command, check=True, timeout=300, env=environment)
     document = json.loads(file.read_text())
     parts = document["components"]
     assert document["metadata"]["timestamp"] == "2025-10-09T08:53:20Z"
@@ -167,9 +153,7 @@ def _find_picture(service: Service, page: str) -> str:
     return address.removeprefix(service.url)
 
 
-def test_an_upgrade_beside_it_takes_nothing_from_a_running_one(
-    tmp_path: Path, binary: Path
-) -> None:
+def test_an_upgrade_beside_takes_nothing_from_a_running_one(tmp_path: Path, binary: Path) -> None:
     """What it has not read yet it reads from itself, in both workers, unless there is no /proc."""
     program = Path(shutil.copy(binary, tmp_path / "testimonials"))
     environment = {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "data")}
@@ -201,12 +185,10 @@ def test_admin_commands_work_in_it(tmp_path: Path, binary: Path) -> None:
     made = root.run("accounts", "create", "owner@example.com", "--no-mail")
     assert made.returncode == 0, made.stderr
     for arguments in (
-        ("config", "show"),
-        ("db", "check"),
-        ("backup", "/data/backup.tar.gz"),
+        ("config", "show"), ("db", "check"), ("backup", "/data/backup.tar.gz"),
         ("restore", "/data/backup.tar.gz", "--dry-run"),
         ("accounts", "export", "owner@example.com", "/data/account.zip"),
-    ):
+    ):  # fmt: skip
         done = root.run(*arguments, "--json")
         assert done.returncode == 0, (arguments, done.stderr)
         json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""What was acknowledged is there after any end."""
+"""What was acknowledged is there after any end, and many visitors at once are all heard."""
 
 import contextlib
 import os
@@ -6,20 +6,30 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
-from tests.conftest import StartService
+from testimonials.settings.current import current_settings
+from tests.conftest import Caller, StartService
 from tests.serving.power_cut import prepare_power_cut
 from tests.support.load import Load
+from tests.support.rows import read_testimonials
+from tests.support.servers import MailSink
+from tests.support.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
+
 
 needs_compiler = pytest.mark.skipif(
     not sys.platform.startswith("linux") or shutil.which("cc") is None,
     reason="needs Linux and a C compiler",
 )
+
+
 WRITER = """
 import os, sqlite3, sys
 database = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -84,9 +94,7 @@ def test_everything_acknowledged_survives_a_power_cut(
 
 @needs_compiler
 @pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 1), ("NORMAL", 0)])
-def test_the_power_cut_takes_what_was_not_synced(
-    tmp_path: Path, synchronous: str, kept: int
-) -> None:
+def test_the_power_cut_takes_what_is_unsynced(tmp_path: Path, synchronous: str, kept: int) -> None:
     environment = dict(os.environ) | prepare_power_cut(tmp_path)
     command = [sys.executable, "-c", WRITER, str(tmp_path / "some.db"), synchronous]
     subprocess.run(command, env=environment, check=True)
@@ -96,9 +104,7 @@ def test_the_power_cut_takes_what_was_not_synced(
         assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
 
 
-def test_the_log_says_when_the_one_file_lacks_the_newest_changes(
-    start: StartService, tmp_path: Path
-) -> None:
+def test_the_log_says_what_the_one_file_lacks(start: StartService, tmp_path: Path) -> None:
     file = tmp_path / "service" / "testimonials.db"
     service = start()
     with contextlib.closing(sqlite3.connect(file)) as reader:
@@ -107,3 +113,47 @@ def test_the_log_says_when_the_one_file_lacks_the_newest_changes(
         service.sign_up("second@example.com")
         assert service.stop() == 0
     assert "the newest changes are in testimonials.db-wal" in "".join(service.output)
+
+
+VISITORS = 200
+
+
+def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(
+    app: Flask, owner: Caller, start: StartService, smtp: MailSink
+) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    service = start(
+        instance=current_settings(app).instance_path,
+        database_url=current_settings(app).database_url,
+        smtp_url=smtp.url,
+        trusted_proxies="1",
+        min_form_seconds="0",
+    )
+    visitors = Visitors(f"{service.url}/kiln", VISITORS, 20)
+    visitors.open_forms()
+    added: list[int] = []
+
+    def add_others() -> None:
+        # An agent works on the same project meanwhile.
+        path = f"/v1/projects/{project}/testimonials"
+        for number in range(20):
+            body = {"authorName": f"Agent {number}", "text": "Added."}
+            added.append(service.call("POST", path, body, owner.headers).status)
+
+    agent = threading.Thread(target=add_others)
+    agent.start()
+    visitors.send_forms(times=2)
+    agent.join()
+    assert (Counter(visitors.statuses), added) == ({303: 2 * VISITORS}, [200] * 20)
+    rows = read_testimonials(app, project)
+    sent = [row for row in rows if row.source == "public_page"]
+    assert Counter(row.text for row in sent) == Counter(map(words_of, range(VISITORS)))
+    # Past a hundred within the hour the project's folder takes them.
+    assert Counter((row.status, row.held_for) for row in sent) == {
+        ("pending", None): 100,
+        ("spam", "flood"): VISITORS - 100,
+    }
+    assert len({row.created_at for row in rows}) == VISITORS + 20
+    told = smtp.wait(2)
+    assert [mail.recipients for mail in told] == [[owner.email]] * 2
+    assert sum("came at once" in str(mail.message["Subject"]) for mail in told) == 1

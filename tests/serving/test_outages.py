@@ -27,7 +27,6 @@ WORDS = "It simply works.\n<b>Really</b>."
 
 @pytest.fixture
 def frozen_postgres() -> Iterator[tuple[PostgresServer, str]]:
-    """A PostgreSQL of the test's own, and the address of a database on it."""
     server = PostgresServer()
     with new_database(server.url) as url:
         yield server, url

@@ -16,7 +16,7 @@ import yaml
 
 import testimonials
 from testimonials.settings.table import unknown_variables
-from tests.support.process import Service, clean_environment, start_service
+from tests.support.process import Service, clean_environment, run_program, start_service
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -67,7 +67,6 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def served(installed: Path, tmp_path: Path) -> Iterator[Service]:
-    """The installed command as a service."""
     service = start_service(tmp_path / "instance", (), {}, command=(str(installed),))
     yield service
     service.kill()
@@ -110,18 +109,10 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
 
 def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "instance", {})
-    done = subprocess.run(
-        [installed, "--version"], env=environment, cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run_program([installed, "--version"], env=environment, cwd=tmp_path)
     assert done.stdout == f"testimonials, version {testimonials.__version__}\n"
-    python = installed.with_name("python")
-    found = subprocess.run(
-        [python, "-c", "import testimonials; print(testimonials.__file__)"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    script = "import testimonials; print(testimonials.__file__)"
+    found = run_program([installed.with_name("python"), "-c", script], cwd=tmp_path, check=True)
     assert Path(found.stdout).is_relative_to(installed.parent.parent)
 
 
@@ -134,33 +125,24 @@ def test_the_installed_command_serves(served: Service) -> None:
     assert served.stop() == 0
 
 
-def test_the_unit_is_understood_and_hardened(tmp_path: Path) -> None:
+def test_the_units_are_understood_and_the_service_is_hardened(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     assert program is not None, "systemd-analyze is not installed; scripts/test installs it."
     text = (PROJECT / "packaging" / "testimonials.service").read_text()
     # The one thing that this machine lacks is the installed program.
     text, count = re.subn(r"^ExecStart=\S+", "ExecStart=/bin/true", text, flags=re.MULTILINE)
     assert count == 1
+    # By itself systemd kills a start after 90 seconds, however long an upgrade takes.
+    assert re.findall("^TimeoutStartSec=(.+)", text, re.MULTILINE) == ["infinity"]
     unit = tmp_path / "testimonials.service"
     unit.write_text(text)
-    verified = subprocess.run(
-        [program, "verify", "--man=no", unit], capture_output=True, text=True, timeout=60
-    )
-    assert (verified.returncode, verified.stderr) == (0, "")
+    shutil.copy(PROJECT / "packaging" / "testimonials.socket", tmp_path)
+    for each in (unit, tmp_path / "testimonials.socket"):
+        verified = run_program([program, "verify", "--man=no", each])
+        assert (verified.returncode, verified.stderr) == (0, "")
     # Exposure in tenths, from 0 to 100; a unit without hardening has 96.
-    rated = subprocess.run(
-        [program, "security", "--offline=true", "--threshold=20", unit],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    rated = run_program([program, "security", "--offline=true", "--threshold=20", unit])
     assert rated.returncode == 0, rated.stdout[-300:]
-
-
-def test_the_unit_waits_for_an_upgrade_however_long_it_takes() -> None:
-    """By itself systemd kills a start after 90 seconds, and the next one, and the next one."""
-    unit = (PROJECT / "packaging" / "testimonials.service").read_text()
-    assert re.findall("^TimeoutStartSec=(.+)", unit, re.MULTILINE) == ["infinity"]
 
 
 def test_the_image_is_made_of_what_it_copies() -> None:

@@ -6,7 +6,6 @@ import signal
 import socket
 import sqlite3
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from tests.support.process import (
     Service,
     clean_environment,
     run_command,
+    run_program,
     start_service,
 )
 from tests.support.servers import PATIENCE, MailSink, free_port, wait_for
@@ -51,7 +51,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def keys(service: Service) -> dict[str, str]:
-    """The credentials of an account on it."""
     return service.sign_up()
 
 
@@ -71,8 +70,7 @@ def _send_raw(service: Service, content: bytes) -> Answer:
 def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Service) -> None:
     assert service.call("GET", "/healthz").json["status"] == "ok"
     folder = Path(service.environment["TESTIMONIALS_INSTANCE_PATH"])
-    assert _mode(folder) == 0o700
-    assert _mode(folder / "secret_key") == 0o600
+    assert (_mode(folder), _mode(folder / "secret_key")) == (0o700, 0o600)
     assert len((folder / "secret_key").read_text().strip()) >= 32
     # The backup that a first start makes is verified in a folder that goes again.
     kept = {path.name for path in folder.iterdir() if not path.name.startswith(".unfinished-")}
@@ -86,17 +84,13 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Servi
     assert service.call("GET", "/fern-fable-salon").status == 200
 
 
-def test_addresses_are_those_it_listens_on_unless_set(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_addresses_are_where_it_listens_unless_set(service: Service, keys: dict[str, str]) -> None:
     path = f"/v1/projects/{service.make_project(keys)}/embed-snippet"
     assert service.call("GET", path, headers=keys).data["widgetUrl"].startswith(service.url)
 
 
 @pytest.mark.thorough
-def test_it_listens_on_a_unix_socket(
-    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unix_socket(start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "web.sock"
     with closing(socket.socket(socket.AF_UNIX)) as left:
         # As a service leaves it that was killed.
@@ -167,14 +161,8 @@ main(["serve", "--port", "0"])
 def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
     tmp_path: Path, ending: signal.Signals, moments: str, has_listened: bool
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALS_ITSELF, str(int(ending)), moments],
-        env=clean_environment(tmp_path / "service", {}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    command = [sys.executable, "-c", SIGNALS_ITSELF, int(ending), moments]
+    done = run_program(command, env=clean_environment(tmp_path / "service", {}))
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("testimonials.serving.server stopped\n")
     assert ("listening on" in done.stderr) == has_listened
@@ -233,29 +221,21 @@ def test_a_body_over_64_kib_is_413_as_json(service: Service) -> None:
     assert _send_raw(service, chunk.encode()).status == 413
 
 
-@pytest.fixture(scope="module")
-def broken_requests() -> dict[str, bytes]:
+def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(service: Service) -> None:
     # As long as the server reads and not a byte longer: what it leaves unread resets a connection.
     long = b"GET /v1/me HTTP/1.1\r\nHost: x\r\nx: ".ljust(65_536, b"a")
-    return {
-        "no http": b"hello\r\n\r\n",
-        "no uri": b"GET\r\n\r\n",
+    broken_requests = {
+        "no http": b"hello\r\n\r\n", "no uri": b"GET\r\n\r\n",
         "header without colon": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
         "two lengths": b"POST /v1/me HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "bad length": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "length of letters": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 1_0\r\n\r\n",
         "bad encoding": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
         "bad chunk": b"POST /v1/me HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        "huge header": long,
-        "no address": b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        "huge header": long, "no address": b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
         "bytes in the path": b"GET /v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         "bare line feed": b"GET /v1/me HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
-    }
-
-
-def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
-    service: Service, broken_requests: dict[str, bytes]
-) -> None:
+    }  # fmt: skip
     for name, content in broken_requests.items():
         answer = _send_raw(service, content)
         assert 400 <= answer.status <= 501, name
@@ -265,9 +245,7 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(
     assert "Traceback" not in "".join(service.output), service.output
 
 
-def test_a_connection_goes_on_after_answers_of_every_kind(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_a_connection_goes_on_after_every_answer(service: Service, keys: dict[str, str]) -> None:
     project = service.make_project(keys)
     with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
         connection.connect()
@@ -289,10 +267,8 @@ def test_a_connection_goes_on_after_answers_of_every_kind(
             status, headers = ask("GET", path, **{"If-None-Match": tag})
             assert (status, headers["ETag"], headers["Content-Length"]) == (304, tag, None)
         status, headers = ask("HEAD", "/widget/v1.js")
-        assert (status, headers["Content-Length"]) == (200, length)
-        assert ask("GET", "/login")[0] == 200
-        assert ask("DELETE", "/healthz")[0] == 405
-        assert ask("GET", "/nothing-here")[0] == 404
+        assert (status, headers["Content-Length"], ask("GET", "/login")[0]) == (200, length, 200)
+        assert (ask("DELETE", "/healthz")[0], ask("GET", "/nothing-here")[0]) == (405, 404)
         assert ask("GET", "/v1/me")[0] == 401
 
 
@@ -340,19 +316,15 @@ def test_with_a_trusted_proxy_the_address_it_saw_counts(make_app: MakeApp) -> No
     app = make_app(trusted_proxies=1, base_url="https://testimonials.example.com")
     # What the client itself put into the header stands before it and counts for nothing.
     statuses = [_init(app, number, f"198.51.100.{number}, 192.0.2.1") for number in range(6)]
-    assert statuses == [200] * 5 + [429]
-    assert _init(app, 7, "192.0.2.1, 192.0.2.2") == 200
-    secure = app.test_client().get("/healthz", headers={"X-Forwarded-Proto": "https"})
-    assert "Strict-Transport-Security" in secure.headers
-
-
-def test_behind_two_proxies_the_nearest_says_how_the_browser_asked(make_app: MakeApp) -> None:
+    assert (statuses, _init(app, 7, "192.0.2.1, 192.0.2.2")) == ([200] * 5 + [429], 200)
     # A content delivery network, and a proxy that appends the address alone.
-    app = make_app(trusted_proxies=2, base_url="https://testimonials.example.com")
-    statuses = [_init(app, number, f"192.0.2.1, 203.0.113.{number}") for number in range(6)]
+    two = make_app(trusted_proxies=2, base_url="https://testimonials.example.com")
+    statuses = [_init(two, number, f"192.0.2.3, 203.0.113.{number}") for number in range(6)]
     assert statuses == [200] * 5 + [429]
-    secure = app.test_client().get("/healthz", headers={"X-Forwarded-Proto": "https"})
-    assert "Strict-Transport-Security" in secure.headers
+    # The nearest says how the browser asked.
+    for each in (app, two):
+        secure = each.test_client().get("/healthz", headers={"X-Forwarded-Proto": "https"})
+        assert "Strict-Transport-Security" in secure.headers
 
 
 @pytest.mark.thorough
@@ -375,9 +347,7 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
         ({"database_url": "postgresql://u:hidden@127.0.0.1:1/x"}, "TESTIMONIALS_DATABASE_URL"),
     ],
 )
-def test_a_wrong_setting_is_named_and_ends_the_start(
-    tmp_path: Path, settings: dict[str, str], named: str
-) -> None:
+def test_a_wrong_setting_ends_start(tmp_path: Path, settings: dict[str, str], named: str) -> None:
     done = run_command(["serve", "--port", "0"], clean_environment(tmp_path / "x", settings))
     assert done.returncode != 0
     assert done.stderr.startswith("Error: ")
@@ -441,9 +411,7 @@ def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
         assert secret.lower() not in text
 
 
-def test_postgresql_serves_as_well(
-    start: StartService, empty_postgres: str, tmp_path: Path
-) -> None:
+def test_postgresql_serves_too(start: StartService, empty_postgres: str, tmp_path: Path) -> None:
     service = start(database_url=empty_postgres, workers="2")
     headers = service.sign_up()
     path = f"/v1/projects/{service.make_project(headers)}/testimonials"
@@ -452,6 +420,5 @@ def test_postgresql_serves_as_well(
     assert {answer.status for answer in answers} == {200}
     items = service.call("GET", f"{path}?limit=100", headers=headers).data["items"]
     times = [item["createdAt"] for item in items]
-    assert times == sorted(set(times), reverse=True)
-    assert len(times) == 24
+    assert (times, len(times)) == (sorted(set(times), reverse=True), 24)
     assert not (tmp_path / "service" / "testimonials.db").exists()

@@ -30,14 +30,12 @@ def start(folder: Path) -> Service:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that the tests here share."""
     service = start(tmp_path_factory.mktemp("instance"))
     yield service
     service.kill()
 
 
 def send_photo(service: Service, picture: bytes) -> Answer:
-    """Send the form of /kiln with a photo."""
     page = service.call("GET", "/kiln").body.decode()
     found = re.search('name="token" value="([^"]+)"', page)
     assert found
@@ -52,7 +50,6 @@ def send_photo(service: Service, picture: bytes) -> Answer:
 
 
 def children(pid: int) -> list[int]:
-    """Name the processes that another has started."""
     with suppress(FileNotFoundError):
         found = Path(f"/proc/{pid}/task").glob("*/children")
         return [int(child) for tasks in found for child in tasks.read_text().split()]

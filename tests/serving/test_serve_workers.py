@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,14 @@ import pytest
 from tests.conftest import StartService
 from tests.operations.test_metrics import TOKEN
 from tests.support.load import NEEDED, Load
-from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
+from tests.support.process import (
+    COMMAND,
+    Answer,
+    Service,
+    clean_environment,
+    run_program,
+    start_service,
+)
 from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -39,7 +45,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def keys(running: Service) -> dict[str, str]:
-    """The credentials of an account on it."""
     return running.sign_up()
 
 
@@ -69,15 +74,12 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-def test_each_worker_has_a_core_of_its_own(service: Service) -> None:
+def test_each_worker_has_a_core_and_the_parent_no_connection(service: Service) -> None:
     pinned = [os.sched_getaffinity(pid) for pid in service.workers]
     usable = os.sched_getaffinity(service.process.pid)
     assert [len(cores) for cores in pinned] == [1, 1]
-    assert len(set.union(*pinned)) == min(2, len(usable))
-    assert usable == os.sched_getaffinity(0)
-
-
-def test_the_parent_has_no_thread_and_no_connection_to_the_database(service: Service) -> None:
+    assert (len(set.union(*pinned)), usable) == (min(2, len(usable)), os.sched_getaffinity(0))
+    # The parent has no thread and no connection to the database.
     pid = service.process.pid
     assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
     opened = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
@@ -91,9 +93,7 @@ def restarts(service: Service) -> float:
     return float(found[1])
 
 
-def test_a_worker_that_is_killed_under_load_comes_back_and_is_counted(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_a_killed_worker_comes_back_and_is_counted(service: Service, keys: dict[str, str]) -> None:
     load, count = Load(service, keys), restarts(service)
     load.go_on()
     before = service.workers
@@ -107,8 +107,7 @@ def test_a_worker_that_is_killed_under_load_comes_back_and_is_counted(
     load.end()
     # What it was answering is cut off: of each writer one request at the most.
     assert len(load.broken) <= 3
-    assert load.lost() == set()
-    assert restarts(service) == count + 1
+    assert (load.lost(), restarts(service)) == (set(), count + 1)
 
 
 def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service: Service) -> None:
@@ -136,12 +135,10 @@ def test_a_worker_that_keeps_dying_in_its_start_is_started_less_often(service: S
     wait_for(lambda: "another starts in 2 s" in "".join(service.output[said:]), what="the delay")
     starts = [line.rpartition("another starts")[2].strip() for line in service.output[said:]]
     assert [words for words in starts if words in ("in 1 s", "in 2 s")] == ["in 1 s", "in 2 s"]
-    assert service.call("GET", "/healthz").status == 200
-    assert service.workers[0] == first
+    assert (service.call("GET", "/healthz").status, service.workers[0]) == (200, first)
 
 
 def sockets_of(pid: int) -> int:
-    """Count the sockets that a process has open."""
     links = []
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -165,7 +162,6 @@ class Answers:
         wait_for(is_each_asked, what="a connection to each worker")
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> list[Answer]:
-        """Return the answer that came on each connection."""
         found = []
         for connection in self._connections:
             connection.request("GET", path, headers=headers or {})
@@ -174,14 +170,11 @@ class Answers:
         return found
 
     def close(self) -> None:
-        """Close the connections."""
         for connection in self._connections:
             connection.close()
 
 
-def test_a_write_by_one_worker_shows_in_the_next_answer_of_each(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_a_write_shows_in_the_next_answer_of_each(service: Service, keys: dict[str, str]) -> None:
     project = service.make_project(keys)
     answers = Answers(service)
     for total in range(4):
@@ -198,9 +191,7 @@ def test_a_rate_limit_counts_over_all_workers(service: Service) -> None:
     assert statuses == [200, 200, 200, 429]
 
 
-def test_of_concurrent_creations_with_one_slug_one_wins(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_of_concurrent_creations_of_a_slug_one_wins(service: Service, keys: dict[str, str]) -> None:
     body = {"slug": "One Slug", "skipDemoTestimonials": True}
     with ThreadPoolExecutor(8) as pool:
         answers = list(
@@ -211,9 +202,7 @@ def test_of_concurrent_creations_with_one_slug_one_wins(
     assert taken == {"This slug is already taken. Please choose a different one."}
 
 
-def test_concurrent_patches_of_different_fields_keep_both(
-    service: Service, keys: dict[str, str]
-) -> None:
+def test_concurrent_patches_of_other_fields_stay(service: Service, keys: dict[str, str]) -> None:
     path = f"/v1/projects/{service.make_project(keys)}"
 
     def patch(change: dict[str, object]) -> None:
@@ -222,11 +211,9 @@ def test_concurrent_patches_of_different_fields_keep_both(
     with ThreadPoolExecutor(4) as pool:
         for number in range(6):
             changes: list[dict[str, object]] = [
-                {"initialCount": 3 + number},
-                {"theme": ("dark", "light")[number % 2]},
-                {"showStars": bool(number % 3)},
-                {"palette": ("sky", "rose")[number % 2]},
-            ]
+                {"initialCount": 3 + number}, {"theme": ("dark", "light")[number % 2]},
+                {"showStars": bool(number % 3)}, {"palette": ("sky", "rose")[number % 2]},
+            ]  # fmt: skip
             list(pool.map(patch, changes))
             config = service.call("GET", path, headers=keys).data["widgetConfig"]
             for change in changes:
@@ -260,14 +247,13 @@ def test_ctrl_c_under_load_loses_no_write_and_cuts_off_no_request(start: StartSe
 
 
 def read_answer(connection: socket.socket) -> str:
-    """Read a JSON answer to its end."""
     received = ""
     while not received.endswith("}\n"):
         received += connection.recv(4096).decode()
     return received
 
 
-def test_sigterm_lets_begun_requests_finish_and_closes_their_connections(
+def test_sigterm_lets_begun_requests_finish_and_ends_connections(
     start: StartService,
 ) -> None:
     """As of a proxy, which keeps its connections; one request never ends."""
@@ -303,9 +289,7 @@ def test_sigterm_lets_begun_requests_finish_and_closes_their_connections(
         assert service.wait() == 0
 
 
-def test_sighup_takes_over_the_settings_file_and_refuses_nobody(
-    start: StartService, tmp_path: Path
-) -> None:
+def test_sighup_takes_over_settings_and_refuses_nobody(start: StartService, tmp_path: Path) -> None:
     service = start(workers="2", log_format="json")
     wait_for(lambda: len(answering(service)) == 2, what="both workers")
     load = Load(service, service.sign_up())
@@ -318,8 +302,7 @@ def test_sighup_takes_over_the_settings_file_and_refuses_nobody(
     wait_for(lambda: not set(service.workers) & set(before), what="the old workers' end")
     load.go_on()
     load.end()
-    assert load.broken == []
-    assert load.lost() == set()
+    assert (load.broken, load.lost()) == ([], set())
     body = {"email": "second@example.com"}
     assert service.call("POST", "/v1/auth/agent-init", body).data["expiresInDays"] == 2
     # Settings that are wrong, and workers that can't start with them, leave it as it is.
@@ -349,15 +332,9 @@ main(["serve", "--port", "0"])
 
 def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path: Path) -> None:
     """Such as by a lack of memory during the upgrade, of which it can't say anything itself."""
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED_BY_MIGRATION],
-        env=clean_environment(tmp_path / "service", {"workers": "1"})
-        | {"PYTHONPATH": os.pathsep.join(["", *sys.path])},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=PATIENCE,
-    )
+    environment = clean_environment(tmp_path / "service", {"workers": "1"})
+    environment["PYTHONPATH"] = os.pathsep.join(["", *sys.path])
+    done = run_program([sys.executable, "-c", KILLED_BY_MIGRATION], env=environment)
     assert done.returncode == 1
     assert "the first worker was ended by signal 9 before it answered" in done.stderr
 
@@ -386,7 +363,6 @@ def in_terminal(instance: Path, settings: dict[str, str]) -> Iterator[tuple[int,
 
 
 def read_until(terminal: int, words: str) -> str:
-    """Read what the terminal shows until it shows `words`."""
     shown = ""
 
     def has_come() -> bool:

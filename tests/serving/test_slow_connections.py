@@ -42,23 +42,19 @@ class Door:
 
     @property
     def channels(self) -> list[connections.BoundedChannel]:
-        """The connections that it has."""
         return list(self.server._server.active_channels.values())
 
     def connect(self, content: bytes, host: str = "127.0.0.1") -> socket.socket:
-        """Connect from an address and send something."""
         client = socket.create_connection(self.address, PATIENCE, source_address=(host, 0))
         client.sendall(content)
         return client
 
     def ask(self, path: str = "/") -> int:
-        """Ask as somebody new."""
         with contextlib.closing(HTTPConnection(*self.address, timeout=PATIENCE)) as connection:
             connection.request("GET", path)
             return connection.getresponse().status
 
     def close(self) -> None:
-        """End it, and every connection."""
         self.is_answering.set()
         self.server.stop()
         for channel in self.channels:
@@ -126,9 +122,7 @@ def test_a_request_that_comes_byte_by_byte_is_cut_off(
     pytest.fail("it went on for 400 bytes")
 
 
-def test_a_body_that_comes_steadily_has_all_its_time(
-    open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_steady_body_has_its_time(open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.1)
     monkeypatch.setattr(connections, "BODY_BYTES_PER_SECOND", 5)
     with open_door().connect(HEAD + b"\r\n" + b"a" * 4000) as client:
@@ -168,9 +162,7 @@ def test_where_all_connections_are_taken_the_fullest_network_makes_room(
         assert not has_ended(visitor)
 
 
-def test_whoever_reads_no_answer_holds_no_thread(
-    open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_reader_holds_no_thread(open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     door = open_door(threads=1)
     large = WHOLE.replace(b"/", b"/large", 1)
     with door.connect(large * 60):

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import pytest
 
-import testimonials
 from tests.conftest import StartService
 from tests.serving.hosts.nginx import run_site
 from tests.support.load import Load
-from tests.support.process import COMMAND, Service, clean_environment, start_service
+from tests.support.process import COMMAND, Service, clean_environment, run_program, start_service
 from tests.support.servers import PATIENCE, free_port, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
-PACKAGING = Path(testimonials.__file__).parent.parent / "packaging"
 # Does what systemd does: the descriptor becomes number 3, and the process learns that it is for it.
 PASS = """
 exec 3<&"$1" && shift
@@ -49,7 +47,6 @@ def start_on(
 
 
 def end(service: Service) -> None:
-    """Stop a service that has nothing to say."""
     assert service.stop() == 0
     service.kill()
 
@@ -69,8 +66,7 @@ def test_a_restart_on_a_held_socket_refuses_nobody(held: socket.socket, tmp_path
     finally:
         load.end()
         old.kill()
-    assert load.broken == []
-    assert load.lost() == set()
+    assert (load.broken, load.lost()) == ([], set())
 
 
 def test_without_a_held_socket_a_restart_refuses_some(tmp_path: Path) -> None:
@@ -115,16 +111,12 @@ def test_two_sockets_are_refused(held: socket.socket, tmp_path: Path) -> None:
     script = PASS.replace("LISTEN_FDS=1", "LISTEN_FDS=2")
     number = held.fileno()
     command = ["bash", "-c", script, "bash", str(number), *COMMAND, "serve"]
-    done = subprocess.run(
-        command, env=environment, pass_fds=(number,), capture_output=True, text=True, timeout=60
-    )
+    done = run_program(command, env=environment, pass_fds=(number,))
     assert done.returncode == 1
     assert "give the socket unit one ListenStream=" in done.stderr
 
 
-def test_what_was_passed_to_another_process_is_left_alone(
-    held: socket.socket, tmp_path: Path
-) -> None:
+def test_what_was_passed_to_another_is_left_alone(held: socket.socket, tmp_path: Path) -> None:
     environment = clean_environment(tmp_path / "service", {"workers": "1"})
     environment |= {"LISTEN_PID": "1", "LISTEN_FDS": "1"}
     service = start_service(tmp_path, (), {}, environment=environment)
@@ -178,25 +170,6 @@ def _port(service: Service) -> str:
 
 def _curl(*arguments: str, fails: bool = True) -> str:
     flags = ["--globoff", "--silent", "--show-error", *(["--fail"] if fails else [])]
-    done = subprocess.run(
-        ["curl", *flags, *arguments], capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = run_program(["curl", *flags, *arguments])
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_the_socket_unit_is_understood(tmp_path: Path) -> None:
-    program = shutil.which("systemd-analyze")
-    assert program is not None, "systemd-analyze is not installed; scripts/test installs it."
-    unit = (PACKAGING / "testimonials.service").read_text()
-    (tmp_path / "testimonials.service").write_text(
-        re.sub(r"(?m)^ExecStart=\S+", "ExecStart=/bin/true", unit)
-    )
-    shutil.copy(PACKAGING / "testimonials.socket", tmp_path)
-    verified = subprocess.run(
-        [program, "verify", "--man=no", tmp_path / "testimonials.socket"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (verified.returncode, verified.stderr) == (0, "")

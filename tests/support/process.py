@@ -134,14 +134,12 @@ def clean_environment(instance: Path, settings: dict[str, str]) -> dict[str, str
 def run_command(
     arguments: Sequence[str], environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    return run_program([*COMMAND, *arguments], env=environment)
+
+
+def run_program(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:
+    options = {"capture_output": True, "text": True, "timeout": PATIENCE, "check": False} | options
+    return subprocess.run([*map(str, command)], **options)
 
 
 def start_service(

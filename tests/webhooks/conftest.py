@@ -11,7 +11,6 @@ from tests.webhooks.receiver import Hook, Receiver, add_hook, receiving
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Somebody's server."""
     with receiving() as running:
         yield running
 

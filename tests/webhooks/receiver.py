@@ -23,14 +23,13 @@ Behaviour = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the receiver."""
-
     def do_POST(self) -> None:
-        """Keep the request, and do what the receiver's behaviour says."""
         self.server.receiver.take(self)  # type: ignore[attr-defined]
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def answer(self, status: int, content: bytes = b"", **headers: str) -> None:
-        """Answer with a status."""
         self.send_response(status)
         for name, value in ({"Content_Length": str(len(content))} | headers).items():
             self.send_header(name.replace("_", "-"), value)
@@ -41,9 +40,14 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class Server(ThreadingHTTPServer):
-    """A server that many may call at once, and hang up on."""
+def drip(handler: Handler) -> None:
+    for _ in range(100):
+        handler.wfile.write(b"X")
+        handler.wfile.flush()
+        threading.Event().wait(0.05)
 
+
+class Server(ThreadingHTTPServer):
     request_queue_size = 128
     daemon_threads = True
 
@@ -53,8 +57,6 @@ class Server(ThreadingHTTPServer):
 
 @dataclass
 class Receiver:
-    """Somebody's server, and what it got."""
-
     url: str
     behaviour: Behaviour = lambda handler: handler.answer(200, b"Thanks")
     got: list[dict[str, Any]] = field(default_factory=list)
@@ -63,8 +65,7 @@ class Receiver:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, handler: Handler) -> None:
-        """Keep a request, and answer it."""
-        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
         with self.lock:
             self.bodies.append(body)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
@@ -79,13 +80,11 @@ class Receiver:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the messages, in the order in which they came."""
         return [headers["webhook-id"] for headers in self.headers]
 
 
 @contextlib.contextmanager
 def receiving(host: str = "127.0.0.1", port: int = 0) -> Iterator[Receiver]:
-    """Run a receiver on this machine."""
     server = Server((host, port), Handler)
     receiver = Receiver(f"http://{host}:{server.server_address[1]}/hook")
     server.receiver = receiver  # type: ignore[attr-defined]
@@ -99,8 +98,6 @@ def receiving(host: str = "127.0.0.1", port: int = 0) -> Iterator[Receiver]:
 
 @dataclass
 class Hook:
-    """A webhook endpoint of a project, and the token that manages it."""
-
     app: Flask
     caller: Caller
     project: str
@@ -109,7 +106,6 @@ class Hook:
     secret: str
 
     def call(self, method: str, path: str = "", body: object = None, status: int = 200) -> Any:
-        """Call the API at the endpoint's path or below it; return the data."""
         answer = self.caller.client.open(
             self.path + path, method=method, headers=self.token, json=body
         )
@@ -122,13 +118,11 @@ class Hook:
             Dispatcher().run()
 
     def deliveries(self) -> list[WebhookDelivery]:
-        """Return the rows, oldest first."""
         with self.app.app_context():
             query = db.select(WebhookDelivery).order_by(WebhookDelivery.id)
             return list(db.session.scalars(query))
 
     def row(self) -> WebhookEndpoint:
-        """Return the endpoint as it is stored."""
         with self.app.app_context():
             return db.session.get_one(WebhookEndpoint, self.path.rpartition("/")[2])
 

@@ -12,8 +12,9 @@ from testimonials.core.public_addresses import is_public
 from testimonials.webhooks.sending import NOWHERE, Message, Outcome, new_secret, send
 from tests.access.tokens import give_token
 from tests.conftest import Caller
+from tests.support.process import run_program
 from tests.support.servers import PATIENCE, free_port
-from tests.webhooks.receiver import Handler, Receiver, add_hook, receiving
+from tests.webhooks.receiver import Handler, Receiver, add_hook, drip, receiving
 
 SECRET = new_secret()
 
@@ -25,16 +26,7 @@ def post(url: str, seconds: float = PATIENCE) -> Outcome:
 
 
 def hang(_handler: Handler) -> None:
-    """Never answer."""
     threading.Event().wait(5)
-
-
-def drip(handler: Handler) -> None:
-    """Answer a byte now and then."""
-    for _ in range(100):
-        handler.wfile.write(b"X")
-        handler.wfile.flush()
-        threading.Event().wait(0.05)
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip])
@@ -45,15 +37,13 @@ def test_a_receiver_has_so_many_seconds_altogether(receiver: Receiver, behaviour
     assert 400 < outcome.ms < 3000
 
 
-def test_only_a_2xx_accepts_and_redirects_are_not_followed(receiver: Receiver) -> None:
+def test_only_a_2xx_accepts_no_redirect_is_followed_and_little_is_kept(receiver: Receiver) -> None:
     receiver.behaviour = lambda handler: handler.answer(302, Location=receiver.url)
     outcome = post(receiver.url)
     assert (outcome.status, outcome.is_accepted, len(receiver.bodies)) == (302, False, 1)
     receiver.behaviour = lambda handler: handler.answer(204)
     assert post(receiver.url).is_accepted
-
-
-def test_of_an_answer_its_beginning_is_kept_as_text(receiver: Receiver) -> None:
+    # Of an answer its beginning is kept as text.
     content = b"\x00\xff" + b"x" * 10_000_000
     receiver.behaviour = lambda handler: handler.answer(200, content)
     outcome = post(receiver.url)
@@ -61,9 +51,7 @@ def test_of_an_answer_its_beginning_is_kept_as_text(receiver: Receiver) -> None:
     assert outcome.answer == "\ufffd\ufffd" + "x" * 1022
 
 
-def test_no_proxy_of_the_environment_is_used(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_environments_proxy_is_used(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     assert post(receiver.url).is_accepted
@@ -105,15 +93,9 @@ def test_a_name_that_leads_elsewhere_once_it_was_checked_leads_nowhere(tmp_path:
     with receiving(port=port) as outside, receiving("127.0.0.2", port) as inside:
         url = outside.url.replace("127.0.0.1", "rebinding.example")
         script = [sys.executable, "-c", REBIND, str(hosts), "127.0.0.1", "127.0.0.2", url]
-        done = subprocess.run(
-            [*outer, inner, str(hosts), *script],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_program([*outer, inner, hosts, *script])
     assert done.stdout == "200\n", done.stderr
-    assert len(outside.bodies) == 1
-    assert inside.bodies == []
+    assert (len(outside.bodies), inside.bodies) == (1, [])
     assert hosts.read_text().startswith("127.0.0.2")
 
 

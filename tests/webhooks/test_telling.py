@@ -29,21 +29,16 @@ from tests.webhooks.receiver import Hook, Receiver
 
 JSON = {"Accept": "application/json"}
 EDITED = {
-    "author_name": "Maya",
-    "text": "Warm bread!",
-    "submitted_on": "2024-01-01",
-    "tags": "rye",
-}
+    "author_name": "Maya", "text": "Warm bread!", "submitted_on": "2024-01-01", "tags": "rye",
+}  # fmt: skip
 
 
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
-    """The owner's browser."""
     return open_browser(app, owner)
 
 
 def read_told(hook: Hook, **query: Any) -> list[dict[str, Any]]:
-    """Return the API's list of events."""
     answer = hook.caller.client.get("/v1/events", headers=hook.token, query_string=query)
     assert answer.status_code == 200, answer.text
     return list(answer.json["data"]["items"])  # type: ignore[index]
@@ -67,15 +62,11 @@ def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
     ((type, data),) = take(hook, receiver)
     assert (type, data) == ("testimonial.approved", row | {"tags": []})
     for path, form in (
-        (here, EDITED),
-        (f"{here}/reply", {"reply": "Thank you"}),
-        (f"{here}/highlights", {"words": "bread"}),
-        (f"{here}/action", {"action": "pin"}),
-        (f"{here}/action", {"action": "reject"}),
-        (f"{here}/action", {"action": "delete"}),
-        (f"{here}/action", {"action": "restore"}),
-        (f"{base}/status", {"status": "paused"}),
-    ):
+        (here, EDITED), (f"{here}/reply", {"reply": "Thank you"}),
+        (f"{here}/highlights", {"words": "bread"}), (f"{here}/action", {"action": "pin"}),
+        (f"{here}/action", {"action": "reject"}), (f"{here}/action", {"action": "delete"}),
+        (f"{here}/action", {"action": "restore"}), (f"{base}/status", {"status": "paused"}),
+    ):  # fmt: skip
         browser.post(path, data=form)
     told = take(hook, receiver)
     expected = ["updated"] * 4 + ["rejected", "deleted", "updated"]
@@ -155,8 +146,7 @@ def test_what_is_held_as_spam_is_told_once_it_is_released(
     assert row.status == "spam"
     for action in ("delete", "restore"):
         browser.post(here, data={"action": action})
-    assert take(hook, receiver) == []
-    assert read_told(hook) == []
+    assert (take(hook, receiver), read_told(hook)) == ([], [])
     browser.post(here, data={"action": "release"})
     ((type, data),) = take(hook, receiver)
     assert (type, data["_id"], data["status"]) == ("testimonial.submitted", row.id, "pending")
@@ -166,9 +156,7 @@ def test_what_is_held_as_spam_is_told_once_it_is_released(
     assert [type for type, _ in take(hook, receiver)] == ["testimonial.updated"] * 2
 
 
-def test_what_authors_do_is_told_without_words_that_they_take_back(
-    app: Flask, hook: Hook, receiver: Receiver
-) -> None:
+def test_of_authors_no_word_taken_back_is_told(app: Flask, hook: Hook, receiver: Receiver) -> None:
     visitor = Visitor(app.test_client(), hook.project, "fern")
     path = visitor.write(text="Kind people")
     row = visitor.row()
@@ -196,9 +184,7 @@ def test_what_authors_do_is_told_without_words_that_they_take_back(
     assert {each.body for each in hook.deliveries()} == {""}
 
 
-def test_an_answered_request_is_told(
-    app: Flask, hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_answers_are_told(app: Flask, hook: Hook, receiver: Receiver, browser: FlaskClient) -> None:
     ask(browser, hook.project, "noor@example.com")
     with app.app_context():
         send_due_requests()

@@ -17,8 +17,6 @@ META = {VERSION_KEY: CURRENT, CAPABILITIES_KEY: {}}
 
 @dataclass
 class Agent:
-    """A program that speaks the current revision with the credentials it has."""
-
     client: FlaskClient
     headers: dict[str, str]
 
@@ -33,23 +31,19 @@ class Agent:
         return self.client.post("/mcp", json=body, headers=sent)
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Send a request that succeeds; return its result."""
         answer: TestResponse = self.send(method, **params)
         assert answer.status_code == 200, answer.text
         return answer.json["result"]  # type: ignore[index]
 
     def tools(self) -> set[str]:
-        """Name the tools that it sees."""
         return {tool["name"] for tool in self.ask("tools/list")["tools"]}
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Call a tool that succeeds; return its data."""
         result = self.ask("tools/call", name=name, arguments=arguments)
         assert not result.get("isError"), result
         return result["structuredContent"]["data"]
 
     def fail(self, name: str, **arguments: Any) -> str:
-        """Call a tool that fails; return what it says."""
         result = self.ask("tools/call", name=name, arguments=arguments)
         assert result["isError"], result
         return str(result["content"][0]["text"])
@@ -58,7 +52,6 @@ class Agent:
 def give_token(
     app: Flask, account_id: str, *scopes: Scope, project_id: str | None = None, name: str = "Helper"
 ) -> str:
-    """Make an access token as the owner; return it."""
     with app.test_request_context():
         begin_write()
         _, plain = make_token(account_id, project_id, name, scopes, 90, account_id)
@@ -67,6 +60,5 @@ def give_token(
 
 
 def connect(app: Flask, account_id: str, *scopes: Scope, project_id: str | None = None) -> Agent:
-    """Return an agent with a token for these scopes."""
     token = give_token(app, account_id, *scopes, project_id=project_id)
     return Agent(app.test_client(), {"Authorization": f"Bearer {token}"})

@@ -22,7 +22,7 @@ from testimonials.agents.mcp.messages import CURRENT, OLDER
 from testimonials.agents.mcp.tool_table import TOOLS
 from tests.agents.mcp.talking import give_token
 from tests.conftest import MakeApp, MakeCaller
-from tests.support.process import COMMAND, clean_environment
+from tests.support.process import COMMAND, clean_environment, run_program
 from tests.support.servers import PATIENCE, free_port
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -36,8 +36,6 @@ SCENARIOS = {
 
 @dataclass
 class Served:
-    """An application that listens, and a token for all of it."""
-
     url: str
     token: str
     # Where a request needs no credentials: the scenarios have none.
@@ -46,7 +44,6 @@ class Served:
 
 @pytest.fixture
 def served(make_app: MakeApp, make_caller: MakeCaller) -> Iterator[Served]:
-    """A service with one project."""
     port, open_port = free_port(), free_port()
     app = make_app(base_url=f"http://127.0.0.1:{port}", app_url=f"http://127.0.0.1:{open_port}")
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
@@ -82,11 +79,8 @@ def test_python_over_http_and_stdio(served: Served, tmp_path: Path) -> None:
 
     async def use_all() -> list[str]:
         ways = [
-            use_http("auto"),
-            use_http("legacy"),
-            _use(command, "auto"),
-            _use(command, "legacy"),
-        ]
+            use_http("auto"), use_http("legacy"), _use(command, "auto"), _use(command, "legacy"),
+        ]  # fmt: skip
         return await asyncio.gather(*ways)
 
     assert asyncio.run(use_all()) == [CURRENT, OLDER[0]] * 2
@@ -126,12 +120,10 @@ def test_conformance_scenarios(served: Served, tmp_path: Path) -> None:
     assert count == 1
     patched = program.with_name("patched.js")
     patched.write_text(text.replace("\n", "\nconst a=()=>[];", 1), "utf-8")
+    command = ["node", patched, "server", "--url", served.open_url, "--scenario"]
     running = [
         subprocess.Popen(
-            [
-                *("node", patched, "server", "--url", served.open_url, "--scenario", scenario),
-                *("--spec-version", version, "--output-dir", tmp_path / version),
-            ],
+            [*command, scenario, "--spec-version", version, "--output-dir", tmp_path / version],
             stdout=subprocess.DEVNULL,
         )
         for version, scenarios in SCENARIOS.items()
@@ -149,8 +141,6 @@ def test_conformance_scenarios(served: Served, tmp_path: Path) -> None:
 
 
 def _node(script: str, *arguments: str) -> str:
-    done = subprocess.run(
-        ["node", CLIENTS / script, *arguments], capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = run_program(["node", CLIENTS / script, *arguments])
     assert done.returncode == 0, done.stderr
     return done.stdout

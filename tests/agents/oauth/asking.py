@@ -11,7 +11,6 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 def register(client: FlaskClient, *redirect_uris: str, name: str = "Shop assistant") -> str:
-    """Register a program; return its id."""
     body = {"client_name": name, "redirect_uris": list(redirect_uris) or [REDIRECT_URI]}
     answer = client.post("/oauth/register", json=body)
     assert answer.status_code == 201, answer.text
@@ -19,15 +18,10 @@ def register(client: FlaskClient, *redirect_uris: str, name: str = "Shop assista
 
 
 def ask_to_connect(client: FlaskClient, **changes: str) -> dict[str, str]:
-    """Register a program; return what it asks the person's browser to open."""
     asked = {
-        "response_type": "code",
-        "client_id": changes.pop("client_id", "") or register(client),
-        "redirect_uri": REDIRECT_URI,
-        "scope": "read draft publish",
-        "state": "a state",
-        "code_challenge": CHALLENGE.rstrip("="),
-        "code_challenge_method": "S256",
+        "response_type": "code", "client_id": changes.pop("client_id", "") or register(client),
+        "redirect_uri": REDIRECT_URI, "scope": "read draft publish", "state": "a state",
+        "code_challenge": CHALLENGE.rstrip("="), "code_challenge_method": "S256",
         "resource": "https://testimonials.example.com/mcp",
-    }
+    }  # fmt: skip
     return {name: value for name, value in (asked | changes).items() if value}

@@ -1,6 +1,10 @@
-"""PUT /v1/setup: what it does, what it leaves to the owner, and what a repeat does."""
+"""PUT /v1/setup: what it does, leaves to the owner, does at a repeat, at once, and when killed."""
 
 import dataclasses
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from testimonials.proposals.deciding import Decider, decide_proposals
 from testimonials.proposals.models import Proposal
 from tests.conftest import Caller
 from tests.proposals.agents import make_agent
+from tests.support.killing import watch_statements
 from tests.support.rows import change_project, change_testimonial
 from tests.support.shapes import data_of, error_of
 
@@ -41,7 +46,6 @@ def set_up(caller: Caller, body: Any, query: str = "") -> dict[str, Any]:
 
 
 def read_sections(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the sections of each part that has any."""
     return {part: [step["section"] for step in data[part]] for part in PARTS if data[part]}
 
 
@@ -87,9 +91,7 @@ def test_everything_in_one_call_and_nothing_twice(app: Flask, agent: Caller) -> 
     assert done["project"]["widgetDesign"]["labels"] == {"showMore": "More"}
 
 
-def test_what_changes_is_proposed_anew_and_what_was_declined_is_not(
-    app: Flask, agent: Caller
-) -> None:
+def test_what_changes_is_proposed_anew_but_not_what_was_declined(app: Flask, agent: Caller) -> None:
     first = set_up(agent, BAKERY)
     project = first["project"]["_id"]
     body = BAKERY | {"page": BAKERY["page"] | {"buttonColor": "#112233"}}
@@ -112,9 +114,7 @@ def test_what_changes_is_proposed_anew_and_what_was_declined_is_not(
     assert "page" in read_sections(set_up(agent, BAKERY))["proposed"]
 
 
-def test_words_of_testimonials_are_proposed_and_a_deleted_one_stays_so(
-    app: Flask, agent: Caller
-) -> None:
+def test_words_of_testimonials_are_proposed_and_deleted_stay_so(app: Flask, agent: Caller) -> None:
     project = set_up(agent, BAKERY)["project"]["_id"]
     body = {"externalId": "bakery", "testimonials": [{**BAKERY["testimonials"][0]}]}
     body["testimonials"][0]["text"] = "Good rye!"
@@ -141,12 +141,9 @@ def test_a_token_does_what_its_scopes_say(owner: Caller) -> None:
     drafts, publishes, configures, whole = (
         make_agent(owner, *scopes)
         for scopes in (
-            [Scope.READ, Scope.DRAFT],
-            [Scope.PUBLISH, Scope.DRAFT],
-            [Scope.CONFIGURE],
-            list(Scope),
+            [Scope.READ, Scope.DRAFT], [Scope.PUBLISH, Scope.DRAFT], [Scope.CONFIGURE], list(Scope),
         )
-    )
+    )  # fmt: skip
     headers = drafts.headers
     error_of(owner.client.put("/v1/setup", json=BAKERY, headers=headers), 403, "MISSING_SCOPE")
     reader = make_agent(owner, Scope.READ).headers
@@ -188,9 +185,7 @@ def test_a_project_that_is_there_gets_an_id(owner: Caller, outsider: Caller) -> 
     assert set_up(bound, {"externalId": "y", "projectId": other})["project"]["_id"] == other
 
 
-def test_what_stands_in_the_way_is_said_and_nothing_is_done(
-    app: Flask, owner: Caller, outsider: Caller
-) -> None:
+def test_what_stands_in_the_way_undoes_all(app: Flask, owner: Caller, outsider: Caller) -> None:
     outsider.create_project(slug="taken")
     lost = set_up(owner, {"externalId": "lost"})["project"]
     change_project(app, lost["_id"], deleted_at=clock.now())
@@ -224,9 +219,7 @@ def test_a_dry_run_says_the_same_and_does_nothing(agent: Caller) -> None:
     ("project", "testimonials", "samples"),
     [({}, [], 6), ({}, BAKERY["testimonials"], 0), ({"skipDemoTestimonials": True}, [], 0)],
 )
-def test_samples_come_where_nothing_else_is_there(
-    agent: Caller, project: Any, testimonials: Any, samples: int
-) -> None:
+def test_samples_if_alone(agent: Caller, project: Any, testimonials: Any, samples: int) -> None:
     body = {"externalId": "x", "project": project}
     body |= {"testimonials": testimonials} if testimonials else {}
     made = set_up(agent, body)["project"]["_id"]
@@ -298,3 +291,45 @@ def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Ca
     made = set_up(helper, body)
     assert read_sections(made) == {"changed": ["project", *sections]}
     assert read_sections(set_up(helper, body))["already"][-3:] == sections
+
+
+MANY = 20
+
+
+@pytest.mark.postgres
+def test_many_at_once_make_one_of_everything(app: Flask, agent: Caller) -> None:
+    barrier = Barrier(MANY)
+
+    def call(_: int) -> Any:
+        client = app.test_client()
+        barrier.wait()
+        return client.put("/v1/setup", json=BAKERY, headers=agent.headers)
+
+    with ThreadPoolExecutor(MANY) as pool:
+        answers = [data_of(each) for each in pool.map(call, range(MANY))]
+    assert sum("project" in read_sections(each).get("changed", []) for each in answers) == 1
+    (project,) = data_of(agent.get("/v1/projects"))
+    rows = data_of(agent.get(f"/v1/projects/{project['_id']}/testimonials"))["items"]
+    assert [row["externalId"] for row in rows] == ["b", "a"]
+    listed = data_of(agent.get(f"/v1/projects/{project['_id']}/proposals"))["items"]
+    assert [each["kind"] for each in listed] == ["design", "page"]
+
+
+@pytest.mark.postgres
+def test_killed_half_way_it_leaves_nothing_and_is_repeated(app: Flask, agent: Caller) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with app.app_context():
+                db.engine.dispose(close=False)
+            # The project and the proposals are written by then.
+            watch_statements("INSERT INTO testimonial ")
+            agent.client.put("/v1/setup", json=BAKERY, headers=agent.headers)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    assert data_of(agent.get("/v1/projects")) == []
+    set_up(agent, BAKERY)
+    assert "changed" not in read_sections(set_up(agent, BAKERY))
+    assert len(data_of(agent.get("/v1/projects"))) == 1

@@ -25,13 +25,11 @@ WORDS = "Grüße, 谢谢, شكرا 🎉 — “it’s” 100 % \\ {a} \n two lin
 
 @pytest.fixture
 def target(empty_postgres: str) -> str:
-    """The database to move to."""
     return empty_postgres
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Flask]:
-    """An application on an SQLite database at head, with rows in every table."""
     app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
     with app.app_context():
         upgrade(db.engine)
@@ -83,7 +81,6 @@ def move(app: Flask, target: str, *options: str, text: str | None = None) -> Res
 
 
 def read_all(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
-    """Return every row of every table, by key."""
     found = {}
     with app.app_context():
         with db.engine.connect() as connection:

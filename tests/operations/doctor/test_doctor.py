@@ -12,7 +12,6 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,12 @@ from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.support.mail_servers import OddServer
 from tests.support.servers import PATIENCE, MailSink, free_port
+from tests.webhooks.receiver import Handler, receiving
 
 Found = dict[str, str]
 
 
 def consult(app: Flask) -> Found:
-    """Run the command; return the text of the findings by check."""
     done = app.test_cli_runner().invoke(args=["doctor", "--json"])
     answer = json.loads(done.stdout)
     assert [check["check"] for check in answer["checks"]] == list(CHECKS)
@@ -66,7 +65,6 @@ def change(app: Flask, *rows: object, sql: str = "") -> None:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Flask, int], None]]:
-    """Serve applications on ports."""
     servers = []
 
     def start(app: Flask, port: int) -> None:
@@ -114,7 +112,6 @@ def make_healthy(
 
 @pytest.fixture
 def healthy(make_healthy: MakeHealthy) -> Flask:
-    """The instance with default settings."""
     return make_healthy()
 
 
@@ -127,23 +124,16 @@ def test_what_is_well_has_no_finding(healthy: Flask) -> None:
     assert "!!" not in done.stdout
 
 
-def test_an_unsafe_python(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsafe_python_misspelt_settings(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(email.policy.Policy, "verify_generated_headers")
-    found = consult(healthy)
-    assert list(found) == ["python"]
-    assert f"The mail library of Python {platform.python_version()}" in found["python"]
-
-
-def test_misspelt_settings(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TESTIMONIALS_SMPT_URL", "smtp://mail.example.com")
     found = consult(healthy)
-    assert list(found) == ["settings"]
+    assert list(found) == ["python", "settings"]
+    assert f"The mail library of Python {platform.python_version()}" in found["python"]
     assert "TESTIMONIALS_SMPT_URL is not a setting" in found["settings"]
 
 
-def test_addresses_without_tls_or_for_this_machine_alone(
-    make_healthy: MakeHealthy, smtp: MailSink
-) -> None:
+def test_addresses_without_tls_or_for_one_host(make_healthy: MakeHealthy, smtp: MailSink) -> None:
     assert (
         "which other machines can't reach" in consult(make_healthy(smtp_url=smtp.url))["settings"]
     )
@@ -165,8 +155,7 @@ def test_a_network_share_is_known_by_its_mount(tmp_path: Path, kind: str) -> Non
     mounts = tmp_path / "mounts"
     point = str(folder).replace(" ", "\\040")
     mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nhost:/x {point} {kind} rw 0 0\n")
-    assert find_filesystem(folder, mounts) == kind
-    assert find_filesystem(tmp_path, mounts) == "ext4"
+    assert (find_filesystem(folder, mounts), find_filesystem(tmp_path, mounts)) == (kind, "ext4")
     assert (kind in NETWORK_KINDS) == (kind != "ext4")
 
 
@@ -185,9 +174,7 @@ def test_files_that_others_may_read(make_app: MakeApp, tmp_path: Path) -> None:
     assert "secret_key" not in found
 
 
-def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> None:
-    if backend == "postgresql":
-        pytest.skip("PostgreSQL checks its own files")
+def test_a_damaged_database(healthy: Flask, instance: Path) -> None:
     with healthy.app_context():
         db.session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
         db.session.remove()
@@ -210,11 +197,9 @@ def test_a_damaged_database(healthy: Flask, instance: Path, backend: str) -> Non
 
 
 def test_a_database_that_somebody_keeps_from_being_written_to(
-    healthy: Flask, instance: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+    healthy: Flask, instance: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the error of any other command."""
-    if backend == "postgresql":
-        pytest.skip("PostgreSQL has no such lock for all")
     monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 100)
     with healthy.app_context():
         db.engine.dispose()
@@ -233,11 +218,7 @@ def test_a_database_that_somebody_keeps_from_being_written_to(
     assert consult(healthy) == {}
 
 
-def test_a_disk_that_became_read_only_is_not_taken_for_a_damaged_database(
-    make_app: MakeApp, tmp_path: Path, backend: str
-) -> None:
-    if backend == "postgresql":
-        pytest.skip("PostgreSQL has its own disk")
+def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app: MakeApp, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         app = make_app(database_url=f"sqlite:///{disk / 'shop.db'}")
         with app.app_context():
@@ -260,7 +241,7 @@ def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
     assert "s3cret" not in str(found)
 
 
-def test_a_full_folder_for_temporary_files(
+def test_full_temporary_folder(
     healthy: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with small_disk(tmp_path / "small", "1m") as disk:
@@ -270,14 +251,15 @@ def test_a_full_folder_for_temporary_files(
     assert "TMPDIR" in found["disk"]
 
 
-def test_a_database_that_is_away(make_app: MakeApp, backend: str) -> None:
-    make_app()
-    url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
-    app = make_app(database_url="sqlite:////nowhere/at/all.db" if backend == "sqlite" else url)
-    found = consult(app)
-    is_file = backend == "sqlite"
-    assert ("There is no database at" if is_file else "can't be") in found["database"]
-    assert "secret" not in str(found)
+def test_a_database_that_is_away(make_app: MakeApp) -> None:
+    away = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
+    for url, words in (
+        ("sqlite:////nowhere/at/all.db", "There is no database at"),
+        (away, "can't be"),
+    ):
+        found = consult(make_app(database_url=url))
+        assert words in found["database"]
+        assert "secret" not in str(found)
 
 
 def test_another_schema(healthy: Flask) -> None:
@@ -299,13 +281,11 @@ def test_a_clock_that_was_ahead(healthy: Flask) -> None:
 
 
 def test_a_clock_that_differs_from_the_one_that_answers(
-    healthy: Flask, moved_clock: MovableClock, backend: str
+    healthy: Flask, moved_clock: MovableClock
 ) -> None:
     moved_clock.move(minutes=-10)
     found = consult(healthy)
     assert "The clock at BASE_URL says" in found["addresses"]
-    if backend == "postgresql":
-        assert "the database's" in found["clock"]
 
 
 def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
@@ -350,39 +330,26 @@ def test_something_else_at_the_address(
     assert f"Something else answers at APP_URL (http://127.0.0.1:{port})" in found["addresses"]
 
 
-class Proxy(BaseHTTPRequestHandler):
-    """A reverse proxy that appends to X-Forwarded-For."""
-
-    target = ""
-
-    def do_GET(self) -> None:
-        request = urllib.request.Request(
-            self.target + self.path, headers={"X-Forwarded-For": self.client_address[0]}
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            body = answer.read()
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.mark.parametrize(("trusted", "is_well"), [(0, False), (1, True)])
 def test_a_proxy_that_is_not_trusted(
     make_healthy: MakeHealthy, serve: Callable[[Flask, int], None], trusted: int, is_well: bool
 ) -> None:
     behind = free_port()
-    handler = type("OneProxy", (Proxy,), {"target": f"http://127.0.0.1:{behind}"})
-    proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=proxy.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{proxy.server_port}"
-    app = make_healthy(base_url=address, trusted_proxies=trusted)
-    serve(app, behind)
-    found = consult(app)
-    proxy.shutdown()
-    proxy.server_close()
+
+    def pass_on(handler: Handler) -> None:
+        """Do what a reverse proxy does that appends to X-Forwarded-For."""
+        headers = {"X-Forwarded-For": handler.client_address[0]}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{behind}{handler.path}", headers=headers
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            handler.answer(200, answer.read())
+
+    with receiving() as proxy:
+        proxy.behaviour = pass_on
+        app = make_healthy(base_url=proxy.url.removesuffix("/hook"), trusted_proxies=trusted)
+        serve(app, behind)
+        found = consult(app)
     assert (found == {}) is is_well
     if not is_well:
         assert "TRUSTED_PROXIES is 0" in found["addresses"]
@@ -411,9 +378,7 @@ def ago(**length: float) -> int:
     return clock.to_milliseconds(clock.now() - timedelta(**length))
 
 
-def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None:
-    if backend == "postgresql":
-        pytest.skip("backups by `serve` are for SQLite")
+def test_backups_that_fail_or_are_not_made(healthy: Flask) -> None:
     folder = Path(current_settings(healthy).backup_path)
     (backup,) = folder.glob("*.tar.gz")
     old = clock.now().timestamp() - 50 * 3600
@@ -431,11 +396,7 @@ def test_backups_that_fail_or_are_not_made(healthy: Flask, backend: str) -> None
     assert "the disk is full" in found
 
 
-def test_copies_and_restores_on_trial_that_fail(
-    make_healthy: MakeHealthy, instance: Path, backend: str
-) -> None:
-    if backend == "postgresql":
-        pytest.skip("backups by `serve` are for SQLite")
+def test_copies_and_restores_on_trial_that_fail(make_healthy: MakeHealthy, instance: Path) -> None:
     place = instance / "mounted"
     place.mkdir()
     app = make_healthy(backup_to=str(place))
@@ -456,9 +417,7 @@ def test_copies_and_restores_on_trial_that_fail(
     assert f"BACKUP_TO ({place}) can't be read: there is no folder" in consult(app)["backups"]
 
 
-def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy, backend: str) -> None:
-    if backend == "postgresql":
-        pytest.skip("backups by `serve` are for SQLite")
+def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy) -> None:
     app = make_healthy(backup_command="true {file}")
     assert consult(app) == {}
     old = f"UPDATE background_job SET finished_at = {ago(days=3)} WHERE name = 'backup-copy'"
@@ -468,7 +427,7 @@ def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy, backend: str)
     assert "BACKUP_COMMAND begins with no-such-program" in consult(absent)["backups"]
 
 
-def test_backups_that_are_somebody_elses_work_are_not_called_fine(
+def test_backups_that_others_make_are_not_called_fine(
     make_healthy: MakeHealthy,
 ) -> None:
     app = make_healthy(backup_hours=0)
@@ -486,16 +445,9 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
     assert "check TESTIMONIALS_INSTANCE_PATH" in found["database"]
     not_asked = {name for name, words in found.items() if words.startswith("Not checked")}
     assert not_asked == {
-        "schema",
-        "clock",
-        "outbox",
-        "background work",
-        "slugs",
-        "webhooks",
-        "backups",
-        "company sign-in",
-        "recordings",
-    }
+        "schema", "clock", "outbox", "background work", "slugs", "webhooks", "backups",
+        "company sign-in", "recordings",
+    }  # fmt: skip
     assert not file.exists()
 
 

@@ -23,7 +23,6 @@ class Line:
 
     @property
     def port(self) -> int:
-        """The port to connect to instead of the server's."""
         return int(self.listener.getsockname()[1])
 
     def silence(self, word: bytes) -> None:
@@ -38,11 +37,9 @@ class Line:
             self.changed.notify_all()
 
     def count(self, word: bytes) -> int:
-        """Return on how many connections a client has said `word`."""
         return sum(word in bytes(said) for said in self.said)
 
     def run(self) -> None:
-        """Take connections until the line is closed."""
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
@@ -71,7 +68,6 @@ class Line:
                 each.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End all its connections."""
         self.go_on()
         for each in (self.listener, *self.sockets):
             with contextlib.suppress(OSError):
@@ -81,7 +77,6 @@ class Line:
 
 @contextmanager
 def lay_line(server: int) -> Iterator[Line]:
-    """Open a line to a port of this machine."""
     line = Line(socket.create_server(("127.0.0.1", 0)), server)
     threading.Thread(target=line.run, daemon=True).start()
     try:

@@ -18,7 +18,6 @@ DEBIAN = Path("/etc/nginx/nginx.conf")
 
 
 def replace_one(text: str, old: str, new: str) -> str:
-    """Return `text` with its one `old` replaced."""
     assert text.count(old) == 1, old
     return text.replace(old, new)
 

@@ -19,14 +19,7 @@ import pytest
 from tests.conftest import StartService
 from tests.serving.hosts.nginx import run_nginx
 from tests.support.process import Service
-from tests.support.servers import (
-    PATIENCE,
-    POSTGRES,
-    MailSink,
-    free_port,
-    new_database,
-    wait_for,
-)
+from tests.support.servers import PATIENCE, POSTGRES, MailSink, free_port, new_database, wait_for
 from tests.webhooks.receiver import receiving
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -37,8 +30,6 @@ READERS, WRITERS, ENOUGH = 4, 2, 40
 
 @dataclass
 class Cluster:
-    """The hosts, and what was made through nginx."""
-
     port: int
     hosts: list[Service]
     database: psycopg.Connection[tuple[str]]
@@ -46,7 +37,6 @@ class Cluster:
     project: str = ""
 
     def call(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
-        """Send one request through nginx, with the keys."""
         headers = {"Content-Type": "application/json"} | self.keys
         # Closed too when its host was killed.
         with closing(HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
@@ -55,12 +45,10 @@ class Cluster:
             return answer.status, answer.read()
 
     def add(self, text: str) -> int:
-        """Add a testimonial; return the status."""
         body = {"authorName": "Maya", "text": text}
         return self.call("POST", f"/v1/projects/{self.project}/testimonials", body)[0]
 
     def stored(self) -> Counter[str]:
-        """Return how often each text is in the database."""
         return Counter(text for (text,) in self.database.execute("SELECT text FROM testimonial"))
 
 
@@ -119,14 +107,12 @@ class Load:
     writes: list[tuple[str, float, int]] = field(default_factory=list)
 
     def read(self) -> None:
-        """Ask for one page after another."""
         for path in cycle(("/kiln/wall", f"/widget/{self.cluster.project}", "/v1/projects")):
             if self.is_over.is_set():
                 return
             self._note(self.reads, path, lambda path=path: self.cluster.call("GET", path)[0])
 
     def write(self, name: int) -> None:
-        """Add one testimonial after another."""
         for number in count():
             if self.is_over.is_set():
                 return
@@ -147,7 +133,7 @@ class Load:
         return {text for text, begun, status in self.writes if status == 200 and begun >= since}
 
 
-def test_a_host_that_is_killed_under_load_loses_only_what_it_was_answering(
+def test_a_host_killed_under_load_loses_only_what_it_was_answering(
     cluster: Cluster,
 ) -> None:
     load = Load(cluster)

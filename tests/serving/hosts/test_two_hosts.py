@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -13,7 +12,7 @@ import pytest
 from tests.conftest import StartService
 from tests.serving.hosts.line import Line, lay_line
 from tests.support.process import Answer, Service
-from tests.support.servers import PostgresServer, new_database, wait_for
+from tests.support.servers import PATIENCE, PostgresServer, new_database, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres]
 
@@ -24,8 +23,6 @@ SECRET = "one secret for all hosts, which is long enough"
 
 @dataclass
 class Hosts:
-    """Two hosts, and what the first was asked to make."""
-
     server: PostgresServer
     database: psycopg.Connection[tuple[int]]
     one: Service
@@ -36,7 +33,6 @@ class Hosts:
     line: Line
 
     def write(self, text: str) -> None:
-        """Write on the one host."""
         body: dict[str, object] = {"authorName": "Maya", "text": text, "rating": 5}
         path = f"/v1/projects/{self.project}/testimonials"
         assert self.one.call("POST", path, body, self.keys).status == 200
@@ -48,18 +44,21 @@ class Hosts:
         assert all(each.headers["Warning"] is None for each in answers)
         return all(text in each.body.decode() for each in answers)
 
+    def tell(self, text: str, what: str = "the other host", seconds: float = PATIENCE) -> None:
+        """Write on the one host, and wait until the other shows it."""
+        self.write(text)
+        wait_for(lambda: self.shows(text), seconds, what=what)
+
     def is_from_memory(self) -> bool:
         """Return whether the other host's application is not reached."""
         answer = self.other.call("GET", f"/widget/{self.project}/feed")
         return "X-Request-Id" not in answer.headers
 
     def find_stale(self, path: str) -> Answer | None:
-        """Return the other host's answer if it is marked as stale."""
         answer = self.other.call("GET", path)
         return answer if answer.headers["Warning"] == '110 - "Response is Stale"' else None
 
     def find_listeners(self) -> list[int]:
-        """Return the ids of the server's processes that tell the hosts."""
         return [pid for (pid,) in self.database.execute(LISTENING)]
 
 
@@ -85,41 +84,35 @@ def hosts(start: StartService, tmp_path: Path) -> Iterator[Hosts]:
 
 def test_what_one_host_writes_the_other_shows(hosts: Hosts) -> None:
     for number in range(5):
-        hosts.write(f"No. {number}")
-        wait_for(partial(hosts.shows, f"No. {number}"), 2, what="the other host")
+        hosts.tell(f"No. {number}", seconds=2)
         # What is known is not asked for: an answer from memory has no id of its request.
         wait_for(hosts.is_from_memory, what="an answer from memory")
 
 
 def test_a_host_that_is_not_told_any_more_asks(hosts: Hosts) -> None:
-    hosts.write("Before")
-    wait_for(lambda: hosts.shows("Before"), 2, what="the other host")
+    hosts.tell("Before", seconds=2)
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
     for pid in hosts.find_listeners():
         hosts.database.execute("SELECT pg_terminate_backend(%s)", [pid])
-    hosts.write("Cut")
-    wait_for(lambda: hosts.shows("Cut"), 2, what="the host whose connection was cut")
+    hosts.tell("Cut", "the host whose connection was cut", seconds=2)
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen again")
     frozen = hosts.find_listeners()
     for pid in frozen:
         os.kill(pid, signal.SIGSTOP)
     try:
-        hosts.write("Frozen")
-        wait_for(lambda: hosts.shows("Frozen"), 2, what="the host whose connection was frozen")
+        hosts.tell("Frozen", "the host whose connection was frozen", seconds=2)
     finally:
         for pid in frozen:
             os.kill(pid, signal.SIGCONT)
 
 
 def test_a_line_that_fell_silent_hides_no_change(hosts: Hosts) -> None:
-    hosts.write("Before")
-    wait_for(lambda: hosts.shows("Before"), what="the other host")
+    hosts.tell("Before")
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
     wait_for(hosts.is_from_memory, what="an answer from memory")
     # Nothing is told any more, and nobody notices that by the connection.
     hosts.line.silence(LISTEN)
-    hosts.write("Silence")
-    wait_for(lambda: hosts.shows("Silence"), what="the host that is not told")
+    hosts.tell("Silence", "the host that is not told")
     wait_for(lambda: hosts.line.count(LISTEN) > 1, what="an attempt to be told again")
     # Until then each version is asked for.
     for number in range(3):
@@ -127,13 +120,11 @@ def test_a_line_that_fell_silent_hides_no_change(hosts: Hosts) -> None:
         assert hosts.shows(f"Asked {number}")
     hosts.line.go_on()
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen again")
-    hosts.write("Told")
-    wait_for(lambda: hosts.shows("Told"), what="the host that is told again")
+    hosts.tell("Told", "the host that is told again")
 
 
 def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts: Hosts) -> None:
-    hosts.write("Kept")
-    wait_for(lambda: hosts.shows("Kept"), what="the other host")
+    hosts.tell("Kept")
     hosts.line.silence(b"")
     hosts.write("Missed")
     path = f"/widget/{hosts.project}/feed"
@@ -146,8 +137,7 @@ def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts: Host
 
 
 def test_without_a_database_what_is_kept_is_shown_as_stale(hosts: Hosts) -> None:
-    hosts.write("Kept")
-    wait_for(lambda: hosts.shows("Kept"), 2, what="the other host")
+    hosts.tell("Kept", seconds=2)
     hosts.server.send(signal.SIGSTOP)
     path = f"/widget/{hosts.project}/feed"
 
@@ -159,5 +149,4 @@ def test_without_a_database_what_is_kept_is_shown_as_stale(hosts: Hosts) -> None
     wait_for(is_stale, what="the mark")
     hosts.server.send(signal.SIGCONT)
     wait_for(lambda: hosts.other.call("GET", path).headers["Warning"] is None, what="recovery")
-    hosts.write("After")
-    wait_for(lambda: hosts.shows("After"), 2, what="the other host")
+    hosts.tell("After", seconds=2)

@@ -29,26 +29,16 @@ from tests.conftest import Caller
 # that there was; `fill_project` adds those that came later.
 VERSION_1 = Path(__file__).parent / "version_1.zip"
 MODELS: tuple[Any, ...] = (
-    Project,
-    OldSlug,
-    WidgetSighting,
-    SavedWidget,
-    models.Testimonial,
-    models.TestimonialTag,
-    models.TestimonialChange,
-    RequestBatch,
-    MailedRequest,
-    Image,
-)
+    Project, OldSlug, WidgetSighting, SavedWidget, models.Testimonial, models.TestimonialTag,
+    models.TestimonialChange, RequestBatch, MailedRequest, Image,
+)  # fmt: skip
 
 
 def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
-    """Run an admin command."""
     return app.test_cli_runner().invoke(args=list(arguments), input=typed)
 
 
 def run_well(app: Flask, *arguments: str) -> str:
-    """Run an admin command that must succeed; return what it printed."""
     result = run(app, *arguments)
     assert result.exit_code == 0, result.output
     return str(result.stdout)
@@ -84,13 +74,10 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     row.import_id = new_identifier()
     row.answers = [
         {
-            "id": "howlikel",
-            "question": "How likely?",
-            "kind": "scale",
-            "answer": 9,
+            "id": "howlikel", "question": "How likely?", "kind": "scale", "answer": 9,
             "isPublic": True,
         }
-    ]
+    ]  # fmt: skip
     project.private_questions = ["howlikel"]
     question = {"id": "takehome", "kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}
     design = FormDesignSchema().load({"questions": [question], "tag": "class"})
@@ -107,7 +94,6 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
 
 
 def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Return every column of every row that belongs to a project, by table."""
     with app.app_context():
         found: dict[str, list[dict[str, Any]]] = {}
         for model in MODELS:
@@ -130,7 +116,6 @@ def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def change_json(path: Path, change: Callable[[dict[str, Any]], object], to: Path) -> Path:
-    """Write an archive anew with its `project.json` changed."""
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
         for name in old.namelist():
             content = old.read(name)

@@ -2,10 +2,7 @@
 
 import json
 import socket
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,20 +12,15 @@ from testimonials.core.public_addresses import AddressRefused, connect
 from testimonials.extensions import begin_write, db
 from testimonials.transfer.imports.copying import copy_some
 from testimonials.transfer.models import TableImport
-from testimonials.transfer.tables.photos import (
-    PictureUnreachable,
-    fetch_picture,
-    is_website,
-)
+from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
 from tests.conftest import Caller
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
 from tests.transfer.archives.projects import run, run_well
+from tests.webhooks.receiver import Handler, drip, receiving
 
 PICTURE = to_bytes(photo(300, 200), "PNG")
-
-
 ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {
     "/picture?size=1": (200, PICTURE, {}),
     "/page": (200, b"<html>", {}),
@@ -40,45 +32,20 @@ ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers as websites do, and as those that mean harm do."""
-
-    def do_GET(self) -> None:
-        """Answer by the path."""
-        status, content, headers = ANSWERS.get(self.path, (404, b"", {}))
-        self.send_response(200 if self.path == "/drip" else status)
-        if self.path == "/drip":
-            for _ in range(100):
-                self.wfile.write(b"X")
-                self.wfile.flush()
-                time.sleep(0.05)
-            return
-        for name, value in ({"Content-Length": str(len(content))} | headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-class Server(ThreadingHTTPServer):
-    """A server that doesn't mind being hung up on."""
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing."""
+def answer(handler: Handler) -> None:
+    """Answer as websites do, and as those that mean harm do."""
+    if handler.path == "/drip":
+        drip(handler)
+    else:
+        status, content, headers = ANSWERS.get(handler.path, (404, b"", {}))
+        handler.answer(status, content, **headers)
 
 
 @pytest.fixture
 def website() -> Iterator[str]:
-    """A website on this machine."""
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with receiving() as receiver:
+        receiver.behaviour = answer
+        yield receiver.url.removesuffix("/hook")
 
 
 def is_here(address: str, _port: int) -> bool:
@@ -133,9 +100,7 @@ def test_each_address_of_a_name_is_tried(website: str) -> None:
         ("/drip", "It can’t be fetched", 1.0),
     ],
 )
-def test_what_is_no_picture_in_time_is_given_up(
-    website: str, path: str, reason: str, seconds: float
-) -> None:
+def test_what_is_no_picture_ends(website: str, path: str, reason: str, seconds: float) -> None:
     with pytest.raises(PictureUnreachable, match=reason.replace("(", r"\(")):
         fetch_picture(f"{website}{path}", is_here, seconds=seconds)
 
@@ -153,9 +118,7 @@ def test_nothing_else_is_even_asked(url: str) -> None:
         fetch_picture(url)
 
 
-def test_a_copy_takes_the_place_of_the_address(
-    app: Flask, owner: Caller, website: str, tmp_path: Path
-) -> None:
+def test_a_copy_replaces_its_url(app: Flask, owner: Caller, website: str, tmp_path: Path) -> None:
     project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
     paths = ("/turn", "/page", "/nothing")
     file.write_text("Name,Review,Avatar\n" + "".join(f"{x},Words,{website}{x}\n" for x in paths))

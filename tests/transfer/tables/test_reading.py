@@ -1,12 +1,25 @@
-"""What files of other services and in other languages say: headings, ratings, markup, lengths."""
+"""What files of other services and in other languages say, answers as columns, and the planner."""
+
+import csv
+import io
+from pathlib import Path
 
 import pytest
+from flask import Flask
+from sqlalchemy import inspect, text
 
+from testimonials.extensions import db
+from testimonials.transfer.tables import importing
 from testimonials.transfer.tables.headings import guess_mapping
 from testimonials.transfer.tables.ratings import read_rating
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
 from testimonials.transfer.tables.table_files import read_table
 from testimonials.transfer.tables.wording import read_markup, shorten
+from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import open_inbox
+from tests.dashboard.transfer.imports import import_all
+from tests.support.rows import add_testimonial, read_testimonials
+from tests.transfer.archives.projects import run_well
 
 # The headings as the services' documents have them, and the columns of text, name, rating, date.
 SERVICES = {
@@ -64,12 +77,10 @@ def test_other_services_headings_are_known(service: str | None) -> None:
         "Depoimento,Nome do cliente,Estrelas,Data,Empresa",
         "Beoordeling,Volledige naam,Sterren,Datum,Bedrijf",
         "Opinia,Imię i nazwisko,Ocena,Data dodania,Nazwa firmy",
-        "Omdöme,Kundnamn,Betyg,Datum,Företag",
-        "YORUM,Ad Soyad,Puan,TARİH,Şirket",
-        "お客様の声,お名前,評価,投稿日,会社名",
-        "الرأي,الاسم الكامل,التقييم,التاريخ,الشركة",
+        "Omdöme,Kundnamn,Betyg,Datum,Företag", "YORUM,Ad Soyad,Puan,TARİH,Şirket",
+        "お客様の声,お名前,評価,投稿日,会社名", "الرأي,الاسم الكامل,التقييم,التاريخ,الشركة",
     ],
-)
+)  # fmt: skip
 def test_headings_are_known_in_the_languages_of_the_page(headings: str) -> None:
     names = headings.split(",")
     mapping = guess_mapping(names)
@@ -125,14 +136,92 @@ def test_markup_becomes_words_and_other_signs_stay(text: str, words: str) -> Non
 @pytest.mark.parametrize(
     ("text", "short"),
     [
-        ("short", "short"),
-        ("It is good. It is very good.", "It is good. …"),
-        ("Longer words without any end", "Longer words…"),
-        ("x" * 30, "x" * 19 + "…"),
+        ("short", "short"), ("It is good. It is very good.", "It is good. …"),
+        ("Longer words without any end", "Longer words…"), ("x" * 30, "x" * 19 + "…"),
         ("とても良いです。また来ます。そしてまた、何度でも。", "とても良いです。また来ます。 …"),
         ("x" * 18 + "e\u0301" * 3, "x" * 18 + "…"),
     ],
-)
+)  # fmt: skip
 def test_a_text_is_shortened_at_a_sentence_or_a_word(text: str, short: str) -> None:
     assert shorten(text, 20) == short
     assert len(shorten(text, 20)) <= 20
+
+
+ANSWERS = (
+    {"id": "takehome", "question": "=What?", "kind": "choice", "answer": ["Bread, rye", "Buns"]},
+    {"id": "comeback", "question": "How likely?", "kind": "scale", "answer": 0},
+    {"id": "whatbake", "question": "What did you bake?", "kind": "text", "answer": "=Rye\nTwice"},
+    {"id": "printbag", "question": "You may print it (q_, too)", "kind": "consent", "answer": True},
+)
+
+
+def test_answers_come_back_from_our_own_table(app: Flask, owner: Caller, tmp_path: Path) -> None:
+    first = owner.create_project(slug="first", skipDemoTestimonials=True)["_id"]
+    second = owner.create_project(slug="second", skipDemoTestimonials=True)["_id"]
+    public = [each | {"isPublic": True} for each in ANSWERS]
+    private = [each | {"isPublic": False} for each in ANSWERS]
+    for number, answers in enumerate((public, private, private[:1], None)):
+        said = {"text": f"Words {number}", "answers": answers, "form_name": "after-class"}
+        add_testimonial(app, first, **said)
+    path = tmp_path / "first.csv"
+    run_well(app, "projects", "export", "first", str(path), "--csv")
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    assert rows[0]["How likely? (q_comeback, scale, public)"] == "0"
+    assert rows[1]["'=What? (q_takehome, choice)"] == "Bread, rye\nBuns"
+    assert rows[2]["How likely? (q_comeback, scale)"] == ""
+    run_well(app, "testimonials", "import", "second", str(path))
+    kept = [(row.text, row.answers, row.form_name) for row in read_testimonials(app, first)]
+    assert [
+        (row.text, row.answers, row.form_name) for row in read_testimonials(app, second)
+    ] == kept
+
+
+def test_an_impossible_answer_is_refused_by_line(app: Flask, owner: Caller, tmp_path: Path) -> None:
+    owner.create_project(slug="first", skipDemoTestimonials=True)
+    path = tmp_path / "ours.csv"
+    for heading, cell, said in (
+        ("How likely? (q_comeback, scale)", "11", "How likely?: Must be a whole number from 0"),
+        ("What? (q_takehome, choice)", "x" * 61, "What?: Must be at most 60 characters"),
+        ("May we? (q_printbag, consent)", "no", "May we?: Must be equal to"),
+    ):
+        path.write_text(f'name,text,"{heading}"\nNoor,Lovely,{cell}\n', encoding="utf-8")
+        args = ["testimonials", "import", "first", str(path), "--json"]
+        result = app.test_cli_runner().invoke(args=args)
+        assert (result.exit_code, said in result.output) == (1, True), result.output
+
+
+TABLE = "Name,Review,Tags\nA,One,x\nB,Two,x\nC,Three,x\n"
+
+
+def read_counts(app: Flask) -> set[int]:
+    """Return how many rows the database takes each table of testimonials to have."""
+    with app.app_context():
+        if db.engine.dialect.name == "sqlite":
+            # Where nobody had it count, there is no such table, and it plans without.
+            return {1} if "sqlite_stat1" in inspect(db.engine).get_table_names() else set()
+        names = ("testimonial", "testimonial_change", "testimonial_tag")
+        query = text("SELECT reltuples FROM pg_class WHERE oid = CAST(:name AS regclass)")
+        return {int(db.session.execute(query, {"name": name}).scalar_one()) for name in names}
+
+
+@pytest.mark.postgres
+def test_the_database_counts_after_each_way_to_import(
+    app: Flask, owner: Caller, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "MANY_ROWS", 3)
+    expected = iter((3, 6, 9) if backend == "postgresql" else ())
+
+    def expect_counts() -> None:
+        assert read_counts(app) == {count for count in (next(expected, None),) if count}
+
+    inbox = open_inbox(app, owner, slug="fern")
+    file, archive = tmp_path / "file.csv", tmp_path / "fern.zip"
+    file.write_text(TABLE)
+    run_well(app, "testimonials", "import", "fern", str(file))
+    expect_counts()
+    run_well(app, "projects", "export", "fern", str(archive))
+    to = ("--account", owner.email, "--slug", "fern-2")
+    run_well(app, "projects", "import", str(archive), *to)
+    expect_counts()
+    import_all(app, inbox, TABLE.replace(",x", " again,x"))
+    expect_counts()
