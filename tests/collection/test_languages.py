@@ -86,21 +86,18 @@ def test_the_browser_says_the_language(client: FlaskClient) -> None:
         assert SEND[code] in _speaks(client.get("/kiln", headers={"Accept-Language": header}), code)
 
 
-def test_the_address_wins_over_the_browser(client: FlaskClient) -> None:
+def test_the_address_wins_over_the_browser_if_it_names_a_language(client: FlaskClient) -> None:
     for code, send in SEND.items():
         page = _speaks(client.get(f"/kiln?lang={code}", headers={"Accept-Language": "fr"}), code)
         assert send in page
         # A name of any direction stands for itself in the sentence.
         assert CONSENT[code] in re.sub("</?bdi>", "", page)
-
-
-def test_an_unknown_language_leaves_it_to_the_browser(client: FlaskClient) -> None:
     for asked in ("xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"):
         answer = client.get(f"/kiln?lang={asked}", headers={"Accept-Language": "es"})
         _speaks(answer, {"EN-us-x": "en", "de_AT/..": "de"}.get(asked, "es"))
 
 
-def test_a_refused_form_keeps_its_language(client: FlaskClient) -> None:
+def test_every_refusal_is_in_the_language_of_the_form(client: FlaskClient) -> None:
     answer = _send(client, "?lang=ja", name="")
     assert answer.status_code == 422
     page = _speaks(answer, "ja")
@@ -108,6 +105,18 @@ def test_a_refused_form_keeps_its_language(client: FlaskClient) -> None:
         "掲載するお名前を入力してください。", 'name="lang" value="ja"', "They listened.</textarea>",
     ):  # fmt: skip
         assert expected in page
+    for values, message in (
+        ({"text": "x" * 12345}, "Kürzen Sie dies auf 2000 Zeichen; es hat 12.345."),
+        ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
+        ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),
+        ({"consent": ""}, "Setzen Sie hier ein Häkchen"),
+        ({"token": "x"}, "Diese Seite war lange geöffnet."),
+    ):
+        answer = _send(client, "?lang=de", **values)
+        assert answer.status_code == 422
+        page = _speaks(answer, "de")
+        assert message in page
+        assert "Eine Angabe muss geändert werden" in page
 
 
 def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
@@ -124,21 +133,6 @@ def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
         row = read_testimonials(app, project)[-1]
         assert row.consent_language == code
         assert (row.consent_text or "").startswith(CONSENT[code])
-
-
-def test_every_refusal_is_translated(client: FlaskClient) -> None:
-    for values, message in (
-        ({"text": "x" * 12345}, "Kürzen Sie dies auf 2000 Zeichen; es hat 12.345."),
-        ({"email": "x@mailinator.com"}, "Nehmen Sie eine dauerhafte Adresse"),
-        ({"rating": "7"}, "Wählen Sie 1 bis 5 Sterne oder keine."),
-        ({"consent": ""}, "Setzen Sie hier ein Häkchen"),
-        ({"token": "x"}, "Diese Seite war lange geöffnet."),
-    ):
-        answer = _send(client, "?lang=de", **values)
-        assert answer.status_code == 422
-        page = _speaks(answer, "de")
-        assert message in page
-        assert "Eine Angabe muss geändert werden" in page
 
 
 def test_numbers_take_their_plural_forms(client: FlaskClient) -> None:
@@ -158,7 +152,9 @@ def test_own_texts_are_not_translated(app: Flask, client: FlaskClient, project: 
     assert '<p class="message-text" dir="auto">Ta.</p>' in client.get("/kiln/thanks?lang=fr").text
 
 
-def test_the_switch_keeps_all_that_the_address_holds(client: FlaskClient) -> None:
+def test_the_switch_keeps_all_that_the_address_holds_and_never_leads_elsewhere(
+    client: FlaskClient,
+) -> None:
     for path in ("", "/thanks"):
         page = client.get(f"/kiln{path}?name=No%26or&lang=es&name=b").text
         links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="(\w+)" dir="(\w+)"', page)
@@ -168,9 +164,6 @@ def test_the_switch_keeps_all_that_the_address_holds(client: FlaskClient) -> Non
             assert (hreflang, direction) == (lang, "rtl" if lang == "ar" else "ltr")
         current = re.findall(r'lang="(\w+)" hreflang="\w+" dir="\w+" aria-current="true"', page)
         assert current == ["es"]
-
-
-def test_the_switch_can_not_be_made_to_lead_elsewhere(client: FlaskClient) -> None:
     page = client.get('/kiln?_external=1&_scheme=javascript&"><script>x=1').text
     assert "<script>x" not in page
     # The path leads to the form that reports the page.
@@ -200,15 +193,12 @@ def test_a_paused_page_says_so_in_it(app: Flask, client: FlaskClient, project: s
     assert "Só elogios." in late.text
 
 
-def test_an_unknown_address_is_answered_in_the_visitors_language(client: FlaskClient) -> None:
+def test_unknown_addresses_speak_the_visitors_language_the_api_english(client: FlaskClient) -> None:
     for path in ("/nobody", "/nobody/thanks", "/static/none.css", "/media/none", "/a/b/c/d"):
         answer = client.get(path, headers={"Accept-Language": "de"})
         assert answer.status_code == 404
         assert "Hier ist nichts" in _speaks(answer, "de")
     assert "Aquí no hay nada" in _speaks(client.get("/nobody?lang=es"), "es")
-
-
-def test_errors_of_the_api_and_the_widget_stay_english(client: FlaskClient) -> None:
     german = {"Accept-Language": "de"}
     assert "This path does not exist" in client.get("/v1/nothing", headers=german).text
     assert "There is no widget" in client.get("/widget/" + "0" * 24, headers=german).text
@@ -239,9 +229,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     assert re.search(r"Versuchen Sie es in (einer Minute|\d+ Minuten) noch einmal\.", page)
 
 
-def test_a_renamed_address_leads_on_with_its_language(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_renamed_one_leads(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     path = f"/dashboard/projects/{project}/slug"
     assert open_browser(app, owner).post(path, data={"slug": "clay"}).status_code == 303
     answer = client.get("/kiln?lang=de&name=a%26b")

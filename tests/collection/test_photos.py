@@ -68,9 +68,7 @@ def stored_picture(app: Flask, client: FlaskClient, project: str) -> Pictures.Im
     return pictures.read(served.data)
 
 
-def test_a_new_project_asks_for_a_photo_and_one_that_does_not_takes_none(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_a_photo_is_taken_where_asked_for(app: Flask, client: FlaskClient, project: str) -> None:
     page = client.get("/kiln").text
     assert re.search('<form[^>]* enctype="multipart/form-data"', page)
     assert "may show my words, name and photo on its website" in page
@@ -84,14 +82,11 @@ def test_a_new_project_asks_for_a_photo_and_one_that_does_not_takes_none(
     assert count_rows(app, Image) == 0
 
 
-def test_a_photo_becomes_a_small_square(app: Flask, client: FlaskClient, project: str) -> None:
+def test_photos_become_small_upright_squares(app: Flask, client: FlaskClient, project: str) -> None:
     for kind in ("PNG", "JPEG", "WEBP"):
         assert send(client, to_bytes(photo(900, 600), kind), text=f"A {kind}.").status_code == 303
         picture = stored_picture(app, client, project)
         assert (picture.format, picture.size) == ("WEBP", (256, 256))
-
-
-def test_a_phones_photo_comes_out_upright(app: Flask, client: FlaskClient, project: str) -> None:
     assert send(client, phone_photo()).status_code == 303
     picture = stored_picture(app, client, project).convert("RGB")
     # The upper half was red; turned to the right, the right half is.
@@ -101,9 +96,7 @@ def test_a_phones_photo_comes_out_upright(app: Flask, client: FlaskClient, proje
     assert not picture.getexif()
 
 
-def test_it_shows_in_the_inbox_at_once_and_in_public_once_approved(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_public_once_approved(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     send(client, PNG)
     (row,) = read_testimonials(app, project)
     path = f"/media/{row.avatar_id}.webp"
@@ -213,9 +206,7 @@ def test_repeating_a_form_with_a_photo_makes_one_row(app: Flask, client: FlaskCl
     assert count_rows(app, models.Testimonial) == 1
 
 
-def test_too_many_photos_from_one_address_cost_the_photo_alone(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_cost_only_the_photo(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(photos.PHOTOS_PER_ADDRESS, per_hour=1)
     monkeypatch.setattr(photos, "PHOTOS_PER_ADDRESS", few)
     assert "GIF pictures" in send(client, pictures.GIF, text="").text

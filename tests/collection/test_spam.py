@@ -72,9 +72,7 @@ def test_a_filled_bait_is_held_in_silence(page: Page) -> None:
 @pytest.mark.parametrize(
     ("seconds", "status"), [(0, "spam fast"), (0.9, "spam fast"), (2, "pending")]
 )
-def test_what_comes_sooner_than_a_person_writes_is_held(
-    page: Page, seconds: float, status: str
-) -> None:
+def test_what_comes_sooner_than_one_writes_is_held(page: Page, seconds: float, status: str) -> None:
     page.clock.time = page.clock.time.replace(microsecond=0)
     words = "Quick and good, as https://kiln.example says of itself and its people."
     assert page.send(words, seconds=seconds) == status
@@ -83,15 +81,12 @@ def test_what_comes_sooner_than_a_person_writes_is_held(
 LINKED = "See for yourself what they have made for us: https://our-shop.example"
 
 
-def test_a_form_that_came_filled_in_may_be_sent_at_once(page: Page) -> None:
+def test_a_form_that_came_filled_in_or_was_refused_may_be_sent_at_once(page: Page) -> None:
     form = FILLED | {"text": f"They wrote to me. {LINKED}", "token": page.token("?name=Noor")}
     assert (page.post(form).status_code, page.newest()) == (303, "pending")
     form["token"] = page.token("?lang=de")
     page.post(form | {"text": f"In another language. {LINKED}"})
     assert page.newest() == "spam fast"
-
-
-def test_a_form_that_was_refused_for_its_age_may_be_sent_at_once(page: Page) -> None:
     token = page.token()
     page.clock.move(hours=25)
     refused = page.post(FILLED | {"text": f"Written slowly. {LINKED}", "token": token})
@@ -112,9 +107,13 @@ STUFFED = (
 )
 
 
-def test_link_stuffed_texts_are_held(page: Page) -> None:
+def test_link_stuffed_texts_are_held_and_praise_with_a_link_is_not(page: Page) -> None:
     for text in STUFFED:
         assert page.send(text) == "spam links", text
+    for text in PRAISE:
+        assert page.send(text) == "pending", text
+    assert page.send("Very good indeed.", name="Casino www.casino.example") == "spam links"
+    assert not is_link_stuffed("Very good indeed.", "Noor of haddad.example")
 
 
 PRAISE = (
@@ -127,23 +126,10 @@ PRAISE = (
 )
 
 
-def test_praise_with_a_link_or_two_is_not_held(page: Page) -> None:
-    for text in PRAISE:
-        assert page.send(text) == "pending", text
-
-
-def test_a_name_is_no_place_for_a_link(page: Page) -> None:
-    assert page.send("Very good indeed.", name="Casino www.casino.example") == "spam links"
-    assert not is_link_stuffed("Very good indeed.", "Noor of haddad.example")
-
-
-def test_the_same_sentence_is_held_whoever_signs_it(page: Page) -> None:
+def test_the_same_sentence_is_held_whoever_signs_it_but_a_few_words_are_not(page: Page) -> None:
     assert page.send(LONG) == "pending"
     assert page.send(f"  {LONG.upper().replace(' ', '  ')}!! ", name="Ben") == "spam duplicate"
     assert page.send(LONG.replace("every", "each"), name="Ben") == "pending"
-
-
-def test_a_few_words_may_be_the_same_from_several_people(page: Page) -> None:
     assert page.send("Great service!") == "pending"
     assert page.send("Great service", name="Ben Adler") == "pending"
     assert page.send("great service", name="noor  haddad") == "spam duplicate"
@@ -178,9 +164,7 @@ def test_fingerprints_know_the_same_words() -> None:
     assert fingerprint("\ud800") != fingerprint("")
 
 
-def test_a_tablet_on_a_counter_is_held_after_some_and_refused_after_many(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tablet_on_a_counter_has_limits(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (pages.HELD_ABOVE, pages.SUBMISSIONS_PER_ADDRESS.per_hour) == (30, 300)
     monkeypatch.setattr(pages, "HELD_ABOVE", 2)
     few = dataclasses.replace(pages.SUBMISSIONS_PER_ADDRESS, per_hour=5)
@@ -200,19 +184,14 @@ def fill(page: Page, count: int, *, days: float = 0, **columns: Any) -> None:
     page.clock.move(days=-days)
     rows = [
         {
-            "id": f"{count:08x}{number:016x}",
-            "project_id": page.project,
-            "status": "pending",
-            "source": "public_page",
-            "author_name": f"Guest {number}",
-            "text": f"Words {number}",
-            "submitted_at": page.clock.time,
-            "created_at": page.clock.time,
+            "id": f"{count:08x}{number:016x}", "project_id": page.project, "status": "pending",
+            "source": "public_page", "author_name": f"Guest {number}", "text": f"Words {number}",
+            "submitted_at": page.clock.time, "created_at": page.clock.time,
             "updated_at": page.clock.time,
         }
         | columns
         for number in range(count)
-    ]
+    ]  # fmt: skip
     with page.app.app_context():
         db.session.execute(models.Testimonial.__table__.insert(), rows)
         db.session.commit()
@@ -252,13 +231,10 @@ def test_how_many_are_a_flood_is_a_setting(page: Page, limit: int, status: str) 
     assert page.send("The fourth.") == status
 
 
-def test_what_an_owner_adds_or_imports_is_no_flood(page: Page) -> None:
-    fill(page, 150, source="import")
-    assert page.send("The first visitor.") == "pending"
-
-
 def test_a_project_that_usually_gets_many_may_get_more(page: Page) -> None:
     fill(page, 1200, days=3)
+    # What an owner adds or imports is no flood.
+    fill(page, 150, source="import")
     fill(page, 119)
     assert page.send("A busy hour.") == "pending"
     assert page.send("Too busy.", name="Ben") == "spam flood"

@@ -79,9 +79,7 @@ def link_in(mail: OutboxMail, words: str) -> str:
     return found[1]
 
 
-def test_the_owner_is_told_at_once_with_a_link_that_leads_there(
-    site: Site, owner: Caller, client: FlaskClient
-) -> None:
+def test_the_owner_is_told_with_a_link(site: Site, owner: Caller, client: FlaskClient) -> None:
     site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (mail,) = site.mails()
     assert mail.recipient == owner.email
@@ -157,9 +155,7 @@ def test_what_was_decided_or_deleted_is_not_told(app: Flask, site: Site, owner: 
     assert [subject for _, subject in site.told()][1:] == ["Di wrote a testimonial for Kiln & Clay"]
 
 
-def test_nothing_is_told_of_what_the_owner_adds_or_a_deleted_project(
-    app: Flask, site: Site, owner: Caller
-) -> None:
+def test_nothing_is_told_of_added_or_deleted_ones(app: Flask, site: Site, owner: Caller) -> None:
     owner.create_testimonial(site.project)
     add_testimonial(app, site.project, status="pending", source="import")
     site.send("Ada", "Ben")
@@ -239,9 +235,7 @@ def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
     assert [subject for _, subject in site.told()][1:] == ["7 new testimonials for Kiln & Clay"]
 
 
-def test_the_mail_that_leaves_says_how_to_end_it_in_one_click(
-    app: Flask, site: Site, smtp: MailSink
-) -> None:
+def test_the_mail_says_how_to_end_it_in_one_click(app: Flask, site: Site, smtp: MailSink) -> None:
     site.send("Noor")
     with app.app_context():
         deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))

@@ -89,16 +89,9 @@ def test_a_dry_run_tells_and_removes_nothing(app: Flask, inbox: Inbox) -> None:
     before = everything(app)
     told = json.loads(run_well(app, "authors", "erase", EMAIL, "--dry-run", "--json"))
     assert told == {
-        "email": EMAIL,
-        "removed": False,
-        "testimonials": 3,
-        "projects": {"fern": 1, "kiln": 2},
-        "pictures": 1,
-        "invitations": 1,
-        "mails": 3,
-        "changes": 1,
-        "hasAccount": False,
-    }
+        "email": EMAIL, "removed": False, "testimonials": 3, "projects": {"fern": 1, "kiln": 2},
+        "pictures": 1, "invitations": 1, "mails": 3, "changes": 1, "hasAccount": False,
+    }  # fmt: skip
     text = run_well(app, "authors", "erase", EMAIL, "--dry-run")
     assert "3 testimonial(s) with their history (fern: 1, kiln: 2)" in text
     assert "Words of Noor" in text

@@ -137,9 +137,7 @@ def test_a_question_made_private_hides_its_answers_also_once_it_is_gone(
         assert counts == {"takehome": 1, "comeback": 1, "whatbake": 0}
 
 
-def test_a_kind_is_fixed_by_the_first_answer_and_ids_stay(
-    client: FlaskClient, configurer: Caller, project: str
-) -> None:
+def test_an_answer_fixes_the_kind(client: FlaskClient, configurer: Caller, project: str) -> None:
     (made,) = ask(configurer, project, {"kind": "text", "text": "Why us?"})
     assert ask(configurer, project, {"kind": "text", "text": "Why us?"}) == [made]
     # Nobody has answered yet.
@@ -328,9 +326,7 @@ def test_an_author_corrects_answers_and_privacy_stays(
     assert stored() == before
     correct(303, q_whatbake="Spelt", q_takehome="", q_brandnew="Tea.")
     assert stored() == [
-        "pending",
-        ("How likely are you to come back?", 9, False),
+        "pending", ("How likely are you to come back?", 9, False),
         ("What did you bake?", "Spelt", False),
-        ("Sie dürfen meine Worte auf Tüten drucken", True, False),
-        ("What else?", "Tea.", False),
-    ]
+        ("Sie dürfen meine Worte auf Tüten drucken", True, False), ("What else?", "Tea.", False),
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The account's page: password, key, browsers, leaving (decisions, "Sessions")."""
+"""The account's page: password, key, browsers, language, leaving (decisions, "Sessions")."""
 
 import re
 from html import unescape
@@ -35,16 +35,13 @@ WRONG = "not this one at all"
 THEME_COOKIE = f"{COOKIE}-theme"
 
 
-def test_the_page_is_not_kept_by_the_browser(browser: FlaskClient, owner: Caller) -> None:
+def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app: Flask) -> None:
     answer = browser.get(HERE)
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
     assert owner.email in answer.text
     assert owner.account_id in answer.text
     assert owner.api_key[-4:] in answer.text
     assert owner.api_key not in answer.text
-
-
-def test_a_wrong_password_changes_nothing(app: Flask, browser: FlaskClient, owner: Caller) -> None:
     for current in (WRONG, ""):
         answer = browser.post(f"{HERE}/password", data={"current": current, "password": NEW})
         assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
@@ -53,6 +50,11 @@ def test_a_wrong_password_changes_nothing(app: Flask, browser: FlaskClient, owne
     assert purposes(app) == []
     assert is_signed_in(browser)
     assert sign_in(app.test_client(), owner.email).status_code == 303
+    owner.create_project(businessName="Marigold Roasters")
+    for password in ("short", "owner@example.com", "x" * 1025, "Marigold2026!", "testimonials!1"):
+        form = {"current": PASSWORD, "password": password}
+        assert browser.post(f"{HERE}/password", data=form).status_code == 422
+    assert (purposes(app), sign_in(app.test_client(), owner.email).status_code) == ([], 303)
 
 
 @pytest.mark.parametrize(
@@ -218,14 +220,6 @@ def test_a_new_password_signs_every_other_browser_out(
     assert purposes(app) == [("security", owner.email)]
 
 
-def test_a_weak_password_is_refused(app: Flask, browser: FlaskClient, owner: Caller) -> None:
-    owner.create_project(businessName="Marigold Roasters")
-    for password in ("short", "owner@example.com", "x" * 1025, "Marigold2026!", "testimonials!1"):
-        form = {"current": PASSWORD, "password": password}
-        assert browser.post(f"{HERE}/password", data=form).status_code == 422
-    assert (purposes(app), sign_in(app.test_client(), owner.email).status_code) == ([], 303)
-
-
 def test_a_reset_link_from_before_is_used_up_by_a_new_password(
     app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
 ) -> None:
@@ -251,7 +245,9 @@ def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
     assert new not in "".join(mail.text + mail.html for mail in mails(app))
 
 
-def test_one_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+def test_one_browser_or_every_browser_is_signed_out(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
     other = open_browser(app, owner)
     page = browser.get(f"{HERE}/security").text
     assert "Firefox on Linux" in page
@@ -263,6 +259,12 @@ def test_one_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Call
     assert is_signed_in(browser)
     # Sent again, it does nothing more.
     assert browser.post(action).status_code == 303
+    other = open_browser(app, owner)
+    answer = browser.post(f"{HERE}/sessions/end")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
+    assert browser.get_cookie(COOKIE) is None
+    assert not is_signed_in(other)
+    assert (session_ids(app), owner.get("/v1/me").status_code) == ([], 200)
 
 
 def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
@@ -272,15 +274,6 @@ def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsid
     assert is_signed_in(strange)
     browser.post(f"{HERE}/sessions/end")
     assert is_signed_in(strange)
-
-
-def test_every_browser_is_signed_out(app: Flask, browser: FlaskClient, owner: Caller) -> None:
-    other = open_browser(app, owner)
-    answer = browser.post(f"{HERE}/sessions/end")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
-    assert browser.get_cookie(COOKIE) is None
-    assert not is_signed_in(other)
-    assert (session_ids(app), owner.get("/v1/me").status_code) == ([], 200)
 
 
 def test_an_account_goes_once_its_address_was_typed(browser: FlaskClient, owner: Caller) -> None:
@@ -396,6 +389,46 @@ def test_a_name_stands_where_others_read_of_a_person(
 def test_a_name_that_is_none_is_refused(browser: FlaskClient, owner: Caller) -> None:
     for name in ("x" * 81, "mira@oat.example", "two\nlines", "a\0b"):
         answer = browser.post(f"{HERE}/name", data={"display_name": name})
-        assert answer.status_code == 422
-        assert 'aria-invalid="true"' in answer.text
+        assert (answer.status_code, 'aria-invalid="true"' in answer.text) == (422, True)
     assert f'title="{owner.email}">{owner.email}<' in browser.get(HERE).text
+
+
+GERMAN = {"Accept-Language": "de-AT,en;q=0.5"}
+
+
+def choose(browser: FlaskClient, code: str) -> None:
+    assert browser.post(f"{HERE}/language", data={"language": code}).status_code == 303
+
+
+def test_the_accounts_language_wins_over_the_browser_also_in_errors(
+    browser: FlaskClient, owner: Caller, client: FlaskClient
+) -> None:
+    answer = browser.get(HERE, headers=GERMAN)
+    assert '<html lang="de" dir="ltr"' in answer.text
+    assert answer.headers["Content-Language"] == "de"
+    assert "Accept-Language" in answer.vary
+    # Neither an address nor a language that we don't speak changes it.
+    choose(browser, "tlh")
+    assert '<html lang="en" dir="ltr"' in browser.get(f"{HERE}?lang=fr").text
+    choose(browser, "ar")
+    for path in (HERE, "/dashboard/projects"):
+        assert '<html lang="ar" dir="rtl"' in browser.get(path, headers=GERMAN).text
+    choose(browser, "en")
+    assert '<html lang="en"' in browser.get(HERE, headers=GERMAN).text
+    choose(browser, "")
+    assert '<html lang="de"' in browser.get(HERE, headers=GERMAN).text
+    choose(browser, "nl")
+    missing = browser.get("/dashboard/projects/none/inbox", headers=GERMAN)
+    assert (missing.status_code, '<html lang="nl"' in missing.text) == (404, True)
+    # Nobody looked up who is signed in.
+    assert '<html lang="de"' in browser.get("/dashboard/nowhere", headers=GERMAN).text
+    choose(browser, "de")
+    answer = owner.client.post(
+        "/v1/projects", json={"businessName": 5}, headers={**owner.headers, **GERMAN}
+    )
+    assert "Must be a string" in answer.get_json()["message"]
+    # Signing in is in the language of the browser.
+    for path in ("/login", "/signup", "/forgot"):
+        assert '<html lang="de"' in client.get(path, headers=GERMAN).text
+    asked = client.get("/dashboard/projects", headers=GERMAN, follow_redirects=True)
+    assert '<html lang="de"' in asked.text

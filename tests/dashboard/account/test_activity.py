@@ -44,11 +44,7 @@ def test_owners_read_what_was_done_to_what_is_theirs(
     theirs = open_browser(app, outsider).get(HERE).text
     assert "signed out every browser" in theirs
     assert "created =Fern" not in theirs
-
-
-def test_the_address_of_a_former_colleague_is_not_followed(
-    app: Flask, busy: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+    # The address of a former colleague is not followed.
     project = read_events(app, owner.account_id)[0].project_id
     busy.post(f"/dashboard/projects/{project}/team/members/{outsider.account_id}/remove")
     page = busy.get(HERE).text
@@ -80,9 +76,7 @@ def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -
         assert len(rows.splitlines()) == shown + 1, query
 
 
-def test_a_long_record_is_read_page_by_page(
-    app: Flask, busy: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity_view, "PAGE_SIZE", 2)
     monkeypatch.setattr(activity_view, "MOST_SEARCHED", 1)
     first = busy.get(HERE).text

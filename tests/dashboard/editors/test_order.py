@@ -86,7 +86,7 @@ def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, st
     assert read_project(app, inbox.project).widget_draft == {"design": {"radius": 6}}
 
 
-def test_each_widget_has_an_order_of_its_own(
+def test_each_widget_has_an_order_of_its_own_of_a_hundred(
     app: Flask, inbox: Inbox, ids: dict[str, str], outsider: Caller
 ) -> None:
     inbox.client.post(f"{inbox.base}/widgets", data={"name": "home"})
@@ -99,9 +99,6 @@ def test_each_widget_has_an_order_of_its_own(
         (f"add {foreign}", "", 404), ("add x", "", 404), ("add", "gone", 404), ("dance", "", 400),
     ):  # fmt: skip
         do(inbox, what, status, widget=name)
-
-
-def test_a_hundred_can_be_ordered(app: Flask, inbox: Inbox, ids: dict[str, str]) -> None:
     many = [add_testimonial(app, inbox.project, author_name=f"P{n}") for n in range(100)]
     change_project(app, inbox.project, widget_design={"chosen": many, "order": "hand"})
     answer = do(inbox, f"add {ids['Aiko']}")

@@ -79,19 +79,13 @@ class Inbox:
             moment = clock.now()
             rows = [
                 {
-                    "id": f"{number:024x}",
-                    "project_id": self.project,
-                    "status": "pending",
-                    "source": "public_page",
-                    "author_name": f"Person {number}",
-                    "author_role": "",
-                    "text": "Words",
-                    "submitted_at": moment,
-                    "created_at": moment,
+                    "id": f"{number:024x}", "project_id": self.project, "status": "pending",
+                    "source": "public_page", "author_name": f"Person {number}", "author_role": "",
+                    "text": "Words", "submitted_at": moment, "created_at": moment,
                     "updated_at": moment,
                 }
                 for number in range(1, count + 1)
-            ]
+            ]  # fmt: skip
             db.session.execute(models.Testimonial.__table__.insert(), rows)
             db.session.commit()
         count_for_planner(self.app)

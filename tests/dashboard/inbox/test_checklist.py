@@ -69,10 +69,16 @@ def test_each_step_is_done_by_what_happens_until_all_is_gone(inbox: Inbox) -> No
     assert "Show checklist" not in inbox.get("settings").text
 
 
-def test_an_approval_is_a_review_and_a_colour_a_brand(inbox: Inbox) -> None:
+def test_an_approval_is_a_review_a_colour_a_brand_and_the_list_can_be_hidden(inbox: Inbox) -> None:
     inbox.act(inbox.receive("Hannah")[0], "approve")
     change_project(inbox.app, inbox.project, page_config={"buttonColor": "#10B981"})
     assert done(inbox) == {"share", "approve", "brand"}
+    assert "Show checklist" not in inbox.get("settings").text
+    assert press(inbox, "hide") == f"{inbox.base}/inbox"
+    assert "Getting started" not in inbox.get("inbox").text
+    assert "Show checklist" in inbox.get("settings").text
+    press(inbox, "show")
+    assert "Getting started" in inbox.get("inbox").text
 
 
 def test_a_copied_link_is_sharing(inbox: Inbox) -> None:
@@ -83,12 +89,3 @@ def test_a_copied_link_is_sharing(inbox: Inbox) -> None:
 def test_asking_by_mail_is_sharing(inbox: Inbox) -> None:
     ask(inbox.client, inbox.project, "Noor <noor@example.com>")
     assert done(inbox) == {"share"}
-
-
-def test_hiding_and_showing(inbox: Inbox) -> None:
-    assert "Show checklist" not in inbox.get("settings").text
-    assert press(inbox, "hide") == f"{inbox.base}/inbox"
-    assert "Getting started" not in inbox.get("inbox").text
-    assert "Show checklist" in inbox.get("settings").text
-    press(inbox, "show")
-    assert "Getting started" in inbox.get("inbox").text

@@ -42,7 +42,7 @@ def undo(inbox: Inbox, answer: TestResponse) -> None:
     assert inbox.client.post(f"{inbox.base}/undo", data={"undo": token[1]}).status_code == 303
 
 
-def test_a_chosen_photo_shows_in_the_widget_and_the_api(inbox: Inbox) -> None:
+def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox: Inbox) -> None:
     assert send(inbox, "new").status_code == 303
     path = avatar(inbox)
     assert path is not None
@@ -50,6 +50,11 @@ def test_a_chosen_photo_shows_in_the_widget_and_the_api(inbox: Inbox) -> None:
     (item,) = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]  # type: ignore[index]
     assert item["authorAvatar"].endswith(path)
     assert path in inbox.get(f"testimonials/{item['_id']}").text
+    changed = send(inbox, item["_id"], to_bytes(photo(100, 100), "PNG"))
+    assert avatar(inbox) != path
+    assert "Photo changed" in inbox.get(f"testimonials/{item['_id']}").text
+    undo(inbox, changed)
+    assert avatar(inbox) == path
 
 
 def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,17 +65,6 @@ def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.Mon
         assert "Many pictures are being uploaded right now." in answer.text
     assert "Said on the phone.</textarea>" in send(inbox, "new").text
     assert count_rows(inbox.app, Image) == 0
-
-
-def test_a_new_photo_is_told_in_the_history_and_undone(inbox: Inbox) -> None:
-    send(inbox, "new")
-    first = avatar(inbox)
-    (row,) = read_testimonials(inbox.app, inbox.project)
-    changed = send(inbox, row.id, to_bytes(photo(100, 100), "PNG"))
-    assert avatar(inbox) != first
-    assert "Photo changed" in inbox.get(f"testimonials/{row.id}").text
-    undo(inbox, changed)
-    assert avatar(inbox) == first
 
 
 def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox: Inbox) -> None:
@@ -117,15 +111,10 @@ def test_a_refused_photo_says_why_and_stores_nothing(inbox: Inbox) -> None:
                 assert "Many words, typed by hand." in answer.text
                 assert 'value="one, two"' in answer.text
     assert count_rows(inbox.app, Image) == 0
-
-
-def test_other_forms_keep_their_small_limit(inbox: Inbox) -> None:
     assert inbox.client.post(f"{inbox.base}/bulk", data={"ids": "x" * 300_000}).status_code == 413
 
 
-def test_pictures_that_nothing_names_are_swept_after_they_can_be_undone(
-    inbox: Inbox, moved_clock: MovableClock
-) -> None:
+def test_pictures_that_nothing_names_are_swept(inbox: Inbox, moved_clock: MovableClock) -> None:
     def swept() -> int:
         with inbox.app.app_context():
             sweep()

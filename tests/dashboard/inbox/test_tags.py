@@ -1,4 +1,4 @@
-"""Tags: names, one by one and many at once, filtering, the history, and undoing."""
+"""Tags, and decisions about many testimonials at once: right in every part, in a few statements."""
 
 import re
 
@@ -7,9 +7,11 @@ from flask import Flask
 
 from testimonials.extensions import db
 from testimonials.testimonials import models
-from tests.conftest import Caller, MakeCaller
+from testimonials.testimonials.moderation import changes, parts
+from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.support.rows import read_project
+from tests.support.plans import count_statements
+from tests.support.rows import count_rows, read_project
 
 pytestmark = pytest.mark.recount
 
@@ -46,24 +48,19 @@ def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox: Inbox) -> 
     assert "Tom</bdi>" not in found
     assert '<option value="Wedding hair" selected>' in found
     assert tom not in found
-
-
-def test_a_tag_filters_together_with_everything_else(inbox: Inbox) -> None:
-    one, _, three = inbox.receive("Maya One", "Maya Two", "Tom", rating=5.0)
+    one, _, three = inbox.receive("Ada One", "Ada Two", "Ben", rating=5.0)
     tag(inbox, "vip", one, three)
-    found = inbox.get("inbox?tag=VIP&q=maya&rating=5&source=public_page").text
-    assert "Maya</mark> One</bdi>" in found
-    assert "Tom</bdi>" not in inbox.get("inbox?tag=vip&q=maya").text
+    found = inbox.get("inbox?tag=VIP&q=ada&rating=5&source=public_page").text
+    assert "Ada</mark> One</bdi>" in found
+    assert "Ben</bdi>" not in inbox.get("inbox?tag=vip&q=ada").text
     assert "Nothing found" in inbox.get("inbox?tag=vip&rating=4").text
     assert "Nothing found" in inbox.get("inbox?tag=nobody+has+it").text
     inbox.get("inbox?tag=%00")
     inbox.bulk("approve", all="1", status="pending", tag="vip")
-    assert sorted(inbox.shown()) == ["Maya One", "Tom"]
+    assert sorted(inbox.shown()) == ["Ada One", "Ben"]
 
 
-def test_the_first_spelling_wins_within_a_project(
-    inbox: Inbox, app: Flask, make_caller: MakeCaller
-) -> None:
+def test_the_first_spelling_wins(inbox: Inbox, app: Flask, make_caller: MakeCaller) -> None:
     maya, tom = inbox.receive("Maya", "Tom")
     other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
     (theirs,) = other.receive("Theirs")
@@ -87,10 +84,6 @@ def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox) -> None:
         assert answer.status_code == 409
         assert reason in answer.json["message"]
     assert tags_of(inbox, maya) == ""
-
-
-def test_forty_characters_and_ten_tags_are_the_most(inbox: Inbox) -> None:
-    (maya,) = inbox.receive("Maya")
     assert tag(inbox, "é" * 40, maya).status_code == 200
     answer = edit(inbox, maya, ",".join(f"tag {n}" for n in range(11)))
     assert answer.status_code == 422
@@ -127,15 +120,12 @@ def test_many_at_once_put_on_taken_off_and_undone(inbox: Inbox) -> None:
     assert tags_on(inbox.get("inbox").text) == [[], [], []]
     inbox.undo(removed)
     assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
-
-
-def test_undoing_brings_a_tag_back_in_the_spelling_used_now(inbox: Inbox) -> None:
-    maya, tom = inbox.receive("Maya", "Tom")
+    maya, tom = ids[:2]
     tag(inbox, "VIP", maya)
     removed = tag(inbox, "vip", maya, tagging="remove")
     tag(inbox, "vip", tom)
     inbox.undo(removed)
-    assert tags_of(inbox, maya) == "vip"
+    assert tags_of(inbox, maya) == "old, vip"
 
 
 def test_samples_and_the_trash_take_no_tags(app: Flask, owner: Caller) -> None:
@@ -146,7 +136,7 @@ def test_samples_and_the_trash_take_no_tags(app: Flask, owner: Caller) -> None:
     assert (answer.status_code, tag(inbox, "vip", maya).status_code) == (409, 409)
 
 
-def test_tags_change_what_a_widget_shows_later_and_stand_nowhere_in_public(inbox: Inbox) -> None:
+def test_tags_stand_nowhere_in_public_and_go_with_their_testimonial(inbox: Inbox) -> None:
     (maya,) = inbox.receive("Maya")
     inbox.act(maya, "approve")
     feed = f"/widget/{inbox.project}/feed"
@@ -157,12 +147,76 @@ def test_tags_change_what_a_widget_shows_later_and_stand_nowhere_in_public(inbox
     listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").text
     for public in (answer.text, listed, inbox.client.get(f"/widget/{inbox.project}").text):
         assert "secret-tag" not in public
-
-
-def test_a_testimonial_that_is_gone_takes_its_tags_along(inbox: Inbox) -> None:
-    (maya,) = inbox.receive("Maya")
-    tag(inbox, "vip", maya)
     with inbox.app.app_context():
         db.session.delete(db.session.get_one(models.Testimonial, maya))
         db.session.commit()
-    assert "vip" not in inbox.get("inbox").text
+    assert "secret-tag" not in inbox.get("inbox").text
+
+
+ADD = {"new_tag": "New", "tagging": "add", "all": "1", "status": "all"}
+REMOVE = ADD | {"new_tag": "old", "tagging": "remove"}
+
+
+def fill(inbox: Inbox, count: int) -> None:
+    """Add testimonials of two states, every other one with a tag."""
+    ids = inbox.fill(count)
+    with inbox.app.app_context():
+        table = models.Testimonial.__table__
+        values = {"status": "rejected", "reviewed_at": MovableClock().time}
+        db.session.execute(table.update().where(table.c.id.in_(ids[::3])).values(values))
+        tags = [
+            {"testimonial_id": each, "project_id": inbox.project, "name": "Old"}
+            for each in ids[::2]
+        ]
+        db.session.execute(models.TestimonialTag.__table__.insert(), tags)
+        db.session.commit()
+
+
+def read(inbox: Inbox) -> list[tuple[object, ...]]:
+    """Return what decisions change of every testimonial."""
+    row, tag = models.Testimonial, models.TestimonialTag
+    query = db.select(row.id, row.status, row.reviewed_at, tag.name).outerjoin(tag)
+    with inbox.app.app_context():
+        return [tuple(each) for each in db.session.execute(query.order_by(row.id, tag.name))]
+
+
+@pytest.mark.parametrize("rows", [7, 250])
+def test_many_are_changed_and_put_back_exactly(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """They are written in parts, here of 25, and committed in parts, here of 7."""
+    monkeypatch.setattr(changes, "CHUNK", 25)
+    monkeypatch.setattr(parts, "ROWS", rows)
+    fill(inbox, 30)
+    before = read(inbox)
+    approved = inbox.bulk("approve", all="1", status="all")
+    assert approved.json["notice"]["text"] == "Approved 30 testimonials"
+    assert (inbox.counts()["approved"], inbox.undo(approved).status_code) == (30, 200)
+    assert read(inbox) == before
+    for data, text, rows in (
+        (ADD, "Tagged 30 testimonials", 45),
+        (REMOVE, "Removed a tag from 15 testimonials", 30),
+    ):
+        answer = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
+        assert (answer.json["notice"]["text"], len(read(inbox))) == (text, rows)
+        assert (inbox.undo(answer).status_code, read(inbox)) == (200, before)
+    assert count_rows(inbox.app, models.TestimonialChange) == 2 * (30 + 30 + 15)
+
+
+def test_twice_as_many_take_no_more_statements(inbox: Inbox) -> None:
+    with inbox.app.app_context():
+        engine = db.engine
+
+    def work() -> None:
+        assert inbox.undo(inbox.bulk("approve", all="1", status="all")).status_code == 200
+        answer = inbox.client.post(f"{inbox.base}/tags", data=ADD, headers=JSON)
+        assert inbox.undo(answer).status_code == 200
+
+    counts = []
+    for count in (20, 40):
+        with inbox.app.app_context():
+            db.session.execute(models.Testimonial.__table__.delete())
+            db.session.commit()
+        fill(inbox, count)
+        counts.append(count_statements(engine, work))
+    assert counts[0] == counts[1] < 60

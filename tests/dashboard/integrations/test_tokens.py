@@ -1,5 +1,7 @@
-"""Access tokens as people make and revoke them in the dashboard."""
+"""Access tokens as people make and revoke them, and the record of who did what in a project."""
 
+import csv
+import io
 import re
 from datetime import timedelta
 from typing import Any
@@ -41,7 +43,7 @@ def stored(app: Flask) -> list[AccessToken]:
         return list(db.session.scalars(select(AccessToken).order_by(AccessToken.id)))
 
 
-def test_a_token_is_shown_once_and_works(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_a_token_works_until_it_is_revoked(app: Flask, browser: FlaskClient, project: str) -> None:
     base = f"/dashboard/projects/{project}/integrations"
     assert "Let an agent do the chores" in browser.get(base).text
     page = make(browser, project)
@@ -58,11 +60,16 @@ def test_a_token_is_shown_once_and_works(app: Flask, browser: FlaskClient, proje
     assert (row.scopes, row.project_id, row.client) == (["read", "draft"], project, "manual")
     assert row.expires_at
     assert (row.expires_at - row.created_at).total_seconds() == pytest.approx(90 * 86400, abs=1)
+    path = f"{base}/tokens/{row.id}/revoke"
+    assert "Revoke “<bdi>Shop assistant</bdi>”?" in browser.get(path).text
+    assert stored(app)[0].revoked_at is None
+    assert browser.post(path).status_code == 303
+    answer = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+    assert "Shop assistant" not in browser.get(base).text.partition('id="connect"')[0]
 
 
-def test_sending_the_same_form_again_makes_no_second_one(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_a_form_makes_one_at_most(app: Flask, browser: FlaskClient, project: str) -> None:
     once = "a" * 24
     assert read_token(make(browser, project, once=once))
     again = make(browser, project, once=once)
@@ -71,9 +78,6 @@ def test_sending_the_same_form_again_makes_no_second_one(
     assert len(stored(app)) == 1
     make(browser, project, once="b" * 24)
     assert len(stored(app)) == 2
-
-
-def test_a_form_with_mistakes_makes_none(app: Flask, browser: FlaskClient, project: str) -> None:
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"name": " "}, "Name what will use the token."),
         ({"name": "x" * 81}, "Shorten this to 80 characters"),
@@ -86,7 +90,7 @@ def test_a_form_with_mistakes_makes_none(app: Flask, browser: FlaskClient, proje
         answer = make(browser, project, **changes)
         assert answer.status_code == 422
         assert message in answer.text
-    assert stored(app) == []
+    assert len(stored(app)) == 2
 
 
 def test_admins_make_tokens_for_their_project_alone(
@@ -110,18 +114,6 @@ def test_admins_make_tokens_for_their_project_alone(
     assert colleague.post(f"{base}/tokens/{theirs.id}/revoke").status_code == 303
 
 
-def test_a_revoked_token_stops_at_once(app: Flask, browser: FlaskClient, project: str) -> None:
-    base = f"/dashboard/projects/{project}/integrations"
-    token = read_token(make(browser, project))
-    path = f"{base}/tokens/{stored(app)[0].id}/revoke"
-    assert "Revoke “<bdi>Shop assistant</bdi>”?" in browser.get(path).text
-    assert stored(app)[0].revoked_at is None
-    assert browser.post(path).status_code == 303
-    answer = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
-    assert answer.status_code == 401
-    assert "Shop assistant" not in browser.get(base).text.partition('id="connect"')[0]
-
-
 def test_it_names_what_is_unused_or_over(
     app: Flask, browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,8 +130,7 @@ def test_it_names_what_is_unused_or_over(
 def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
     query = "?name=Claude+%3Cb%3E&scopes=read,configure,root"
     answer = browser.get(f"/dashboard/tokens/new{query}", follow_redirects=True)
-    assert answer.status_code == 200
-    assert 'value="Claude &lt;b&gt;"' in answer.text
+    assert (answer.status_code, 'value="Claude &lt;b&gt;"' in answer.text) == (200, True)
     assert re.findall(r'value="(\w+)" checked', answer.text) == ["read", "configure"]
     assert "An agent sent you here" in answer.text
 
@@ -185,3 +176,36 @@ def read_hands(browser: FlaskClient, path: str) -> str:
     """Return the line above a testimonial's history."""
     line = browser.get(path).text.partition('id="history"')[2].partition("</p>")[0]
     return " ".join(re.sub("<[^>]+>", "", line.partition("<p")[2].partition(">")[2]).split())
+
+
+def test_admins_read_who_did_what_in_their_project_alone(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
+) -> None:
+    base = f"/dashboard/projects/{project}"
+    owner.create_project(slug="other", businessName="Other & Co")
+    token = read_token(make(browser, project, scopes=["configure"], name="Bot <b>"))
+    sent = {"layout": "list"}
+    bearer = {"Authorization": f"Bearer {token}"}
+    path = f"/v1/projects/{project}/widget-config"
+    assert app.test_client().patch(path, json=sent, headers=bearer).status_code == 200
+    owner.create_testimonial(project, authorName="Grace", text="A secret recipe")
+    add_member(app, project, outsider, "admin")
+    colleague = open_browser(app, outsider)
+    for place in ("integrations", "activity"):
+        page = colleague.get(f"{base}/{place}").text
+        assert "Bot &lt;b&gt; (access token)</bdi>" in page
+        assert "hanged the widget" in page
+        assert "An agent (API key)</bdi>" in page
+        for hidden in (owner.api_key[-4:], "127.0.0", "Other", "A secret recipe"):
+            assert hidden not in page, (place, hidden)
+    assert ">Grace</bdi></a>" in colleague.get(f"{base}/integrations").text
+    for who, shown in (("agents", True), ("people", False), ("rules", False), ("x", True)):
+        for place in ("integrations", "activity"):
+            page = colleague.get(f"{base}/{place}?who={who}").text
+            assert ("hanged the widget" in page) == shown, (place, who)
+    table = colleague.get(f"{base}/activity.csv?who=agents").text
+    rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
+    assert {row["actorKind"] for row in rows} == {"agent", "token"}
+    assert {row["network"] for row in rows} == {""}
+    assert {row["projectId"] for row in rows} == {project}
+    assert owner.api_key[-4:] not in table

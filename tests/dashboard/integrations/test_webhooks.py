@@ -70,9 +70,7 @@ def test_an_endpoint_is_added_changed_and_removed(
     assert browser.get(path).status_code == 404
 
 
-def test_reloading_what_showed_a_secret_makes_no_other(
-    app: Flask, browser: FlaskClient, project: str, here: str
-) -> None:
+def test_a_secret_is_made_once(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
     once = "a" * 24
     add(browser, project, once=once)
     first = stored(app)
@@ -106,9 +104,7 @@ def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, projec
         assert db.session.scalars(select(WebhookEndpoint)).all() == []
 
 
-def test_the_page_says_how_an_endpoint_fares(
-    app: Flask, browser: FlaskClient, project: str, here: str
-) -> None:
+def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
     add(browser, project)
     assert "Nothing was sent yet." in browser.get(here).text
     fare(app, failing_since=clock.now() - timedelta(hours=2))
@@ -123,9 +119,7 @@ def test_the_page_says_how_an_endpoint_fares(
     assert not stored(app).is_active
 
 
-def test_a_delivery_shows_its_tries_and_goes_again(
-    app: Flask, browser: FlaskClient, project: str, here: str
-) -> None:
+def test_a_delivery_goes_again(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
     add(browser, project)
     path = f"{here}/webhooks/{stored(app).id}"
     answer = browser.post(f"{path}/test")

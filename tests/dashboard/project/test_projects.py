@@ -1,9 +1,18 @@
-"""The projects' page: the list and the form that creates one."""
+"""The projects' page: the list, however long, and the form that creates one."""
 
+import re
+
+import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
-from tests.auth.browsers import open_browser
+from testimonials.dashboard.guards import SWITCHED
+from testimonials.dashboard.pages import PAGE_SIZE
+from testimonials.extensions import db
+from testimonials.projects.models import Project
+from tests.auth.browsers import COOKIE, open_browser
 from tests.conftest import Caller, MakeApp
 
 PAGE = "/dashboard/projects"
@@ -52,8 +61,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
     assert "You have used all of them" in page
     assert 'name="business_name"' not in page
     answer = create(browser, "Three")
-    assert answer.status_code == 422
-    assert "at its limit of 2 projects" in answer.text
+    assert (answer.status_code, "at its limit of 2 projects" in answer.text) == (422, True)
     assert len(projects(owner)) == 2
 
 
@@ -80,13 +88,9 @@ def test_a_taken_address_is_told(browser: FlaskClient, owner: Caller, outsider: 
     assert projects(owner) == {}
     # Nothing was used up by it either.
     assert "6" in browser.get(create(browser, "Another").headers["Location"] + "?status=all").text
-
-
-def test_another_address_can_be_had(browser: FlaskClient, owner: Caller, outsider: Caller) -> None:
-    outsider.create_project(slug="fern-fable")
     form = {"business_name": "Fern & Fable", "website": "", "slug": "Fern in Town"}
     assert browser.post(PAGE, data=form).status_code == 303
-    assert list(projects(owner)) == ["fern-in-town"]
+    assert list(projects(owner)) == ["fern-in-town", "another"]
     answer = browser.post(PAGE, data=form | {"slug": "x" * 61})
     assert answer.status_code == 422
     assert "Shorten this to 60 characters; it has 61." in answer.text
@@ -99,7 +103,93 @@ def test_unusable_values_are_refused_in_words(browser: FlaskClient, owner: Calle
         ("Fern", "https://fern.example/" + "x" * 3000),
     ):  # fmt: skip
         answer = create(browser, name, website)
-        assert answer.status_code == 422
-        assert 'aria-invalid="true"' in answer.text
+        assert (answer.status_code, 'aria-invalid="true"' in answer.text) == (422, True)
     assert create(browser, "x" * 100_000).status_code in (413, 422)
     assert projects(owner) == {}
+
+
+NAME = re.compile(r'class="project-name" href="[^"]*"><bdi>([^<]*)')
+SWITCH = re.compile(r'<a class="menu-item" href="([^"]*/inbox)"')
+
+
+@pytest.fixture
+def app(make_app: MakeApp) -> Flask:
+    return make_app(project_limit=1_000)
+
+
+def add_projects(app: Flask, owner: Caller, count: int) -> list[str]:
+    """Add projects called Shop 1, Shop 2 and so on, each newer than the last; return their ids."""
+    first = owner.create_project(businessName="Shop 0", slug="at-0")["_id"]
+    with app.app_context():
+        row = db.session.get_one(Project, first)
+        same = {
+            each.name: getattr(row, each.name)
+            for each in Project.__table__.columns
+            if each.computed is None
+        }
+        rows = [
+            same
+            | {
+                "id": f"{number:024x}", "slug": f"at-{number}", "business_name": f"Shop {number}",
+                "created_at": row.created_at.replace(year=row.created_at.year + number),
+            }
+            for number in range(1, count)
+        ]  # fmt: skip
+        db.session.execute(insert(Project), rows)
+        db.session.commit()
+    return [first, *(each["id"] for each in rows)]
+
+
+def read_switcher(page: str, ids: list[str]) -> list[int]:
+    return [ids.index(each.split("/")[3]) for each in SWITCH.findall(page)]
+
+
+def test_the_list_has_pages_and_finds_by_name_and_address(
+    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    add_projects(app, owner, PAGE_SIZE + 5)
+    first = browser.get(PAGE).text
+    assert NAME.findall(first) == [f"Shop {n}" for n in range(PAGE_SIZE + 4, 4, -1)]
+    assert f"{PAGE}?page=2" in first
+    second = browser.get(f"{PAGE}?page=2").text
+    assert NAME.findall(second) == [f"Shop {n}" for n in range(4, -1, -1)]
+    assert f"{PAGE_SIZE + 1} to {PAGE_SIZE + 5}" in second
+    for other in ("0", "-1", "x", "99999999999999999999"):
+        assert NAME.findall(browser.get(f"{PAGE}?page={other}").text) == NAME.findall(first)
+    assert "There are no projects on this page" in browser.get(f"{PAGE}?page=99").text
+    outsider.create_project(businessName="Theirs", slug="theirs")
+    for q, found in (
+        ("shop 27", ["Shop 27"]), ("AT-28", ["Shop 28"]), ("27 shop", ["Shop 27"]), ("%", []),
+        ("_", []), ("shop nowhere", []), ("theirs", []),
+    ):  # fmt: skip
+        page = browser.get(PAGE, query_string={"q": q}).text
+        assert NAME.findall(page) == found
+        assert ("has these words" in page) is (found == [])
+    assert browser.get(PAGE, query_string={"q": "\0"}).status_code == 200
+
+
+def test_the_switcher_has_those_opened_last(
+    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    ids = add_projects(app, owner, 3 * SWITCHED)
+    newest = list(range(3 * SWITCHED - 1, 2 * SWITCHED - 1, -1))
+    assert read_switcher(browser.get(PAGE).text, ids) == newest
+    for number in (3, 5, 3):
+        page = browser.get(f"{PAGE}/{ids[number]}/inbox").text
+        assert 'role="search"' in page
+    assert read_switcher(page, ids) == [3, 5, *newest[:-2]]
+    assert read_switcher(browser.get(PAGE).text, ids) == [3, 5, *newest[:-2]]
+    # Nothing else can be put there.
+    theirs = outsider.create_project()["_id"]
+    browser.set_cookie(f"{COOKIE}-opened", f"{theirs}.<b>.{ids[7]}", path="/")
+    page = browser.get(PAGE).text
+    assert read_switcher(page, ids) == [7, *newest[:-1]]
+    assert theirs not in page
+
+
+def test_few_projects_stay_in_their_order(browser: FlaskClient, app: Flask, owner: Caller) -> None:
+    ids = add_projects(app, owner, SWITCHED)
+    page = browser.get(f"{PAGE}/{ids[3]}/inbox")
+    assert read_switcher(page.text, ids) == list(range(SWITCHED - 1, -1, -1))
+    assert "Search projects" not in page.text
+    assert "opened" not in str(page.headers)

@@ -1,4 +1,8 @@
-"""A project's settings: its address, pausing it, deleting it and taking it back."""
+"""A project's settings: its address, what is rated, pausing it, deleting it and taking it back."""
+
+import json
+import re
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -14,7 +18,7 @@ from tests.conftest import Caller, MovableClock
 def project(owner: Caller) -> str:
     """The id of the owner's project at /fern, with one testimonial."""
     project_id: str = owner.create_project(slug="fern", businessName="Fern")["_id"]
-    owner.create_testimonial(project_id, text="Words that are shown.")
+    owner.create_testimonial(project_id, text="Words that are shown.", rating=4)
     return project_id
 
 
@@ -41,9 +45,7 @@ def feed(client: FlaskClient, project_id: str) -> TestResponse:
     return client.get(f"/widget/{project_id}/feed")
 
 
-def test_every_old_address_leads_to_the_present_one(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_old_addresses_lead_on(client: FlaskClient, browser: FlaskClient, project: str) -> None:
     for slug in ("two", "three", " New Address! "):
         answer = rename(browser, project, slug)
         assert answer.status_code == 303
@@ -82,8 +84,8 @@ def test_others_can_take_an_old_address_after_ninety_days(
     assert rename(open_browser(app, owner), project, "fern").status_code == 422
 
 
-def test_an_old_address_can_be_taken_back(
-    client: FlaskClient, browser: FlaskClient, project: str
+def test_an_old_address_can_be_taken_back_and_the_same_is_no_change(
+    client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
 ) -> None:
     rename(browser, project, "new")
     assert rename(browser, project, "fern").status_code == 303
@@ -91,14 +93,9 @@ def test_an_old_address_can_be_taken_back(
     assert client.get("/new").headers["Location"] == "/fern"
     assert rename(browser, project, "new").status_code == 303
     assert client.get("/fern").headers["Location"] == "/new"
-
-
-def test_the_same_address_again_is_no_change(
-    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
-) -> None:
     before = owner.get("/v1/projects").json
-    assert rename(browser, project, "FERN").status_code == 303
-    assert (owner.get("/v1/projects").json, client.get("/fern").status_code) == (before, 200)
+    assert rename(browser, project, "NEW").status_code == 303
+    assert (owner.get("/v1/projects").json, client.get("/new").status_code) == (before, 200)
 
 
 def test_an_address_that_cannot_be_is_refused(
@@ -129,7 +126,9 @@ def test_a_deleted_projects_address_is_taken_until_it_is_gone(
     assert can_create(outsider, "fern")
 
 
-def test_a_paused_project_is_still(client: FlaskClient, browser: FlaskClient, project: str) -> None:
+def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
+    client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
+) -> None:
     assert "Words that are shown." in feed(client, project).text
     token = client.get("/fern").text.partition('name="token" value="')[2].partition('"')[0]
     answer = send(browser, project, "status", status="paused")
@@ -143,11 +142,6 @@ def test_a_paused_project_is_still(client: FlaskClient, browser: FlaskClient, pr
     send(browser, project, "status", status="active")
     assert "<textarea" in client.get("/fern").text
     assert "Words that are shown." in feed(client, project).text
-
-
-def test_deleting_needs_the_address_typed(
-    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
-) -> None:
     for confirm in ("", "Fern", "fern/"):
         answer = send(browser, project, "delete", confirm=confirm)
         assert answer.status_code == 422
@@ -217,3 +211,40 @@ def test_after_seven_days_it_is_gone_for_good(
             sweep()
     assert send(browser, project, "take-back").status_code == 404
     assert "take-back" not in browser.get("/dashboard/projects").text
+
+
+def data_on(client: FlaskClient, address: str) -> Any:
+    found = re.search(
+        r'<script type="application/ld\+json">(.*?)</script>', client.get(address).text, re.DOTALL
+    )
+    return json.loads(found[1]) if found else None
+
+
+def test_what_is_rated_is_named(client: FlaskClient, browser: FlaskClient, project: str) -> None:
+    page = browser.get(f"/dashboard/projects/{project}/settings").text
+    for words in ('value="Product"', "They never promise to.", "For a business or an organisation"):
+        assert words in page
+    assert not re.search(r'<option value="\w+" selected', page)
+    addresses = ("/fern/wall", f"/widget/{project}", f"/widget/{project}/fragment")
+    assert [data_on(client, each) for each in addresses] == [None, None, None]
+    answer = send(browser, project, "rated", kind="Course", name="  Cutting <hair> ")
+    assert answer.status_code == 303
+    page = browser.get(answer.headers["Location"]).text
+    assert "Your choice is saved." in page
+    assert '<option value="Course" selected>' in page
+    assert 'value="Cutting &lt;hair&gt;"' in page
+    for each in addresses:
+        data = data_on(client, each)
+        assert (data["@type"], data["name"]) == ("Course", "Cutting <hair>")
+        assert data["aggregateRating"]["ratingCount"] == 1
+    assert send(browser, project, "rated", kind="", name="Cutting").status_code == 303
+    assert [data_on(client, each) for each in addresses] == [None, None, None]
+    for kind, name, field, rule in (
+        ("LocalBusiness", "Fern", "kind", "Choose one of the options."),
+        ("Product", "  ", "name", "Write the name of what is rated."),
+        ("Product", "x" * 121, "name", "Shorten this to 120 characters; it has 121."),
+    ):
+        answer = send(browser, project, "rated", kind=kind, name=name)
+        assert answer.status_code == 422
+        assert f'<a href="#rated-{field}">{rule}' in answer.text
+    assert data_on(client, "/fern/wall") is None

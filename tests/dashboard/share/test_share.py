@@ -131,6 +131,14 @@ def test_one_testimonial_is_chosen_from_the_newest(inbox: Inbox) -> None:
     page = choose(inbox, shape="one", id="newest")
     assert 'data-testimonials-shape="single"' in code_on(page, "html")
     assert "data-testimonials-id" not in code_on(page, "html")
+    whole = code_on(inbox.get("share").text, "html")
+    for choice in (
+        {"shape": '"><script>'}, {"shape": "one", "id": "nonsense"}, {"theme": "sepia"},
+        {"min": "-1"}, {"shape": "strip", "min": "9" * 40}, {"tag": "x" * 200}, {"tag": "a\nb"},
+    ):  # fmt: skip
+        page = choose(inbox, **choice)
+        assert code_on(page, "html") == whole, choice
+        assert '"><script>' not in page
 
 
 def test_a_saved_widget_has_a_snippet_of_its_own(inbox: Inbox) -> None:
@@ -144,18 +152,6 @@ def test_a_saved_widget_has_a_snippet_of_its_own(inbox: Inbox) -> None:
     assert "<option selected>home-page</option>" in page
     assert "widget=home-page" in page.partition("data-preview")[0].rpartition("<iframe")[2]
     assert "data-testimonials-widget" not in code_on(choose(inbox, widget="unknown"), "html")
-
-
-def test_a_choice_that_means_nothing_is_the_whole_widget(inbox: Inbox) -> None:
-    approve(inbox, "Maya")
-    whole = code_on(inbox.get("share").text, "html")
-    for choice in (
-        {"shape": '"><script>'}, {"shape": "one", "id": "nonsense"}, {"theme": "sepia"},
-        {"min": "-1"}, {"shape": "strip", "min": "9" * 40}, {"tag": "x" * 200}, {"tag": "a\nb"},
-    ):  # fmt: skip
-        page = choose(inbox, **choice)
-        assert code_on(page, "html") == whole, choice
-        assert '"><script>' not in page
 
 
 def test_a_pinned_script_is_the_one_that_is_served(inbox: Inbox, client: FlaskClient) -> None:
@@ -184,7 +180,7 @@ def test_the_page_names_what_a_strict_policy_needs(inbox: Inbox) -> None:
     assert f"{rule}--tm-reserve: {height} }}" in html.unescape(page)
 
 
-def test_the_codes_are_of_the_collection_pages_address(inbox: Inbox) -> None:
+def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
     expected = segno.make_qr(LINK, error="m", boost_error=False)
     for kind, content_type, scale in (("svg", "image/svg+xml", 10), ("png", "image/png", 25)):
         answer = inbox.get(f"share/qr.{kind}")
@@ -194,9 +190,6 @@ def test_the_codes_are_of_the_collection_pages_address(inbox: Inbox) -> None:
         expected.save(file, kind=kind, scale=scale, border=4, dark="#000000", light="#FFFFFF")
         assert answer.data == file.getvalue()
     assert expected.designator.endswith("-M")
-
-
-def test_the_card_to_print_has_headline_and_code(inbox: Inbox) -> None:
     page = inbox.get("share/card").text
     assert "How was your experience with Fern &amp; Fable?" in page
     assert "<svg" in page
@@ -214,7 +207,7 @@ def test_a_message_follows_the_address(inbox: Inbox) -> None:
     assert message_on(inbox.get("share").text) == followed
 
 
-def test_a_message_is_kept_as_it_was_typed_until_it_is_reset(inbox: Inbox) -> None:
+def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox: Inbox) -> None:
     suggested = message_on(inbox.get("share").text)
     text = "Hóla!\n</textarea><b>& two\n\nlines 100%"
     assert save(inbox, text.replace("\n", "\r\n")).status_code == 303
@@ -229,9 +222,6 @@ def test_a_message_is_kept_as_it_was_typed_until_it_is_reset(inbox: Inbox) -> No
         assert message_on(inbox.get("share").text) == "Mine"
         inbox.client.post(f"{inbox.base}/share/message", data=form)
         assert message_on(inbox.get("share").text) == suggested
-
-
-def test_a_message_has_two_thousand_characters_and_none_that_steer(inbox: Inbox) -> None:
     assert save(inbox, "ä" * 2000).status_code == 303
     for text, said in (
         ("ä" * 2001, "Shorten this to 2000 characters; it has 2001."),

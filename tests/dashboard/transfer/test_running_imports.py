@@ -118,9 +118,7 @@ def test_two_imports_of_the_same_file_add_each_testimonial_once(app: Flask, inbo
     assert [shown(inbox, path)["state"] for path in paths] == ["done", "done"]
 
 
-def test_who_loses_the_role_or_the_project_meanwhile_imports_no_more(
-    app: Flask, inbox: Inbox, outsider: Caller
-) -> None:
+def test_without_a_role_nobody_imports_more(app: Flask, inbox: Inbox, outsider: Caller) -> None:
     add_member(app, inbox.project, outsider, "admin")
     other = Inbox(app, outsider, open_inbox(app, outsider).client, inbox.project)
     start(other, upload(other, FIVE))
@@ -208,21 +206,16 @@ def test_the_commands_dry_run_is_the_preview(app: Flask, inbox: Inbox, tmp_path:
         run_well(app, "testimonials", "import", "fern", str(file), "--dry-run", "--json")
     )
     assert told["columns"] == {
-        "text": ["Quote"],
-        "authorName": ["Name"],
-        "authorRole": ["Job title"],
-        "rating": ["Stars"],
+        "text": ["Quote"], "authorName": ["Name"], "authorRole": ["Job title"], "rating": ["Stars"],
         "submittedAt": ["Date"],
-    }
+    }  # fmt: skip
     assert (told["dates"], told["dryRun"], told["unused"]) == ("dmy", True, [])
     assert told["lines"][0]["submittedAt"] == "2024-03-12T12:00:00.000Z"
     assert "12 Mar 2024" in upload(inbox, file.read_bytes()).text
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_an_import_ends_when_its_account_is_suspended(
-    app: Flask, inbox: Inbox, owner: Caller
-) -> None:
+def test_an_import_ends_with_a_suspension(app: Flask, inbox: Inbox, owner: Caller) -> None:
     page = start(inbox, upload(inbox, FIVE))
     work_until(app, 1)
     run_well(app, "accounts", "suspend", owner.email, "--reason", "Invented praise.")

@@ -1,14 +1,18 @@
-"""The page on which an owner asks people by mail: the form, its limits, the list."""
+"""Asking people by mail, on the page and by the API: the form, its limits, the list."""
 
 import io
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials.access.scopes import Scope
+from tests.access.tokens import TokenCaller, give_token
 from tests.auth.browsers import open_browser
+from tests.auth.links import mails
 from tests.collection.requests.asking import (
     FORM,
     ask,
@@ -20,22 +24,16 @@ from tests.collection.requests.asking import (
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.rows import everything
 
 NOOR = "Noor Haddad <noor@example.com>"
-
-
-@pytest.fixture
-def project(owner: Caller) -> str:
-    return str(owner.create_project(businessName="Kiln & Clay", slug="kiln")["_id"])
 
 
 def many(count: int, start: int = 0) -> str:
     return "\n".join(f"a{number}@example.com" for number in range(start, start + count))
 
 
-def test_a_file_and_pasted_addresses_are_asked_together(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_a_file_and_pasted_addresses(app: Flask, browser: FlaskClient, project: str) -> None:
     content = "Name;E-Mail;Firma\nLi;li@example.org;Kiln\nX;bad;\nNoor;noor@example.com;\n"
     file = (io.BytesIO(content.encode("utf-8-sig")), "people.csv")
     page = preview(browser, project, f"{NOOR}\nfoo", file=file)
@@ -74,9 +72,7 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-def test_what_is_wrong_is_said_and_what_was_typed_stays(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_what_is_wrong_is_said_and_kept(app: Flask, browser: FlaskClient, project: str) -> None:
     for form, reason in WRONG:
         answer = preview(browser, project, **({"people": NOOR} | form))  # type: ignore[arg-type]
         assert answer.status_code == 422
@@ -89,9 +85,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_stays(
     assert read_requests(app) == {}
 
 
-def test_a_file_far_too_large_is_refused_with_the_reason(
-    browser: FlaskClient, project: str
-) -> None:
+def test_a_file_far_too_large_is_refused(browser: FlaskClient, project: str) -> None:
     head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
     body = f"--x\r\n{head}\r\n\r\n{'y' * 3_000_000}\r\n--x--\r\n".encode()
     answer = browser.post(
@@ -103,9 +97,7 @@ def test_a_file_far_too_large_is_refused_with_the_reason(
     assert "This file is too large to upload" in answer.text
 
 
-def test_nobody_is_asked_twice_and_the_reason_is_said(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_nobody_is_asked_twice(app: Flask, browser: FlaskClient, project: str) -> None:
     ask(browser, project, NOOR)
     page = preview(browser, project, "NOOR@example.com, li@example.org").text
     assert "You have asked them already." in page
@@ -173,9 +165,7 @@ def test_the_list_is_filtered_and_has_pages(browser: FlaskClient, project: str) 
     assert "51 to 100 of 120" in page
 
 
-def test_waiting_ones_are_cancelled_and_their_mail_never_leaves(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_cancelled_ones_never_leave(app: Flask, browser: FlaskClient, project: str) -> None:
     ask(browser, project, many(15))
     assert len(requests_to(app)) == 10
     answer = browser.post(f"/dashboard/projects/{project}/invitations/cancel")
@@ -205,10 +195,74 @@ def test_what_people_wrote_is_shown_as_text(app: Flask, browser: FlaskClient, pr
     attack = "<script>alert(1)</script>"
     table = f'email,name,company\na@example.com,"{attack}","{attack}"\n"{attack}",x,y'
     page = preview(browser, project, table, subject=attack, message=f"{{name}} {attack}")
-    assert page.status_code == 200
-    assert "<script>alert" not in page.text
+    assert (page.status_code, "<script>alert" in page.text) == (200, False)
     confirm(browser, project, page.text)
     assert "<script>alert" not in browser.get(f"/dashboard/projects/{project}/invitations").text
     (mail,) = requests_to(app)
     assert "<script>" not in mail.html
     assert f"{attack} {attack}" in mail.text
+
+
+PEOPLE = [{"email": "Maya@example.com", "name": "Maya"}, {"email": "ben@example.com"}]
+
+
+@pytest.fixture
+def helper(app: Flask, owner: Caller) -> TokenCaller:
+    return give_token(app, owner, Scope.CONFIGURE)
+
+
+def ask_by_api(caller: Caller, project: str, **body: Any) -> Any:
+    answer = caller.post(f"/v1/projects/{project}/requests", {"people": PEOPLE} | body)
+    assert answer.status_code == 200, answer.text
+    return answer.json["data"]  # type: ignore[index]
+
+
+def test_people_are_asked_once_by_the_api(app: Flask, helper: TokenCaller, project: str) -> None:
+    assert ask_by_api(helper, project) == {"count": 2, "leftOut": [], "hasMailServer": False}
+    (maya,) = [mail for mail in mails(app) if mail.recipient == "maya@example.com"]
+    assert "Kiln" in maya.subject
+    assert "Hi Maya," in maya.text
+    before = everything(app)
+    again = ask_by_api(helper, project)
+    assert again["count"] == 0
+    assert [each["email"] for each in again["leftOut"]] == ["maya@example.com", "ben@example.com"]
+    assert "asked them already" in again["leftOut"][0]["reason"]
+    assert everything(app) == before
+
+
+def test_the_list_has_states(app: Flask, helper: TokenCaller, owner: Caller, project: str) -> None:
+    ask_by_api(helper, project, message="Hello {name}", language="de", remindAfterDays=3)
+    path = f"/v1/projects/{project}/requests"
+    first = helper.get(f"{path}?limit=1").json["data"]
+    second = helper.get(f"{path}?limit=1&after={first['next']}").json["data"]
+    assert second["next"] is None
+    found = first["items"] + second["items"]
+    assert {each["email"] for each in found} == {"maya@example.com", "ben@example.com"}
+    assert {each["state"] for each in found} == {"waiting"}
+    assert helper.get(f"{path}?state=answered").json["data"]["items"] == []
+    one = f"{path}/{found[0]['_id']}"
+    assert helper.get(one).json["data"] == found[0]
+    assert helper.get(one.replace(project, owner.create_project()["_id"])).status_code == 404
+    assert helper.delete(one).json["data"] == {"deletedCount": 1}
+    assert (helper.delete(one).status_code, len(mails(app))) == (404, 1)
+
+
+def test_the_key_proposes_and_nobody_gets_mail(app: Flask, owner: Caller, project: str) -> None:
+    answer = owner.post(f"/v1/projects/{project}/requests", {"people": PEOPLE})
+    assert (answer.status_code, answer.json["data"]["kind"]) == (202, "request")
+    assert mails(app) == []
+    assert owner.get(f"/v1/projects/{project}/requests").status_code == 403
+    reader = give_token(app, owner, Scope.READ)
+    assert reader.get(f"/v1/projects/{project}/requests").status_code == 403
+
+
+def test_the_limit_is_the_dashboards(make_app: MakeApp, make_caller: MakeCaller) -> None:
+    app = make_app(invitations_per_day=1)
+    owner = make_caller("owner@example.com", is_claimed=True, on=app)
+    helper, project = give_token(app, owner), owner.create_project()["_id"]
+    path, before = f"/v1/projects/{project}/requests", everything(app)
+    answer = helper.post(path, {"people": PEOPLE})
+    assert (answer.status_code, answer.json["code"]) == (422, "ASKING_REFUSED")
+    for people in ([], [{"email": "x"}], PEOPLE * 51, [{"name": "Maya"}], "x@example.com"):
+        assert helper.post(path, {"people": people}).status_code == 400, people
+    assert everything(app) == before

@@ -1,4 +1,4 @@
-"""Pictures of single testimonials: what is on them, in which scripts, and what they may cost."""
+"""Pictures that shared links show: of a collection page and of a testimonial, in every script."""
 
 import html
 import io
@@ -15,22 +15,155 @@ from testimonials.collection.picture import testimonial_picture
 from testimonials.collection.picture.typesetting import fonts
 from testimonials.collection.picture.typesetting.blocks import Text
 from testimonials.collection.picture.typesetting.clusters import measure
-from testimonials.core.pictures.images import AVATAR
+from testimonials.core.pictures.images import AVATAR, LOGO
 from testimonials.core.web.rate_limits import Limit
 from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models as rows_of
 from testimonials.widget.design.colours import derive_colours
 from tests.auth.browsers import open_browser
-from tests.collection.picture.test_share_picture import ink
 from tests.conftest import Caller
-from tests.support.pictures import photo, read_image, to_bytes
+from tests.dashboard.project.test_settings import rename
+from tests.support.pictures import photo, read, read_image, to_bytes
 from tests.support.rows import (
     add_testimonial,
     change_project,
     change_testimonial,
     count_rows,
+    expire_account,
     read_project,
 )
+from tests.support.sampling import sample
+
+WHITE = (255, 255, 255)
+
+
+@pytest.fixture
+def kiln(owner: Caller) -> str:
+    return str(
+        owner.create_project(businessName="Kiln & Clay", headline="How was your pot?")["_id"]
+    )
+
+
+def draw_shared(client: FlaskClient) -> Pictures.Image:
+    answer = client.get("/kiln-clay/share.png")
+    assert (answer.status_code, answer.content_type) == (200, "image/png")
+    return read(answer.data).convert("RGB")
+
+
+def ink(picture: Pictures.Image, box: tuple[int, int, int, int], colour: tuple[int, ...]) -> int:
+    """Count the pixels of a colour within a box."""
+    return sum(count for count, each in picture.crop(box).getcolors(10**6) or [] if each == colour)
+
+
+def test_the_page_names_its_picture_and_address(client: FlaskClient, kiln: str) -> None:
+    page = html.unescape(client.get("/kiln-clay").text)
+    found = re.search(r'property="og:image" content="(https://[^"]+)"', page)
+    assert found[1].startswith("https://testimonials.example.com/kiln-clay/share.png?v=")
+    assert client.get(found[1]).status_code == 200
+    for line in (
+        '<meta property="og:image:width" content="1200">',
+        '<meta property="og:image:height" content="630">',
+        '<meta property="og:image:alt" content="Kiln & Clay: ',
+        '<meta name="twitter:card" content="summary_large_image">',
+        '<link rel="canonical" href="https://testimonials.example.com/kiln-clay">',
+        "<title>How was your pot? · Kiln & Clay</title>",
+    ):
+        assert line in page
+
+
+def test_it_holds_initial_texts_and_stars(app: Flask, client: FlaskClient, kiln: str) -> None:
+    change_project(app, kiln, page_config={"buttonColor": "#047857"})
+    answer = client.get("/kiln-clay/share.png")
+    assert len(answer.data) < 300_000
+    drawn = Pictures.open(io.BytesIO(answer.data))
+    assert (drawn.format, drawn.size) == ("PNG", (1200, 630))
+    picture = drawn.convert("RGB")
+    assert ink(picture, (84, 92, 188, 196), (4, 120, 87)) > 6_000
+    assert ink(picture, (84, 92, 188, 196), WHITE) > 200
+    text = (0x18, 0x18, 0x1B)
+    assert ink(picture, (216, 92, 1116, 196), text) > 500
+    assert ink(picture, (84, 220, 1116, 450), text) > 2_000
+    assert ink(picture, (70, 460, 430, 560), (0xF5, 0x9E, 0x0B)) > 2_000
+
+
+def test_it_follows_what_it_shows_alone(app: Flask, client: FlaskClient, kiln: str) -> None:
+    seen = [client.get("/kiln-clay/share.png")]
+    for change in (
+        {"page_config": {"headline": "And your bowl?"}}, {"page_config": {"theme": "dark"}},
+        {"page_config": {"buttonColor": "#BE123C"}},
+        {"page_config": {"buttonTextColor": "#FFFF00"}}, {"business_name": "Clay & Kiln"},
+    ):  # fmt: skip
+        address = re.search(r"share\.png\?v=\w+", client.get("/kiln-clay").text)
+        change_project(app, kiln, **change)
+        assert re.search(r"share\.png\?v=\w+", client.get("/kiln-clay").text) != address
+        seen.append(client.get("/kiln-clay/share.png"))
+    assert len({answer.data for answer in seen}) == len({each.headers["ETag"] for each in seen})
+    assert len({answer.data for answer in seen}) == len(seen)
+    change_project(app, kiln, page_config={"description": "Other words."})
+    assert client.get("/kiln-clay/share.png").headers["ETag"] == seen[-1].headers["ETag"]
+    assert count_rows(app, models.SharePicture) == 1
+
+
+def test_it_is_drawn_once_and_shows_the_logo(app: Flask, client: FlaskClient, kiln: str) -> None:
+    first = client.get("/kiln-clay/share.png")
+    with app.app_context():
+        begin_write()
+        row = db.session.get_one(models.SharePicture, kiln)
+        assert row.content == first.data
+        # Had it been drawn anew, this would not come back.
+        row.content = to_bytes(photo(), "PNG")
+        db.session.commit()
+    assert draw_shared(client).size == (64, 48)
+    with app.app_context():
+        begin_write()
+        logo = read_image(to_bytes(Pictures.new("RGB", (300, 100), (220, 20, 20)), "PNG"), LOGO)
+        db.session.add(logo)
+        db.session.commit()
+        logo_id = logo.id
+    change_project(app, kiln, logo_id=logo_id)
+    pixel = draw_shared(client).getpixel((84 + 150, 92 + 52))
+    assert pixel[0] > 180
+    assert pixel[1] < 60
+
+
+def test_unknown_and_expired_pages_have_none_and_renamed_ones_lead_on(
+    app: Flask, client: FlaskClient, agent: Caller, owner: Caller, kiln: str
+) -> None:
+    rename(open_browser(app, owner), kiln, "clay")
+    moved = client.get("/kiln-clay/share.png?v=1")
+    assert (moved.status_code, moved.location) == (307, "/clay/share.png?v=1")
+    assert client.get(moved.location).status_code == 200
+    slug = agent.create_project(businessName="Gone")["publicPageConfig"]["slug"]
+    assert client.get(f"/{slug}/share.png").status_code == 200
+    expire_account(app, agent.account_id)
+    for name in (slug, "nobody", "%00"):
+        assert client.get(f"/{name}/share.png").status_code == 404
+
+
+# Long ones, and what other scripts do.
+HARD = (
+    ("W" * 120, "w" * 160),
+    ("A\u0301\u0308" * 40, "line break " * 10),
+    *sample(
+        [
+            ("🎉🎉", "🎉"), ("مقهى الياسمين", "كيف كانت زيارتك؟"), ("日本の店", "いかがでしたか？"),
+            ("Кофейня", "Как всё прошло?"), ("नमस्ते", "आपका अनुभव कैसा रहा?"),
+        ],
+        2,
+    ),
+)  # fmt: skip
+
+
+def test_every_name_stays_within_the_edges(app: Flask, client: FlaskClient, kiln: str) -> None:
+    for name, headline in HARD:
+        change_project(app, kiln, business_name=name, page_config={"headline": headline[:160]})
+        picture = draw_shared(client)
+        assert picture.size == (1200, 630)
+        # Between the card's edge and its text there is nothing but the card.
+        for box in ((50, 80, 76, 520), (1124, 80, 1150, 520)):
+            assert picture.crop(box).getcolors() == [((box[2] - box[0]) * 440, WHITE)]
+        assert ink(picture, (36, 200, 1164, 560), (0xF5, 0x9E, 0x0B)) > 2_000
+
 
 SIZES = {"landscape": (1200, 630), "square": (1080, 1080), "story": (1080, 1920)}
 WORDS = "I drive forty minutes for the rye, and I’d drive sixty."
@@ -55,9 +188,7 @@ def rgb(colour: str) -> tuple[int, ...]:
     return tuple(bytes.fromhex(colour[1:]))
 
 
-def test_each_look_is_drawn_in_the_brands_colours_with_what_the_testimonial_has(
-    app: Flask, owner: Caller, project: str
-) -> None:
+def test_each_look_has_the_brands_colours(app: Flask, owner: Caller, project: str) -> None:
     light, dark = (derive_colours("#C2410C").light, derive_colours("#C2410C").dark)
     row = add_testimonial(
         app, project, text=WORDS, rating=4, author_name="Jonas", highlights=[[39, 53]]
@@ -162,7 +293,7 @@ def test_owners_choose_look_and_size_to_download(app: Flask, owner: Caller, proj
     assert browser.get(f"{page}?look=sepia").status_code == 400
 
 
-def test_what_is_not_public_or_not_known_has_no_picture(
+def test_what_is_not_public_unknown_or_without_a_font_has_no_picture(
     app: Flask, owner: Caller, client: FlaskClient, project: str
 ) -> None:
     shown = add_testimonial(app, project)
@@ -177,11 +308,6 @@ def test_what_is_not_public_or_not_known_has_no_picture(
             400,
             "VALIDATION_FAILED",
         )
-
-
-def test_letters_without_a_font_are_refused_in_words_and_a_link_has_the_pages_picture(
-    app: Flask, owner: Caller, client: FlaskClient, project: str
-) -> None:
     # Nobody has a font for the private use area.
     row = add_testimonial(app, project, text="So good \ue123\ue124")
     answer = owner.get(f"/v1/projects/{project}/testimonials/{row}/picture")
@@ -218,22 +344,16 @@ def test_common_scripts_need_no_font_of_the_machine() -> None:
     assert str(fonts.FILES / "libfribidi") in Path("/proc/self/maps").read_text()
 
 
-def test_letters_are_joined_and_emoji_are_one_each() -> None:
+def test_texts_are_joined_cut_and_broken_as_they_should() -> None:
     word = Text.read("ملخص", fonts.SANS, "display").clusters
     apart = sum(measure((each,), 200) for each in word)
     assert measure(word, 200) < 0.95 * apart
     for emoji in ("👩‍🎨", "🇩🇪", "👍🏽", "1️⃣"):
         assert measure(Text.read(emoji, fonts.SANS, "display").clusters, 200) == 200
-
-
-def test_pranks_stay_within_the_picture() -> None:
     for prank in ("a" + "\u0301" * 2000, "👩\u200d" * 600, "W" * 2000):
         block = Text.read(prank, fonts.SANS, "display").shorten(40, 900, 300)
         assert block.width <= 900
         assert max(len(each.text) for line in block.lines for each in line) <= 14
-
-
-def test_a_long_text_ends_visibly_and_lines_begin_as_they_should() -> None:
     long = Text.read("We switched on a Tuesday. " * 80, fonts.SANS, "display")
     assert long.set(40, 900, 300) is None
     lines = long.shorten(40, 900, 300).lines
