@@ -112,9 +112,6 @@ def test_what_is_nobodys_view_is_not_counted(app: Flask, client: FlaskClient, pr
     ):  # fmt: skip
         send(client, project, {"surface": "widget", "view": True}, ELSEWHERE | headers)
         assert told(app, project)["views"]["total"] == 0, headers
-
-
-def test_no_body_does_harm(app: Flask, client: FlaskClient, project: str) -> None:
     for body in (
         b"", b"[]", b"\xff", b"[" * 15_000,
         b'{"surface": "widget", "view": 1, "clicks": true, "seen": {}, "read": [[]]}',

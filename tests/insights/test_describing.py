@@ -56,6 +56,12 @@ def test_nothing_is_told_as_nothing(app: Flask, project: str) -> None:
     assert told["requests"] == {"sent": 0, "opened": 0, "answered": 0}
     assert told["testimonials"] == told["websites"] == told["quiet"] == []
     assert told["ratings"] == {"average": 0, "count": 0, "stars": [0] * 5, "weeks": []}
+    with app.app_context():
+        row = db.session.get_one(Project, project)
+        assert explain_statements(db.engine, lambda: describe_insights(row, 365)) == []
+        plans = explain_statements(db.engine, lambda: describe_insights(row, 365), "")
+    assert plans
+    assert all(plan.startswith("SEARCH ") for plan in plans)
 
 
 def test_views_are_summed_by_day_and_by_website(app: Flask, project: str, owner: Caller) -> None:
@@ -134,12 +140,3 @@ def test_ratings_are_averaged_by_week(app: Flask, project: str) -> None:
             {"from": "2026-11-16", "average": 4.8, "count": 2},
         ],
     }
-
-
-def test_no_testimonials_are_read(app: Flask, project: str) -> None:
-    with app.app_context():
-        row = db.session.get_one(Project, project)
-        assert explain_statements(db.engine, lambda: describe_insights(row, 365)) == []
-        plans = explain_statements(db.engine, lambda: describe_insights(row, 365), "")
-    assert plans
-    assert all(plan.startswith("SEARCH ") for plan in plans)

@@ -1,5 +1,6 @@
 """Deciding about recordings: what is said in them, captions, and who may play them when."""
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.access.tokens import give_token
 from tests.conftest import Caller, MovableClock
 from tests.media.conftest import row_of
 from tests.media.recorded import JSON, VIDEO, VOICE, Upload, as_file, send, upload
+from tests.support.applications import change_settings
 from tests.support.rows import change_project, change_testimonial, read_testimonials
 
 pytestmark = pytest.mark.recount
@@ -276,3 +278,38 @@ def test_no_words_can_be_edited(app: Flask, browser: FlaskClient, page: str, sen
     form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
     assert browser.post(path, data=form).status_code == 303
     assert row_of(app, page).author_name == "Theo B."
+
+
+def run_json(app: Flask, *arguments: str) -> Any:
+    result = app.test_cli_runner().invoke(args=[*arguments, "--json"])
+    return json.loads(result.stdout)
+
+
+def doctor(app: Flask) -> list[str]:
+    checks = {each["check"]: each["findings"] for each in run_json(app, "doctor")["checks"]}
+    return [finding["problem"] for finding in checks["recordings"]]
+
+
+def test_operators_see_what_is_missing(app: Flask, sent: str, moved_clock: MovableClock) -> None:
+    (listed,) = run_json(app, "recordings", "list")
+    assert (listed["mediaType"], listed["state"]) == ("video/webm", "ready")
+    with app.app_context():
+        assert list(store.list_files()) == [listed["_id"]]
+    assert doctor(app) == []
+    with app.app_context():
+        store.append_piece("f" * 24, 0, VIDEO)
+        store.path_of(listed["_id"]).unlink()
+    moved_clock.move(hours=2)
+    assert any("such as " + listed["_id"] in each for each in doctor(app))
+    assert any("1 file(s)" in each for each in doctor(app))
+    found = {"files": {"f" * 24: len(VIDEO)}, "missing": [listed["_id"]]}
+    assert run_json(app, "recordings", "orphans") == found | {"isRemoved": False}
+    assert run_json(app, "recordings", "orphans", "--remove") == found | {"isRemoved": True}
+    assert run_json(app, "recordings", "orphans")["files"] == {}
+    change_settings(app, all_recordings_megabytes=0)
+    assert any("take 0 of 0 MB" in each for each in doctor(app))
+
+
+def test_the_owner_sees_their_share(browser: FlaskClient, sent: str) -> None:
+    page = browser.get("/dashboard/account").text
+    assert "1 recording takes 0.0 of 2,000 MB." in page

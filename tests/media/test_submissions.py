@@ -78,15 +78,6 @@ def test_a_file_needs_no_script_and_survives(app: Flask, client: FlaskClient, pa
     assert "my video or voice if I send one" in (row.consent_text or "")
 
 
-def test_what_else_is_missing_is_said_before_a_recording_is_sent(client: FlaskClient) -> None:
-    answer = send(client, text="")
-    assert (answer.status_code, "Write a sentence or two." in answer.text) == (422, True)
-    answer = send(client, recording="later", name="", text="")
-    assert (answer.status_code, "Add your name" in answer.text) == (422, True)
-    assert "no longer stored" not in answer.text
-    assert "Write a sentence" not in answer.text
-
-
 def test_only_pages_that_record_get_a_camera(app: Flask, client: FlaskClient, page: str) -> None:
     def policies() -> tuple[str, bool]:
         headers = client.get("/bakery").headers
@@ -105,6 +96,12 @@ def test_a_file_that_lies_loses_no_words(app: Flask, client: FlaskClient, page: 
     with app.app_context():
         assert store.list_files() == {}
     assert read_testimonials(app, page) == []
+    answer = send(client, text="")
+    assert (answer.status_code, "Write a sentence or two." in answer.text) == (422, True)
+    answer = send(client, recording="later", name="", text="")
+    assert (answer.status_code, "Add your name" in answer.text) == (422, True)
+    assert "no longer stored" not in answer.text
+    assert "Write a sentence" not in answer.text
 
 
 def test_a_page_that_takes_none_reads_none(app: Flask, client: FlaskClient, page: str) -> None:

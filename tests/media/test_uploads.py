@@ -91,9 +91,6 @@ def test_an_upload_goes_on_where_it_was_cut(app: Flask, client: FlaskClient) -> 
     wrong = sent.send(9000, VIDEO[9000:])
     assert (wrong.status_code, wrong.headers["Upload-Offset"]) == (409, "9100")
     assert sent.finish(sent.offset).status_code == 204
-
-
-def test_a_whole_upload_without_its_answer_is_finished(app: Flask, client: FlaskClient) -> None:
     sent = Upload(client)
     with app.app_context():
         store.append_piece(sent.id, 0, VIDEO)
@@ -157,10 +154,6 @@ def test_a_header_full_of_nonsense_ends_soon(tmp_path: Path) -> None:
             path.write_bytes(good[:at] + bytes([good[at] ^ 0xFF, *good[at + 1 :]]))
             with path.open("rb") as file, suppress(Unreadable):
                 read_file(file, len(good), 500)
-
-
-def test_a_file_that_would_cost_seconds_is_not_read_on(tmp_path: Path) -> None:
-    path = tmp_path / "file"
     for costly in (
         # A hundred tracks, and tables of megabytes.
         struct.pack(">I4s", 8, b"trak") * 100,

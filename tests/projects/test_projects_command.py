@@ -39,6 +39,12 @@ def test_show_gives_the_project_by_id_or_slug(app: Flask, agent: Caller) -> None
     project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
     for reference in ("fern", project["_id"]):
         assert run_json(app, "show", reference) == project | {"testimonials": {"demo": 6}}
+    assert run(app, "delete", "fern", typed="n\n").exit_code != 0
+    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
+    result = run_json(app, "delete", "fern", "--yes")
+    assert result == {"_id": project["_id"], "deleted": True, "testimonials": 6}
+    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 404
+    assert agent.client.get("/fern").status_code == 404
 
 
 def test_an_id_as_a_slug_confuses_nobody(app: Flask, agent: Caller, outsider: Caller) -> None:
@@ -70,16 +76,6 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     assert run_json(app, "members", project)[-1]["state"] == "expired"
     assert "outsider@example.org" in run(app, "members", "fern").output
     assert run(app, "members", "nothing").exit_code != 0
-
-
-def test_delete_removes_the_project_with_its_testimonials(app: Flask, agent: Caller) -> None:
-    project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
-    assert run(app, "delete", "fern", typed="n\n").exit_code != 0
-    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
-    result = run_json(app, "delete", "fern", "--yes")
-    assert result == {"_id": project["_id"], "deleted": True, "testimonials": 6}
-    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 404
-    assert agent.client.get("/fern").status_code == 404
 
 
 def test_an_unknown_project_is_one_sentence(app: Flask) -> None:

@@ -47,10 +47,6 @@ def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None
     assert inside[2][1]["src"] == page
     # Nothing that people typed is in it.
     assert "alert" not in snippet["script"] + snippet["container"]
-
-
-def test_what_the_snippet_names_answers(owner: Caller) -> None:
-    project_id = owner.create_project()["_id"]
     url = _snippet(owner, project_id)["widgetUrl"].removeprefix(BASE)
     script = owner.client.get(url)
     assert script.status_code == 200

@@ -97,6 +97,10 @@ def test_a_popup_has_five_and_a_single_one(app: Flask, client: FlaskClient, proj
         feed = read_feed(client, project, f"shape={shape}{query}")
         assert (feed["shape"], _texts(feed)) == (shape, expected)
         assert (feed["total"], feed["next"], "cta" in feed) == (len(expected), None, False)
+    change_project(app, project, status="inactive")
+    for shape in SHAPES:
+        feed = read_feed(client, project, f"shape={shape}")
+        assert (feed["total"], feed["items"]) == (0, [])
 
 
 def test_a_strip_is_always_one_row(client: FlaskClient, owner: Caller, project: str) -> None:
@@ -119,11 +123,3 @@ def test_what_means_nothing_is_refused_by_name(client: FlaskClient, project: str
         answer = client.get(f"/widget/{project}/feed?{query}")
         assert answer.status_code == 400
         assert query.partition("=")[0] in answer.json["errors"]
-
-
-def test_a_paused_one_shows_nothing(app: Flask, client: FlaskClient, project: str) -> None:
-    add_testimonial(app, project, rating=5)
-    change_project(app, project, status="inactive")
-    for shape in SHAPES:
-        feed = read_feed(client, project, f"shape={shape}")
-        assert (feed["total"], feed["items"]) == (0, [])

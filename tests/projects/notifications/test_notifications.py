@@ -44,9 +44,6 @@ def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str) -> None:
     where = choose(browser, project, "daily", **{"from": "settings"})
     assert where.startswith(f"/dashboard/projects/{project}/settings?")
     assert "Your choice is saved." in browser.get(where).text
-
-
-def test_another_word_is_refused_and_changes_nothing(browser: FlaskClient, project: str) -> None:
     choose(browser, project, "never")
     for mode in ("", "often", "AT_ONCE"):
         answer = browser.post(f"/dashboard/projects/{project}/notifications", data={"mode": mode})

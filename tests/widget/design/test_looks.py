@@ -24,6 +24,9 @@ def test_there_are_eight_looks_and_the_default_is_quiet() -> None:
     assert len(LOOKS) == 8
     assert find_look(WIDGET_CONFIG, {}) == "quiet"
     assert find_look(WIDGET_CONFIG, {"radius": 0}) is None
+    chosen = WIDGET_CONFIG | {"layout": "carousel", "animation": "vertical", "theme": "dark"}
+    config, _ = apply_look("soft", chosen, {})
+    assert {**config, "cardStyle": "default", "showDates": True} == chosen
 
 
 def test_a_look_is_whole_whatever_was_there_before() -> None:
@@ -40,9 +43,3 @@ def test_a_look_is_whole_whatever_was_there_before() -> None:
         assert config["layout"] == ("list" if name == "editorial" else "masonry")
         # What is stored is little, and the same when it is put on again.
         assert apply_look(name, config, trim_design(design)) == (config, design)
-
-
-def test_a_look_keeps_a_chosen_layout_and_a_dark_theme() -> None:
-    chosen = WIDGET_CONFIG | {"layout": "carousel", "animation": "vertical", "theme": "dark"}
-    config, _ = apply_look("soft", chosen, {})
-    assert {**config, "cardStyle": "default", "showDates": True} == chosen

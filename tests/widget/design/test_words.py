@@ -23,9 +23,6 @@ def test_words_are_in_the_language_asked_for(app: Flask, client: FlaskClient, pr
         seen[language.code] = (found["words"]["showMore"], found["cta"]["label"])
     assert len(set(seen.values())) == len(LANGUAGES) == 12
     assert seen["de"] == ("Mehr anzeigen", "Erfahrung teilen")
-
-
-def test_an_unknown_language_is_english(client: FlaskClient, project: str) -> None:
     for tag, code in (
         ("de-AT", "de"), ("PT-br", "pt"), ("xx", "en"), ("", "en"), ("%00", "en"),
         ("x" * 2000, "en"),
