@@ -240,7 +240,7 @@ def test_a_new_link_replaces_the_old_one_and_keeps_the_key(
     assert not works(client, key)
 
 
-def test_the_answer_is_the_same_for_known_and_unknown_addresses(
+def test_all_addresses_look_alike(
     app: Flask, client: FlaskClient, link: str, owner: Caller
 ) -> None:
     texts = set()

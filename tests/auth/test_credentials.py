@@ -33,7 +33,7 @@ from tests.support.shapes import data_of, error_of
 UNKNOWN = "0" * 24
 
 
-def test_a_pair_that_does_not_match_is_401(agent: Caller) -> None:
+def test_a_pair_that_does_not_match_is_401(agent: Caller, outsider: Caller) -> None:
     """tests/contracts/test_error_shape knocks at every call; here are the headers."""
     key, hashed = agent.api_key, hashlib.sha256(agent.api_key.encode()).hexdigest()
     ids = ("", UNKNOWN, "' OR 1=1 --", "é" * 24, "a" * 10_000)
@@ -46,9 +46,6 @@ def test_a_pair_that_does_not_match_is_401(agent: Caller) -> None:
         assert "x-api-key" in message
         assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="testimonials"'
     assert agent.client.get("/v1/me", query_string=agent.headers).status_code == 401
-
-
-def test_another_accounts_key_is_401_with_the_same_answer(agent: Caller, outsider: Caller) -> None:
     mixed = agent.headers | {"x-api-key": outsider.api_key}
     unknown = mixed | {"x-service-account-id": UNKNOWN}
     answers = [agent.client.get("/v1/me", headers=headers) for headers in (mixed, unknown, {})]
@@ -211,6 +208,8 @@ def test_addresses_of_the_whole_world_are_taken(client: FlaskClient) -> None:
     for email in ("ünï@example.com", "a@bücher.example", "o'neil+x@example.com"):
         headers = credentials(init(client, email))
         assert data_of(client.get("/v1/me", headers=headers))["email"] == email
+    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
+    assert "required" in error["message"]
 
 
 def test_disposable_domains_and_their_subdomains_are_400(app: Flask, client: FlaskClient) -> None:
@@ -356,11 +355,6 @@ def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
     client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
     listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
     assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
-
-
-def test_a_missing_address_is_400(client: FlaskClient) -> None:
-    error = error_of(client.post("/v1/auth/agent-init", json={}), 400, "VALIDATION_FAILED", "email")
-    assert "required" in error["message"]
 
 
 def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> None:

@@ -313,6 +313,9 @@ def test_text_becomes_ascii_lower_case_with_dashes() -> None:
         ("../../etc/passwd", "etc-passwd"), ("😀😀", ""), ("---", ""), ("", ""),
     ):  # fmt: skip
         assert make_slug(text) == slug
+    slugs = {random_slug() for _ in range(200)}
+    assert all(re.fullmatch(r"project-[a-z0-9]{6}", slug) for slug in slugs)
+    assert len(slugs) > 190
 
 
 @given(st.text(max_size=200))
@@ -326,12 +329,6 @@ def test_a_slug_is_made_of_letters_digits_and_single_dashes(text: str) -> None:
 @given(st.text(st.characters(max_codepoint=127, categories=["L", "N"]), min_size=1, max_size=60))
 def test_ascii_letters_and_digits_are_kept(text: str) -> None:
     assert make_slug(text) == text.lower()
-
-
-def test_a_random_slug_is_project_and_six_characters() -> None:
-    slugs = {random_slug() for _ in range(200)}
-    assert all(re.fullmatch(r"project-[a-z0-9]{6}", slug) for slug in slugs)
-    assert len(slugs) > 190
 
 
 def slug_of(agent: Caller, **body: object) -> str:

@@ -17,15 +17,6 @@ def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
     return list(answer.json["data"]["items"])
 
 
-@pytest.mark.parametrize(
-    ("body", "name"), [({}, "our product"), ({"businessName": "{name} <b>"}, "{name} <b>")]
-)
-def test_they_name_the_business(owner: Caller, body: dict[str, str], name: str) -> None:
-    items = _items(owner, owner.create_project(skipDemoTestimonials=False, **body))
-    assert sum(name in item["text"] for item in items) == 6
-    assert body or not [item for item in items if "{name}" in item["text"]]
-
-
 @pytest.mark.parametrize("hours", [0, -5])
 def test_their_times_are_distinct(owner: Caller, moved_clock: MovableClock, hours: int) -> None:
     moved_clock.move(hours=hours)
@@ -36,11 +27,6 @@ def test_their_times_are_distinct(owner: Caller, moved_clock: MovableClock, hour
     assert owner.create_testimonial(project["_id"])["createdAt"] > times[0]
 
 
-def test_skipping_them_does_not_give_them_to_a_later_project(owner: Caller) -> None:
-    assert _items(owner, owner.create_project(skipDemoTestimonials=True)) == []
-    assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
-
-
 def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller) -> None:
     first = owner.create_project(skipDemoTestimonials=False)
     with app.app_context():
@@ -49,13 +35,6 @@ def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller
         db.session.commit()
     assert count_rows(app, models.Testimonial) == 0
     assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
-
-
-def test_a_failed_creation_uses_nothing_up(owner: Caller, outsider: Caller) -> None:
-    outsider.create_project(slug="taken")
-    for body in ({"slug": "taken"}, {"slug": "dashboard"}, {"slug": "!!"}, {"website": "ftp://x"}):
-        assert owner.post("/v1/projects", body).status_code == 400
-    assert len(_items(owner, owner.create_project(skipDemoTestimonials=False))) == 6
 
 
 def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner: Caller) -> None:

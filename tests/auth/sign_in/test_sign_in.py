@@ -30,6 +30,8 @@ def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> N
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert is_signed_in(client)
     assert owner.email in client.get("/dashboard/account").text
+    browsers = (client.application.test_client() for _ in range(25))
+    assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}
 
 
 @pytest.mark.parametrize("typed", ["me@BÜCHER.example", "me@xn--bcher-kva.example"])
@@ -66,9 +68,6 @@ def test_nonsense_signs_nobody_in(client: FlaskClient, owner: Caller, agent: Cal
         client.set_cookie(COOKIE, cookie, path="/")
         assert not is_signed_in(client)
     assert not is_signed_in(open_browser(client.application, agent))
-
-
-def test_typed_text_is_no_markup(client: FlaskClient) -> None:
     answer = sign_in(client, '"><script>alert(1)</script>', "x", next='/"><script>alert(2)')
     assert "<script>alert" not in answer.text
 
@@ -308,8 +307,3 @@ def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -
         303,
         "/login?next=/dashboard/account&notice=expired",
     )
-
-
-def test_right_passwords_do_not_count(client: FlaskClient, owner: Caller) -> None:
-    browsers = (client.application.test_client() for _ in range(25))
-    assert {sign_in(browser, owner.email).status_code for browser in browsers} == {303}

@@ -104,9 +104,7 @@ def test_somebody_new_joins_chosen_projects_with_a_password(
     assert roles(app) == []
 
 
-def test_what_cannot_be_invited_is_said(
-    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
-) -> None:
+def test_what_cannot_be_invited_is_said(app: Flask, mine: FlaskClient, owner: Caller) -> None:
     for more, words in (
         ({"email": "nonsense"}, "valid"),
         ({"email": owner.email}, "is already in all of your projects"),
@@ -123,8 +121,8 @@ def test_what_cannot_be_invited_is_said(
     assert count_rows(app, WorkspaceInvitation) == 1
 
 
-def test_an_invitation_is_sent_again_withdrawn_and_declined(
-    app: Flask, client: FlaskClient, mine: FlaskClient, owner: Caller
+def test_invitations_are_sent_anew_or_end(
+    app: Flask, client: FlaskClient, mine: FlaskClient
 ) -> None:
     invite(mine)
     first = mailed_path(app, "invitation")
@@ -239,8 +237,8 @@ def test_a_reader_in_all_projects_gets_no_mail_and_is_not_ended_in_one(
     assert sees(app, noor, fern) == 200
 
 
-def test_only_the_owner_manages_their_team(
-    app: Flask, owner: Caller, noor: Caller, make_caller: MakeCaller, fern: str
+def test_the_owner_manages_it_alone(
+    app: Flask, owner: Caller, noor: Caller, make_caller: MakeCaller
 ) -> None:
     add_workspace_member(app, owner, noor, "admin")
     third = make_caller("third@example.com", is_claimed=True)

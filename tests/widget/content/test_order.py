@@ -15,6 +15,7 @@ from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial
 
+Rows = dict[str, str]
 INDEXES = {NEWEST: "ix_testimonial_visible_pinned_first", BEST: "ix_testimonial_visible_best_first"}
 
 
@@ -50,9 +51,7 @@ def walk(client: FlaskClient, project: str, query: str = "") -> list[str]:
     return found
 
 
-def test_order_and_selection_hold_on_every_page(
-    app: Flask, client: FlaskClient, project: str, rows: dict[str, str]
-) -> None:
+def test_order_and_selection(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
     designs: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "pinned three one none five again four and a half five"),
         ({"order": "best"}, "pinned five again five four and a half three one none"),
@@ -69,7 +68,7 @@ def test_order_and_selection_hold_on_every_page(
         assert (badge["badge"]["average"], badge["total"]) == (3.4, 6)
 
 
-def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: dict[str, str]) -> None:
+def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
     names = ["one", "five", "none", "four and a half"]
     # One that is gone, and one that is no longer approved, take no place.
     chosen = ["0" * 24, *(rows[name] for name in names)]
@@ -87,9 +86,7 @@ def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: dict
     assert walk(client, project) == names
 
 
-def test_a_visitor_reads_on_when_the_order_changes(
-    app: Flask, client: FlaskClient, project: str, rows: dict[str, str]
-) -> None:
+def test_visitors_read_on(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
     """Also with a cursor from before the upgrade, and of one that is no longer shown."""
     url = f"/widget/{project}/feed"
     after = client.get(url).json["next"]
@@ -100,9 +97,7 @@ def test_a_visitor_reads_on_when_the_order_changes(
         assert answer.status_code == 200, answer.text
 
 
-def test_the_wall_shows_everything(
-    app: Flask, client: FlaskClient, project: str, rows: dict[str, str]
-) -> None:
+def test_the_wall_shows_all(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
     design = {"minRating": 5, "onlyChosen": True, "chosen": [rows["five"]], "order": "hand"}
     change_project(app, project, widget_design=design)
     page = client.get("/kiln/wall").text
@@ -110,7 +105,7 @@ def test_the_wall_shows_everything(
 
 
 @pytest.mark.parametrize("order", [NEWEST, BEST])
-def test_pages_use_their_index(app: Flask, project: str, rows: dict[str, str], order: str) -> None:
+def test_pages_use_their_index(app: Flask, project: str, rows: Rows, order: str) -> None:
     with app.app_context():
         found, content = get_project(project), Content(order=order)
         _, cursor = list_shown(found, content, None, 3)
@@ -127,7 +122,7 @@ def test_pages_use_their_index(app: Flask, project: str, rows: dict[str, str], o
     assert counted.startswith("SEARCH testimonial_count USING INDEX")
 
 
-def test_chosen_ones_are_found_by_their_ids(app: Flask, project: str, rows: dict[str, str]) -> None:
+def test_chosen_ones_are_found_by_their_ids(app: Flask, project: str, rows: Rows) -> None:
     chosen = tuple(rows.values())
     with app.app_context():
         found = get_project(project)

@@ -115,25 +115,6 @@ def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Calle
         assert _structured_data(page)["name"] == ATTACK
 
 
-def test_the_fragment_needs_nothing_else(client: FlaskClient, owner: Caller, project: str) -> None:
-    for _ in range(4):
-        owner.create_testimonial(project, rating=5)
-    path = f"/widget/{project}/fragment"
-    answer = client.get(path)
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert '<template shadowrootmode="open"><style>' in answer.text
-    assert "<script" not in answer.text
-    assert "<link" not in answer.text
-    assert "url(" not in answer.text
-    assert re.findall(r'(?:src|data)="([^"]+)"', answer.text) == []
-    assert len(_texts(client.get(f"{path}?limit=2").text)) == 2
-    again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
-    assert (again.status_code, again.data) == (304, b"")
-    for limit in ("0", "51", "-1", "x", "1" * 12, "%D9%A3"):
-        assert client.get(f"{path}?limit={limit}").status_code == 400
-    assert client.get(f"{path}?after=x").status_code in (200, 400)
-
-
 def test_structured_data_is_what_is_shown(app: Flask, client: FlaskClient, agent: Caller) -> None:
     project = agent.create_project(slug="kiln", skipDemoTestimonials=False)["_id"]
     assert not any(_structured_data(client.get(path).text) for path in _surfaces(project))
@@ -243,8 +224,23 @@ def test_a_design_is_rendered(app: Flask, client: FlaskClient, project: str) -> 
     assert "mars 2026" in client.get("/kiln/wall?lang=fr").text
 
 
-def test_nothing_is_a_line_and_the_button(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_the_fragment_needs_nothing_else(client: FlaskClient, owner: Caller, project: str) -> None:
     path = f"/widget/{project}/fragment"
     assert "Be the first to say a few words." in client.get(path).text
     owner.patch(f"/v1/projects/{project}/widget-config", {"showCtaButton": False})
     assert client.get(path).text.strip() == ""
+    for _ in range(4):
+        owner.create_testimonial(project, rating=5)
+    answer = client.get(path)
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert '<template shadowrootmode="open"><style>' in answer.text
+    assert "<script" not in answer.text
+    assert "<link" not in answer.text
+    assert "url(" not in answer.text
+    assert re.findall(r'(?:src|data)="([^"]+)"', answer.text) == []
+    assert len(_texts(client.get(f"{path}?limit=2").text)) == 2
+    again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    for limit in ("0", "51", "-1", "x", "1" * 12, "%D9%A3"):
+        assert client.get(f"{path}?limit={limit}").status_code == 400
+    assert client.get(f"{path}?after=x").status_code in (200, 400)
