@@ -37,10 +37,8 @@ def press(page: Page, button: str, heading: str) -> None:
     expect(page.get_by_role("heading", name=heading).first).to_be_visible()
 
 
-def enter(
-    site: Site, open_page: OpenPage, path: str = "", **values: object
-) -> tuple[Project, Page]:
-    project = site.create_project(**values)
+def enter(site: Site, open_page: OpenPage, path: str = "", **more: object) -> tuple[Project, Page]:
+    project = site.create_project(**more)
     page = open_page("about:blank")
     project.sign_in(page, path)
     return project, page
@@ -292,9 +290,8 @@ def naming_a_host(site: Site, open_page: OpenPage) -> Iterator[Page]:
     for host in ("not a name", f"{'words-of-our-customers-' * 2}{next(numbers)}.larkspur.example"):
         field.fill(host)
         field.press("Enter")
-        expect(
-            page.get_by_text(f"_testimonials.{host}" if "." in host else "Error:").first
-        ).to_be_visible()
+        words = f"_testimonials.{host}" if "." in host else "Error:"
+        expect(page.get_by_text(words).first).to_be_visible()
         yield page
     follow(page.get_by_role("button", name="Check now"))
     yield page
@@ -406,9 +403,8 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     # The widget's own other colours.
     project.call("PATCH", "/widget-config", {"theme": "dark", "layout": "carousel"})
     page.goto(f"{project.dashboard}/widget/preview")
-    expect(
-        page.locator("main .stage:not(.is-next) [data-testimonials-state=ready]")
-    ).to_be_visible()
+    stage = page.locator("main .stage:not(.is-next)")
+    expect(stage.locator("[data-testimonials-state=ready]")).to_be_visible()
     yield page
     for path in (f"/widget/{project.id}", f"/{project.slug}/wall"):
         page.goto(f"{site.url}{path}")

@@ -20,20 +20,14 @@ def propose(project: Project, kind: str, values: object, **more: object) -> None
 
 def propose_many(project: Project) -> None:
     """Propose one of each kind that is compared in its own way."""
-    shown = project.call(
-        "POST",
-        "/testimonials",
-        {"authorName": "Maya Kowalski", "text": "They fixed it in one day, and it still runs."},
-    )["_id"]
+    said = {"authorName": "Maya Kowalski", "text": "They fixed it in one day, and it still runs."}
+    shown = project.call("POST", "/testimonials", said)["_id"]
     reason = "The button has the orange of your website, and the headline is shorter."
     page = {"headline": "How was your visit?", "buttonColor": "#9A3412", "showConfetti": False}
     propose(project, "page", page, reason=reason)
     propose(project, "widget", {"layout": "carousel", "showDates": False})
-    propose(
-        project,
-        "testimonial.add",
-        {"authorName": "Ida Sørensen", "authorRole": "Potter", "text": LONG, "rating": 4.5},
-    )
+    added = {"authorName": "Ida Sørensen", "authorRole": "Potter", "text": LONG, "rating": 4.5}
+    propose(project, "testimonial.add", added)
     edit = {"text": "They fixed it in two days, and it still runs.", "pinned": True}
     propose(project, "testimonial.edit", edit, targetId=shown, reason="A typo.")
     propose(project, "testimonial.decide", {"decision": "reject", "ids": [shown]})
@@ -54,9 +48,8 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(site: Site, open_page: Op
     expect(page.locator(".side-nav .count-badge", has_text="8 waiting")).to_be_attached()
     follow(page.get_by_role("link", name="8 proposals wait for you."))
     with next_page(page):
-        page.get_by_role("button", name=re.compile("Accept.*Change the collection page")).press(
-            "Enter"
-        )
+        accept = re.compile("Accept.*Change the collection page")
+        page.get_by_role("button", name=accept).press("Enter")
     expect(page.locator("[data-toasts]")).to_contain_text("Accepted: Change the collection page")
     card = page.get_by_role("article", name="Edit what Maya Kowalski wrote")
     card.get_by_text("Answer the agent").press("Enter")

@@ -3,13 +3,12 @@
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.servers import wait_for
+from tests.support.servers import free_port, wait_for
 
 SOURCE = Path("/usr/share/wordpress")
 PLUGIN = Path(__file__).parents[2] / "packages" / "wordpress" / "testimonials-widget"
@@ -93,7 +92,7 @@ def start_wordpress(folder: Path, service_port: int) -> Iterator[WordPress]:
         (content / "mu-plugins").mkdir()
         (content / "mu-plugins" / "local.php").write_text(LOCAL % {"port": service_port})
         shutil.copytree(PLUGIN, content / "plugins" / PLUGIN.name)
-        port = _free_port()
+        port = free_port()
         wordpress = WordPress(site, f"http://localhost:{port}")
         values = {"socket": database, "log": site / "php.log", "url": wordpress.url}
         (site / "wp-config.php").write_text(CONFIG % values)
@@ -128,12 +127,9 @@ def _start(
     stack: contextlib.ExitStack, *command: str, environment: dict[str, str] | None = None
 ) -> None:
     process = subprocess.Popen(
-        command,
-        env=os.environ | (environment or {}),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
+        command, env=os.environ | (environment or {}), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, process_group=0,
+    )  # fmt: skip
     stack.callback(_stop, process)
 
 
@@ -149,9 +145,3 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])

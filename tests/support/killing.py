@@ -47,15 +47,13 @@ def die() -> NoReturn:
     raise AssertionError
 
 
-def _run(
-    prepare: Callable[[], None], arguments: Sequence[str], environment: dict[str, str]
-) -> None:
+def _run(begin: Callable[[], None], arguments: Sequence[str], environment: dict[str, str]) -> None:
     pid = os.fork()
     if pid == 0:
         try:
             os.environ.clear()
             os.environ.update(environment)
-            prepare()
+            begin()
             main(args=list(arguments), prog_name="testimonials")
         finally:
             os._exit(1)

@@ -160,13 +160,8 @@ def secure_server(
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
     sink = MailSink()
-    controller = _Secure(
-        sink,
-        context,
-        is_tls=is_tls,
-        has_login=has_login,
-        may_login_in_the_clear=may_login_in_the_clear,
-    )
+    may = {"may_login_in_the_clear": may_login_in_the_clear}
+    controller = _Secure(sink, context, is_tls=is_tls, has_login=has_login, **may)
     controller.start()
     try:
         yield sink, controller.port

@@ -160,13 +160,9 @@ def start_service(
         environment = clean_environment(instance, {"workers": "1"} | settings)
     port = () if "port" in settings or "--port" in flags else ("--port", "0")
     process = subprocess.Popen(
-        [*command, "serve", *port, *flags],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        pass_fds=passed,
-    )
+        [*command, "serve", *port, *flags], env=environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True, pass_fds=passed,
+    )  # fmt: skip
     service = Service(process, environment, "")
     stderr = process.stderr
     assert stderr is not None

@@ -30,14 +30,9 @@ def add_passkey(app: Flask, account_id: str) -> str:
     with app.app_context():
         begin_write()
         passkey = Passkey(
-            account_id=account_id,
-            credential_id=f"of-{account_id}",
-            public_key=b"nobody has the other half",
-            sign_count=0,
-            is_synced=False,
-            name="Phone",
-            challenged_at=clock.now(),
-        )
+            account_id=account_id, credential_id=f"of-{account_id}", sign_count=0, is_synced=False,
+            public_key=b"nobody has the other half", name="Phone", challenged_at=clock.now(),
+        )  # fmt: skip
         db.session.add(passkey)
         db.session.commit()
         return passkey.id
@@ -181,16 +176,9 @@ def fill_outbox(instance: Path, count: int) -> None:
     app = create_app(load_settings({}, {"instance_path": str(instance)}))
     with app.app_context():
         for number in range(count):
-            db.session.add(
-                OutboxMail(
-                    purpose="test",
-                    recipient=f"person{number}@example.com",
-                    subject=f"Number {number}",
-                    text="Text",
-                    html="<p>Text</p>",
-                    next_attempt_at=clock.now(),
-                )
-            )
+            values = {"recipient": f"person{number}@example.com", "subject": f"Number {number}"}
+            values |= {"purpose": "test", "text": "Text", "html": "<p>Text</p>"}
+            db.session.add(OutboxMail(next_attempt_at=clock.now(), **values))
         db.session.commit()
         db.session.remove()
         db.engine.dispose()
