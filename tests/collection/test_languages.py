@@ -191,6 +191,7 @@ def test_a_paused_page_says_so_in_it(app: Flask, client: FlaskClient, project: s
     assert late.status_code == 409
     assert "O que você escreveu" in late.text
     assert "Só elogios." in late.text
+    assert read_testimonials(app, project) == []
 
 
 def test_unknown_addresses_speak_the_visitors_language_the_api_english(client: FlaskClient) -> None:

@@ -228,17 +228,6 @@ def test_a_stale_or_foreign_token_is_refused_with_everything_kept_and_a_fresh_on
     assert _send(client, token=fresh).status_code == 303
 
 
-def test_an_inactive_project_takes_none(app: Flask, client: FlaskClient, project: str) -> None:
-    token = _token(client)
-    change_project(app, project, status="inactive")
-    page = client.get("/kiln")
-    assert (page.status_code, "Not taking testimonials now" in page.text) == (200, True)
-    assert "<form" not in page.text
-    answer = client.post("/kiln", data=FILLED | {"token": token})
-    assert (answer.status_code, "Not taking testimonials now" in answer.text) == (409, True)
-    assert count_rows(app, models.Testimonial) == 0
-
-
 def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Caller) -> None:
     project = owner.create_project(businessName=ATTACK, headline=ATTACK, description=ATTACK)
     slug = project["publicPageConfig"]["slug"]

@@ -42,72 +42,59 @@ def wrong(found: AddressList) -> list[tuple[int, str, str]]:
     return [(each.line, each.text, each.reason) for each in found.wrong]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a@example.com", [("a@example.com", "", "")]),
-        ("a@example.com, b@example.com", [("a@example.com", "", ""), ("b@example.com", "", "")]),
-        ("a@example.com;b@example.com;", [("a@example.com", "", ""), ("b@example.com", "", "")]),
-        ("\r\n\r\n a@example.com \r\n,,\r\n", [("a@example.com", "", "")]),
-        ("Noor Haddad <NOOR@Example.com>", [("noor@example.com", "Noor Haddad", "")]),
-        ('"Haddad, Noor" <n@example.com>', [("n@example.com", "Haddad, Noor", "")]),
-        ("<a@example.com>", [("a@example.com", "", "")]),
-        ("ليلى <l@example.com>", [("l@example.com", "ليلى", "")]),
-        ("jörg@bücher.example", [("jörg@bücher.example", "", "")]),
-        ("email,name\na@example.com,Noor", [("a@example.com", "Noor", "")]),
-        ("email\tcompany\na@example.com\tKiln", [("a@example.com", "", "Kiln")]),
-        ("", []),
-    ],
+PASTED = (
+    ("a@example.com", [("a@example.com", "", "")]),
+    ("a@example.com, b@example.com", [("a@example.com", "", ""), ("b@example.com", "", "")]),
+    ("a@example.com;b@example.com;", [("a@example.com", "", ""), ("b@example.com", "", "")]),
+    ("\r\n\r\n a@example.com \r\n,,\r\n", [("a@example.com", "", "")]),
+    ("Noor Haddad <NOOR@Example.com>", [("noor@example.com", "Noor Haddad", "")]),
+    ('"Haddad, Noor" <n@example.com>', [("n@example.com", "Haddad, Noor", "")]),
+    ("<a@example.com>", [("a@example.com", "", "")]),
+    ("ليلى <l@example.com>", [("l@example.com", "ليلى", "")]),
+    ("jörg@bücher.example", [("jörg@bücher.example", "", "")]),
+    ("email,name\na@example.com,Noor", [("a@example.com", "Noor", "")]),
+    ("email\tcompany\na@example.com\tKiln", [("a@example.com", "", "Kiln")]),
+    ("", []),
 )
-def test_pasted_addresses(text: str, expected: list[tuple[str, str, str]]) -> None:
-    found = read_pasted(text)
-    assert (people(found), wrong(found)) == (expected, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a@example.com\nfoo bar", [(2, "foo bar", NO_ADDRESS)]),
-        ("foo@", [(1, "foo@", NO_ADDRESS)]),
-        ("Haddad, Noor <n@example.com>", [(1, "Haddad", NO_ADDRESS)]),
-        ("a@@example.com", [(1, "a@@example.com", NO_ADDRESS)]),
-        ("x@mailinator.com", [(1, "x@mailinator.com", DISPOSABLE)]),
-        (
-            f"{'n' * 121} <a@example.com>",
-            [(1, "n" * 79 + "…", "Name: Shorten this to 120 characters; it has 121.")],
-        ),
-        ("a\0b\x1b", [(1, "a\ufffdb\ufffd", NO_ADDRESS)]),
-    ],
+UNUSABLE = (
+    ("a@example.com\nfoo bar", [(2, "foo bar", NO_ADDRESS)]),
+    ("foo@", [(1, "foo@", NO_ADDRESS)]),
+    ("Haddad, Noor <n@example.com>", [(1, "Haddad", NO_ADDRESS)]),
+    ("a@@example.com", [(1, "a@@example.com", NO_ADDRESS)]),
+    ("x@mailinator.com", [(1, "x@mailinator.com", DISPOSABLE)]),
+    (
+        f"{'n' * 121} <a@example.com>",
+        [(1, "n" * 79 + "…", "Name: Shorten this to 120 characters; it has 121.")],
+    ),
+    ("a\0b\x1b", [(1, "a\ufffdb\ufffd", NO_ADDRESS)]),
 )
-def test_lines_that_cannot_be_used_are_named(text: str, expected: list[tuple[int, str]]) -> None:
-    assert wrong(read_pasted(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("email,name,company\na@example.com,Noor,Kiln", ("a@example.com", "Noor", "Kiln")),
-        ("E-Mail;Name;Firma\r\na@example.com;Noor;Kiln\r\n", ("a@example.com", "Noor", "Kiln")),
-        ("\ufeffEmail Address,Full name\na@example.com,Noor", ("a@example.com", "Noor", "")),
-        ("Company,Phone,E-MAIL\nKiln,1,a@example.com", ("a@example.com", "", "Kiln")),
-        (
-            "First name,Last name,Email\nNoor,Haddad,a@example.com",
-            ("a@example.com", "Noor Haddad", ""),
-        ),
-        ("a@example.com,Noor,Kiln", ("a@example.com", "Noor", "Kiln")),
-        ("Noor,a@example.com", ("a@example.com", "Noor", "")),
-        ('email;name\na@example.com;"Kiln; ""Clay"""', ("a@example.com", 'Kiln; "Clay"', "")),
-        ("\n\nemail\n\na@example.com\n,,\n", ("a@example.com", "", "")),
-        ("email,name\na@example.com", ("a@example.com", "", "")),
-        ("email\ra@example.com\r", ("a@example.com", "", "")),
-    ],
+FILES = (
+    ("email,name,company\na@example.com,Noor,Kiln", ("a@example.com", "Noor", "Kiln")),
+    ("E-Mail;Name;Firma\r\na@example.com;Noor;Kiln\r\n", ("a@example.com", "Noor", "Kiln")),
+    ("\ufeffEmail Address,Full name\na@example.com,Noor", ("a@example.com", "Noor", "")),
+    ("Company,Phone,E-MAIL\nKiln,1,a@example.com", ("a@example.com", "", "Kiln")),
+    (
+        "First name,Last name,Email\nNoor,Haddad,a@example.com",
+        ("a@example.com", "Noor Haddad", ""),
+    ),
+    ("a@example.com,Noor,Kiln", ("a@example.com", "Noor", "Kiln")),
+    ("Noor,a@example.com", ("a@example.com", "Noor", "")),
+    ('email;name\na@example.com;"Kiln; ""Clay"""', ("a@example.com", 'Kiln; "Clay"', "")),
+    ("\n\nemail\n\na@example.com\n,,\n", ("a@example.com", "", "")),
+    ("email,name\na@example.com", ("a@example.com", "", "")),
+    ("email\ra@example.com\r", ("a@example.com", "", "")),
 )
-def test_files_of_table_programs(content: str, expected: tuple[str, str, str]) -> None:
-    found = read_csv(content.encode())
-    assert (people(found), wrong(found)) == ([expected], [])
 
 
-def test_lines_of_a_file_are_counted_as_an_editor_does() -> None:
+def test_pasted_addresses_and_files_of_table_programs() -> None:
+    for text, expected in PASTED:
+        found = read_pasted(text)
+        assert (people(found), wrong(found)) == (expected, []), text
+    for text, lines in UNUSABLE:
+        assert wrong(read_pasted(text)) == lines
+    for content, person in FILES:
+        found = read_csv(content.encode())
+        assert (people(found), wrong(found)) == ([person], []), content
     content = 'email,name\n"a@example.com","two\nlines"\n\nbad,Noor\n'
     assert wrong(read_csv(content.encode())) == [
         (2, "two lines a@example.com", "Name: Write this on one line."),

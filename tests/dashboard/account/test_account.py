@@ -373,10 +373,8 @@ def test_a_name_stands_where_others_read_of_a_person(
     team = browser.get(f"{here}/team").text
     assert "<bdi>Mira Osk</bdi></strong>" in team
     assert owner.email in team
-    assert (
-        "<bdi>Mira Osk</bdi></strong> <bdi>changed the display name"
-        in browser.get(f"{HERE}/activity").text
-    )
+    told = "<bdi>Mira Osk</bdi></strong> <bdi>changed the display name"
+    assert told in browser.get(f"{HERE}/activity").text
 
     # Who takes a colleague's name is told apart in the record.
     colleague.post(f"{HERE}/name", data={"display_name": "MIRA OSK"})

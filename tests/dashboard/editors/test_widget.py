@@ -19,6 +19,7 @@ from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 
 BRAND_STARS = {"starColor": "brand"}
+ONE = {"layout": "marquee", "marquee": "one"}
 JSON = {"Accept": "application/json"}
 STATIC = Path(testimonials.__file__).parent / "static"
 # Another value of each control, and what it makes of the settings.
@@ -46,16 +47,8 @@ COMBINED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"dates": "month"}, {}, {"dateStyle": "month"}),
     ({"layout": "spotlight"}, {}, {"layout": "spotlight"}),
     ({"layout": "marquee"}, {"layout": "carousel", "animation": "horizontal"}, {}),
-    (
-        {"layout": "marquee", "marquee": "one"},
-        {"layout": "carousel", "animation": "horizontal"},
-        {"marqueeRows": 1},
-    ),
-    (
-        {"layout": "marquee", "marquee": "vertical"},
-        {"layout": "carousel", "animation": "vertical"},
-        {},
-    ),
+    (ONE, {"layout": "carousel", "animation": "horizontal"}, {"marqueeRows": 1}),
+    (ONE | {"marquee": "vertical"}, {"layout": "carousel", "animation": "vertical"}, {}),
     ({"look": "soft"}, {"cardStyle": "quote", "showDates": False}, {"radius": 24} | BRAND_STARS),
     ({"brandColor": "fc3"}, {}, {"brandColor": "#FFCC33"}),
 ]
@@ -240,14 +233,11 @@ def test_the_whole_form_without_a_script(
     # Sent as it stands by the other button, the form publishes what was saved.
     answer = browser.post(path(project), data=read_form(page) | {"publish": ["1"]})
     assert "Published. Visitors see it now." in browser.get(answer.headers["Location"]).text
-    wanted: dict[str, Any] = {}
-    for _, config, _ in OTHER.values():
+    wanted, looks = dict(defaults.WIDGET_CONFIG), {}
+    for _, config, look in OTHER.values():
         wanted |= config
-    assert stored(client, project) == defaults.WIDGET_CONFIG | wanted
-    looks: dict[str, Any] = {}
-    for *_, look in OTHER.values():
         looks |= look
-    assert design(app, project) == looks
+    assert (stored(client, project), design(app, project)) == (wanted, looks)
     assert version(app, project) > before
 
 

@@ -8,7 +8,7 @@ from testimonials.core import clock
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MovableClock
-from tests.dashboard.inbox.inbox import Inbox
+from tests.dashboard.inbox.inbox import JSON, Inbox
 from tests.media.recorded import send, upload
 from tests.support.rows import add_member, change_project, change_testimonial, read_testimonials
 
@@ -61,10 +61,8 @@ def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox: I
     assert answer.headers["Location"] == f"{inbox.base}/decide/{maya}"
     assert "1 of 2 pending" in inbox.client.get(answer.headers["Location"]).text
     answer = inbox.client.post(f"{inbox.base}/decide/undo")
-    assert (
-        "nothing left to undo"
-        in inbox.client.get(answer.headers["Location"], follow_redirects=True).text
-    )
+    page = inbox.client.get(answer.headers["Location"], follow_redirects=True).text
+    assert "nothing left to undo" in page
     change_testimonial(inbox.app, maya, status="withdrawn")
     answer = inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
     assert answer.status_code == 409
@@ -108,7 +106,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox: Inbox) -> None:
     assert "by mail" not in inbox.client.get(path).text
     assert "Thanked by mail" in inbox.get(f"testimonials/{maya}").text
     # It is in nobody's way of undoing.
-    answer = inbox.client.post(f"{inbox.base}/undo", headers={"Accept": "application/json"})
+    answer = inbox.client.post(f"{inbox.base}/undo", headers=JSON)
     assert answer.json["notice"]["text"] == "Undid: Approved Maya. That was the last"
 
 
@@ -132,12 +130,8 @@ def test_a_mailed_link_decides_once_and_nothing_else(inbox: Inbox, client: Flask
     # It signed nobody in, the history says how it was done, and its person can undo it.
     assert client.get(f"{inbox.base}/inbox").status_code == 303
     assert "by the link in a mail" in inbox.get(f"testimonials/{maya}").text
-    assert (
-        "Undid: Approved Maya"
-        in inbox.client.post(f"{inbox.base}/undo", headers={"Accept": "application/json"}).json[
-            "notice"
-        ]["text"]
-    )
+    answer = inbox.client.post(f"{inbox.base}/undo", headers=JSON)
+    assert "Undid: Approved Maya" in answer.json["notice"]["text"]
     assert client.get(path).status_code == 410
 
 

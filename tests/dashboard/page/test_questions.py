@@ -59,14 +59,8 @@ def test_questions_prompts_and_steps_are_stored_and_shown(
     browser: FlaskClient, client: FlaskClient, app: Flask, owner: Caller, page: str
 ) -> None:
     bread = BREAD | {"choices": ["Bread", " Buns ", "", "Bread"], "several": True}
-    answer = browser.post(
-        page,
-        data=fill(
-            "prompts questions", [bread, RETURN, SENT | {"text": ""}], prompt="What changed?"
-        ),
-        headers=JSON,
-    )
-    lists = lists_of(answer)
+    cards = [bread, RETURN, SENT | {"text": ""}]
+    lists = lists_of(save(browser, page, "prompts questions", cards, prompt="What changed?"))
     # A new card without words is none.
     assert texts(lists["questions"]) == ["What do you take?", "Will you come back?"]
     assert lists["questions"][0]["choices"] == ["Bread", "Buns"]
@@ -167,12 +161,8 @@ def test_pictures_of_the_page(browser: FlaskClient, client: FlaskClient, page: s
     head = '--x\r\nContent-Disposition: form-data; name="{}"; filename="a.png"\r\n\r\n'
     for name in ("cover", "portrait"):
         body = head.format(name).encode() + picture() + b"\r\n--x--\r\n"
-        answer = browser.post(
-            f"{page}/{name}",
-            data=body,
-            content_type="multipart/form-data; boundary=x",
-            headers=JSON,
-        )
+        kind = "multipart/form-data; boundary=x"
+        answer = browser.post(f"{page}/{name}", data=body, content_type=kind, headers=JSON)
         assert answer.json["url"].endswith(".webp")
     browser.post(page, data={"signature": "Mira, who bakes it", "focusX": "20", "focusY": "100"})
     shown = client.get("/fern").text
@@ -204,9 +194,8 @@ def test_translations_follow_a_choice(browser: FlaskClient, client: FlaskClient,
     preview = browser.get(f"{page}/preview?view=opened&lang=de").text
     assert "Kuchen" in preview
     assert 'lang="de"' in preview
-    too_long = browser.post(
-        f"{page}/words?lang=de", data=german | {"aaaaaaa1-choice-0": "x" * 61}, headers=JSON
-    )
+    german |= {"aaaaaaa1-choice-0": "x" * 61}
+    too_long = browser.post(f"{page}/words?lang=de", data=german, headers=JSON)
     assert list(too_long.json["errors"]) == ["aaaaaaa1-choice-0"]
     browser.post(f"{page}/words?lang=de", data={})
     assert "Wie war es?" not in client.get("/fern?lang=de").text

@@ -82,19 +82,14 @@ def approve(inbox: Inbox, *names: str, **values: object) -> list[str]:
     ]
 
 
+BADGE = 'data-testimonials-shape="badge"'
 CHOICES = (
-    ({"shape": "badge"}, 'data-testimonials-shape="badge"'),
-    (
-        {"shape": "badge", "theme": "dark"},
-        'data-testimonials-shape="badge" data-testimonials-theme="dark"',
-    ),
+    ({"shape": "badge"}, BADGE),
+    ({"shape": "badge", "theme": "dark"}, f'{BADGE} data-testimonials-theme="dark"'),
     ({"tag": 'a "b" & <c>'}, 'data-testimonials-tag="a &#34;b&#34; &amp; &lt;c&gt;"'),
     ({"shape": "strip", "min": "80"}, 'data-testimonials-shape="strip" data-testimonials-min="80"'),
     # A badge counts every rating, and one testimonial is chosen by its id.
-    (
-        {"shape": "badge", "tag": "x", "min": "80", "id": "0" * 24},
-        'data-testimonials-shape="badge"',
-    ),
+    ({"shape": "badge", "tag": "x", "min": "80", "id": "0" * 24}, BADGE),
 )
 
 

@@ -56,10 +56,8 @@ def test_an_import_goes_on_by_itself_and_the_page_tells_how_far(app: Flask, inbo
     assert '<noscript><meta http-equiv="refresh"' in page.text
     assert shown(inbox, path)["text"] == "Reading the file…"
     work_until(app, 1)
-    assert (shown(inbox, path)["state"], shown(inbox, path)["text"]) == (
-        "running",
-        "2 of 5 imported",
-    )
+    told = shown(inbox, path)
+    assert (told["state"], told["text"]) == ("running", "2 of 5 imported")
     work(app)
     page = inbox.client.get(path)
     assert "Imported 5 testimonials" in text_of(page)
