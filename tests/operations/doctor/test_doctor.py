@@ -115,6 +115,7 @@ def healthy(make_healthy: MakeHealthy) -> Flask:
     return make_healthy()
 
 
+@pytest.mark.postgres
 def test_what_is_well_has_no_finding(healthy: Flask) -> None:
     assert consult(healthy) == {}
     done = healthy.test_cli_runner().invoke(args=["doctor"])
@@ -234,6 +235,7 @@ def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app: MakeApp, tmp_
     assert "damaged" not in str(found)
 
 
+@pytest.mark.postgres
 def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
     url = f"redis://:s3cret@127.0.0.1:{free_port()}/0"
     found = consult(make_healthy(ratelimit_storage_url=url))
@@ -262,6 +264,7 @@ def test_a_database_that_is_away(make_app: MakeApp) -> None:
         assert "secret" not in str(found)
 
 
+@pytest.mark.postgres
 def test_another_schema(healthy: Flask) -> None:
     with healthy.app_context():
         before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
@@ -280,12 +283,15 @@ def test_a_clock_that_was_ahead(healthy: Flask) -> None:
     assert "the clock was ahead, or is behind" in found["clock"]
 
 
+@pytest.mark.postgres
 def test_a_clock_that_differs_from_the_one_that_answers(
-    healthy: Flask, moved_clock: MovableClock
+    healthy: Flask, moved_clock: MovableClock, backend: str
 ) -> None:
     moved_clock.move(minutes=-10)
     found = consult(healthy)
     assert "The clock at BASE_URL says" in found["addresses"]
+    if backend == "postgresql":
+        assert "the database's" in found["clock"]
 
 
 def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
@@ -297,6 +303,7 @@ def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
     assert server.taken == 0
 
 
+@pytest.mark.postgres
 def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClock) -> None:
     texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
 
@@ -356,6 +363,7 @@ def test_a_proxy_that_is_not_trusted(
         assert "Set TESTIMONIALS_TRUSTED_PROXIES to 1." in found["addresses"]
 
 
+@pytest.mark.postgres
 def test_background_work_that_stopped(healthy: Flask) -> None:
     change(healthy, sql=f"UPDATE background_job SET finished_at = {ago(minutes=5)}")
     assert consult(healthy) == {}
