@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 from flask import Flask
-from oidc_provider_mock import User, run_server_in_thread
 from sqlalchemy import select
 
 from testimonials.auth.company.models import CompanyAttempt, CompanyIdentity
@@ -14,9 +13,7 @@ from testimonials.projects.models import WorkspaceMember
 from testimonials.projects.team.workspace import set_workspace_role
 from tests.auth.browsers import is_signed_in, open_browser, open_known_browser
 from tests.auth.company.providers import (
-    CLIENT,
     MIRA,
-    SECRET,
     CertifiedProvider,
     InventiveProvider,
     Person,
@@ -66,19 +63,6 @@ def test_somebody_new_at_a_certified_provider(make_app: MakeApp, algorithm: str)
         assert mails(app) == []
     finally:
         certified.stop()
-
-
-# The provider itself uses what its library advises against.
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_provider_of_another_make_made_of_authlib(make_app: MakeApp) -> None:
-    person = User(sub="mira", claims=dict(MIRA))
-    with run_server_in_thread(user_claims=[person]) as server:
-        issuer = f"http://localhost:{server.server_port}"
-        app = make_app(**settings_for(issuer, oidc_client_id=CLIENT, oidc_client_secret=SECRET))
-        browser = app.test_client()
-        assert come_back(browser, Person().go(leave(browser))).status_code == 303
-        assert is_signed_in(browser)
 
 
 @pytest.mark.thorough
