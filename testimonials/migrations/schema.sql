@@ -999,4 +999,4 @@ CREATE TABLE erased (
 
 CREATE INDEX ix_erased_erased_at ON erased (erased_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0002')
+INSERT INTO alembic_version (version_num) VALUES ('0003')

@@ -34,10 +34,12 @@ VERSION = "alembic_version"
 FORMER = Path(__file__).parents[1] / "migrations"
 # Triggers fill them.
 KEPT = {"answer_count", "day_count", "tag_count", "testimonial_count"}
-# What revision 0002 drops.
-GONE = {
-    "access_request", "former_address", "notification_choice.is_monthly",
-    "notification_choice.told_of_month",
+# What each revision drops.
+DROPPED = {
+    "0002": {
+        "access_request", "former_address", "notification_choice.is_monthly",
+        "notification_choice.told_of_month",
+    },
 }  # fmt: skip
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -112,21 +114,30 @@ def read(engine: Engine) -> Rows:
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
 
 
-def without(rows: Rows, names: set[str]) -> Rows:
-    """Leave out tables and, as TABLE.COLUMN, columns; all of them must be there."""
-    left = {
-        table: [
-            {column: value for column, value in row.items() if f"{table}.{column}" not in names}
-            for row in found
-        ]
+def kept(before: Rows, after: Rows, revision: str) -> tuple[Rows, Rows]:
+    """Return what both have, without what later revisions drop, which `before` must have.
+
+    What they add is left out too.
+    """
+    later = [each for each in revisions() if revision == FORMER_HEAD or each > revision]
+    gone = set().union(*(DROPPED.get(each, set()) for each in later))
+    columns = {
+        f"{table}.{name}" for table, rows in before.items() for row in rows[:1] for name in row
+    }
+    assert gone <= before.keys() | columns
+    assert after.keys() >= before.keys() - gone
+    return _only(before, columns - gone, gone), _only(after, columns - gone, gone)
+
+
+def _only(rows: Rows, columns: set[str], gone: set[str]) -> Rows:
+    return {
+        table: sorted(
+            ({name: row[name] for name in row if f"{table}.{name}" in columns} for row in found),
+            key=repr,
+        )
         for table, found in rows.items()
-        if table not in names
+        if table not in gone
     }
-    known = rows.keys() | {
-        f"{table}.{column}" for table in rows for row in rows[table] for column in row
-    }
-    assert names <= known, names - known
-    return {name: sorted(found, key=repr) for name, found in left.items()}
 
 
 def _tables(connection: Connection) -> list[Table]:
