@@ -80,7 +80,7 @@ def list_webhooks(caller: Caller, project_id: str) -> Response:
 @endpoint(
     data=NewWebhookSchema,
     body=WebhookCreateSchema,
-    raises=(404, 422),
+    raises=(404, 409, 422),
     example={"url": "https://example.com/hooks/testimonials", "events": ["testimonial.approved"]},
 )
 def create_webhook(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
@@ -90,7 +90,7 @@ def create_webhook(caller: Caller, project_id: str, body: dict[str, Any]) -> Res
     (https://www.standardwebhooks.com): a POST with ``{type, timestamp, data}``, signed with the
     ``secret`` in this answer, which is shown only once. Any status from 200 to 299 within 15
     seconds accepts it; otherwise it is tried again for three days, and 410 switches the endpoint
-    off. A project has at most 10.
+    off. A project has at most 10, each with an address of its own.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
@@ -113,7 +113,7 @@ def get_webhook(caller: Caller, project_id: str, webhook_id: str) -> Response:
 
 @webhooks.patch("/v1/projects/<project_id>/webhooks/<webhook_id>")
 @require_access(Scope.CONFIGURE)
-@endpoint(data=WebhookSchema, body=WebhookUpdateSchema, raises=(404,), example={"active": True})
+@endpoint(data=WebhookSchema, body=WebhookUpdateSchema, raises=(404, 409), example={"active": True})
 def update_webhook(
     caller: Caller, project_id: str, webhook_id: str, body: dict[str, Any]
 ) -> Response:

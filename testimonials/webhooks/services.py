@@ -40,6 +40,16 @@ class TooManyEndpoints(ServiceError):
     default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
 
 
+class EndpointExists(ServiceError):
+    """The project has an endpoint with this address."""
+
+    status = 409
+    code = "ENDPOINT_EXISTS"
+    meaning = "The project has a webhook endpoint with this address."
+    remedy = "Change that one; an endpoint may hear of several types of events."
+    default_message = gettext_noop("This project has a webhook endpoint with this address already.")
+
+
 def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
     """Return the endpoints of a project, or for the operator of all, newest first."""
     query = select(WebhookEndpoint)
@@ -72,9 +82,10 @@ def add_endpoint(
 ) -> tuple[WebhookEndpoint, str]:
     """Add an endpoint that is told of `events` (none: all) from now on; return it and its secret.
 
-    Raises `TooManyEndpoints` and `ValidationFailed`.
+    Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
     """
     require_reachable(url)
+    _require_new(project, url)
     if len(list_endpoints(project)) >= MOST_ENDPOINTS:
         raise TooManyEndpoints
     endpoint = WebhookEndpoint(
@@ -99,9 +110,10 @@ def change_endpoint(
     events: Sequence[str] | None = None,
     is_active: bool | None = None,
 ) -> bool:
-    """Change what isn't None; return whether anything changed. Raises `ValidationFailed`.
+    """Change what isn't None; return whether anything changed.
 
-    An endpoint that is switched on again hears of what happens from then on.
+    An endpoint that is switched on again hears of what happens from then on. Raises
+    `EndpointExists` and `ValidationFailed`.
     """
     if url is not None:
         require_reachable(url)
@@ -113,7 +125,8 @@ def change_endpoint(
     }
     if not changes:
         return False
-    if "url" in changes:
+    if url is not None and "url" in changes:
+        _require_new(project, url, endpoint)
         changes["failing_since"] = None
     if changes.get("is_active"):
         changes |= {"failing_since": None, "switched_off_because": None}
@@ -184,6 +197,22 @@ def require_reachable(url: str) -> None:
         is_inside = (parts.hostname or "").rstrip(".") == "localhost"
     if is_inside:
         raise ValidationFailed.of({"url": ["Must be an address on the public internet."]})
+
+
+def _require_new(project: Project, url: str, itself: WebhookEndpoint | None = None) -> None:
+    """Raise `EndpointExists` if another endpoint of the locked project is called there too."""
+    others = (each for each in list_endpoints(project) if each is not itself)
+    if any(_spell_alike(each.url) == _spell_alike(url) for each in others):
+        raise EndpointExists
+
+
+def _spell_alike(url: str) -> str:
+    """Return a URL as all that lead to the same address: lower case where it makes no difference,
+    without the usual port and what is never sent."""
+    parts = urlsplit(url)
+    usual = {"https": ":443", "http": ":80"}[parts.scheme]
+    host = parts.netloc.lower().removesuffix(usual)
+    return parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
 
 
 def name_host(endpoint: WebhookEndpoint) -> str:

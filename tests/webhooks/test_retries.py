@@ -170,8 +170,8 @@ def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
     app: Flask, owner: Caller, outsider: Caller, hook: Hook, receiver: Receiver
 ) -> None:
     release = hang(receiver)
-    for _ in range(4):
-        add_hook(app, owner, receiver.url, project=hook.project)
+    for n in range(4):
+        add_hook(app, owner, f"{receiver.url}/{n}", project=hook.project)
     for _ in range(6):
         owner.create_testimonial(hook.project)
     with receiving() as other:

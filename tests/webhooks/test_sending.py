@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from testimonials.core.public_addresses import is_public
 from testimonials.webhooks.sending import NOWHERE, Message, Outcome, new_secret, send
@@ -117,8 +119,9 @@ def test_an_endpoint_is_changed_rotated_and_removed_and_there_are_ten(
 ) -> None:
     hook = add_hook(app, owner, receiver.url, "testimonial.approved")
     base = hook.path.rpartition("/")[0]
-    for status in [200] * 9 + [422]:
-        answer = owner.client.post(base, headers=hook.token, json={"url": receiver.url})
+    for n, status in enumerate([200] * 9 + [422]):
+        body = {"url": f"{receiver.url}/{n}"}
+        answer = owner.client.post(base, headers=hook.token, json=body)
         assert answer.status_code == status
     listed = owner.client.get(base, headers=hook.token)
     assert len(listed.json["data"]["items"]) == 10  # type: ignore[index]
@@ -135,3 +138,24 @@ def test_an_endpoint_is_changed_rotated_and_removed_and_there_are_ten(
     assert hook.call("PATCH", "", {"events": []})["events"] == []
     hook.call("DELETE")
     hook.call("GET", "", status=404)
+
+
+@pytest.mark.postgres
+def test_a_project_has_each_address_once(app: Flask, owner: Caller) -> None:
+    hook = add_hook(app, owner, "https://example.com/hook")
+    base, taken = hook.path.rpartition("/")[0], {"url": "https://Example.com:443/hook#here"}
+
+    def post(body: dict[str, str]) -> TestResponse:
+        return app.test_client().post(base, headers=hook.token, json=body)
+
+    answer = post(taken)
+    assert (answer.status_code, answer.json["code"]) == (409, "ENDPOINT_EXISTS")  # type: ignore[index]
+    # Whoever asks first has it.
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(post, [{"url": "https://example.com"}] * 4))
+    assert sorted(each.status_code for each in answers) == [200, 409, 409, 409]
+    assert hook.call("PATCH", "", taken | {"events": []})["url"] == taken["url"]
+    assert hook.call("PATCH", "", {"url": "https://example.com/"}, 409)["code"] == "ENDPOINT_EXISTS"
+    # What leads elsewhere is another address, and another project has its own.
+    assert post({"url": "https://example.com/hook?a=1"}).status_code == 200
+    add_hook(app, owner, "https://example.com/hook", project=owner.create_project()["_id"])

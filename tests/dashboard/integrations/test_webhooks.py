@@ -102,6 +102,9 @@ def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, projec
         assert message in answer.text
     with app.app_context():
         assert db.session.scalars(select(WebhookEndpoint)).all() == []
+    add(browser, project)
+    answer = add(browser, project)
+    assert (answer.status_code, "this address already" in answer.text) == (422, True)
 
 
 def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
