@@ -15,9 +15,11 @@ COMPANY_PER_ADDRESS = Limit("company-ip", 120, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
 # Wrong passwords. A known browser has its own budget, so strangers can't lock it out; a new browser
-# shares one with its network only.
+# shares one with its network. Once that is used up, each address in it that has guessed nothing
+# wrong for a day still has one attempt: a person who knows the password needs no more.
 SIGN_IN_PER_BROWSER = Limit("sign-in-browser", 20, "from one browser")
 SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one network")
+SIGN_IN_UNGUESSED = Limit("sign-in-unguessed", 1, "for one account from one address", hours=24)
 # Past this many within a day, somebody is guessing from many networks. Each network then gets only
 # a few tries a day, which slows thousands of them down and still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)

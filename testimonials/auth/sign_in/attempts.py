@@ -12,6 +12,7 @@ from testimonials.auth.limits import (
     SIGN_IN_PER_ADDRESS,
     SIGN_IN_PER_BROWSER,
     SIGN_IN_PER_NETWORK,
+    SIGN_IN_UNGUESSED,
 )
 from testimonials.auth.models import Account
 from testimonials.auth.services import require_passwords
@@ -64,6 +65,7 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
     """Return the account with this address and password; raise `SignInRefused` or `RateLimited`."""
     require_passwords()
     account_key = hash_secret(email)
+    address_key = f"{account_key} {visitor.address}"
     if visitor.browser is not None:
         limit, key = SIGN_IN_PER_BROWSER, visitor.browser
     else:
@@ -71,6 +73,8 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
         is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
         limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
         key = f"{account_key} {visitor.network}"
+        if not limiter.has_room(limit, key):
+            limit, key = SIGN_IN_UNGUESSED, address_key
     # Counted before the check, so that simultaneous attempts can't get past the limit.
     limiter.count(limit, key)
     try:
@@ -78,8 +82,10 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
     except SignInRefused:
         if visitor.browser is None:
             limiter.allows(SIGN_IN_PER_ACCOUNT, account_key)
+            limiter.allows(SIGN_IN_UNGUESSED, address_key)
         raise
     limiter.forget(limit, key)
+    limiter.forget(SIGN_IN_UNGUESSED, address_key)
     return account
 
 

@@ -94,7 +94,7 @@ def test_guessing_from_one_network_keeps_no_one_else_out(
         patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
         spellings = [owner.email, f" {owner.email.upper()}"] * 11
         statuses = [
-            guess(client, email, format.format(number), 1)[0]
+            guess(client, email, format.format(number % 5), 1)[0]
             for number, email in enumerate(spellings)
         ]
     assert statuses == [422] * 20 + [429] * 2
@@ -105,6 +105,30 @@ def test_guessing_from_one_network_keeps_no_one_else_out(
     assert sign_in(client, outsider.email, ip=format.format(1)).status_code == 303
     assert sign_in(client, owner.email, ip="10.2.0.1").status_code == 303
     assert sign_in(known, owner.email, ip=format.format(1)).status_code == 303
+
+
+def test_an_address_that_guessed_nothing_gets_in_beside_one_that_does(
+    client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def guess_wrong(ip: str, times: int) -> list[int]:
+        with monkeypatch.context() as patch:
+            patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+            return guess(client, owner.email, ip, times)
+
+    def sign_owner_in(ip: str) -> int:
+        return sign_in(client.application.test_client(), owner.email, ip=ip).status_code
+
+    assert guess_wrong("10.1.0.1", 25) == [422] * 20 + [429] * 5
+    # In the same network, in new browsers, and as often as they like.
+    assert [sign_owner_in("10.1.0.2") for _ in range(3)] == [303] * 3
+    assert sign_owner_in("10.1.0.1") == 429
+    # Whoever has many addresses has one attempt by each, and after a hundred three by a network.
+    assert [guess_wrong(f"10.1.0.{each}", 2) for each in range(10, 80)] == [[422, 429]] * 70
+    assert guess_wrong("10.3.0.1", 10) == [422] * 10
+    assert guess_wrong("10.4.0.1", 5) == [422] * 3 + [429] * 2
+    assert sign_owner_in("10.4.0.2") == 303
+    assert guess_wrong("10.4.0.3", 2) == [422, 429]
+    assert sign_owner_in("10.4.0.3") == 429
 
 
 def test_guessing_from_many_networks_is_slowed_and_keeps_no_one_out(
