@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 def create_app(settings: Settings | None = None) -> Flask:
     """Make the application from `settings`, or from the environment; touches no database.
 
-    Raises `SettingError`.
+    Unlike `serve` it makes no instance. Raises `SettingError`.
     """
     from testimonials.application import build_app
 

@@ -1,6 +1,7 @@
 """The group of the admin commands, for `testimonials` and for `flask`."""
 
 import click
+from click.exceptions import NoSuchCommand
 from flask.cli import AppGroup
 
 
@@ -8,12 +9,20 @@ class AdminGroup(AppGroup):
     """Loads the admin commands only when one of them or their list is needed, never for `serve`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, cmd_name) or self._load().get(cmd_name)
+        if cmd_name not in self.commands:
+            self._load()
+        found = super().get_command(ctx, cmd_name)
+        if found is None and not ctx.resilient_parsing:
+            # Flask's own command would name the nearest of its own.
+            raise NoSuchCommand(cmd_name, possibilities=self.commands, ctx=ctx)
+        return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *self._load()})
+        self._load()
+        return super().list_commands(ctx)
 
-    def _load(self) -> dict[str, click.Command]:
+    def _load(self) -> None:
         from testimonials.commands import COMMANDS, GROUPS
 
-        return {str(command.name): command for command in (*GROUPS, *COMMANDS)}
+        for command in (*GROUPS, *COMMANDS):
+            self.add_command(command)

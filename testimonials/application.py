@@ -21,6 +21,7 @@ from testimonials.operations.metrics import init_metrics
 from testimonials.projects.slugs import keep_reserved_slugs
 from testimonials.routes import register_routes
 from testimonials.settings.current import EXTENSION as SETTINGS
+from testimonials.settings.instance_folder import hold_folder
 from testimonials.settings.table import Settings, load_settings
 
 # The limit of the pages' forms; /v1 has its own, smaller one.
@@ -29,7 +30,7 @@ MAX_FORM_BYTES = 256 * 1024
 
 def build_app(settings: Settings | None = None) -> Flask:
     """Make the application; see `testimonials.create_app`."""
-    settings = settings or load_settings()
+    settings = settings or _find_instance()
     choose_temporary_folder(settings.instance_path)
     app = HostedFlask("testimonials")
     app.url_rule_class = LateRule
@@ -68,6 +69,15 @@ def build_app(settings: Settings | None = None) -> Flask:
     keep_reserved_slugs(app)
     _read_addresses(app, settings.base_path)
     return app
+
+
+def _find_instance() -> Settings:
+    # A mistyped folder, or a look at the help, must not make an instance.
+    settings = load_settings(makes_instance=False)
+    if settings.has_instance:
+        hold_folder(settings.instance_path)
+    # Read again: a restore may have changed them before the folder was held.
+    return load_settings(makes_instance=False)
 
 
 def _read_addresses(app: Flask, base_path: str) -> None:

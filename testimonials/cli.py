@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 import click
-from flask import Flask
 from flask.cli import ScriptInfo
 from sqlalchemy.exc import DatabaseError
 
@@ -15,8 +14,6 @@ from testimonials.agents.mcp.stdio import mcp
 from testimonials.application import build_app
 from testimonials.core.commands import describe_refusal, describe_trouble, is_outside_trouble
 from testimonials.serving.server import serve
-from testimonials.settings.instance_folder import hold_folder
-from testimonials.settings.table import load_settings
 
 
 class _Main(AdminGroup):
@@ -51,7 +48,7 @@ def main(context: click.Context) -> None:
     # Only this user may read what the program writes (database, secret, mail with links).
     os.umask(0o077)
     # This is how Flask's command groups find the application when they need it.
-    context.obj = ScriptInfo(create_app=_make_app)
+    context.obj = ScriptInfo(create_app=build_app)
 
 
 def _open_closed_streams() -> None:
@@ -65,15 +62,6 @@ def _open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
             stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
-
-
-def _make_app() -> Flask:
-    # A mistyped folder must not become an instance.
-    settings = load_settings(makes_instance=False)
-    if settings.has_instance:
-        hold_folder(settings.instance_path)
-    # Read again: a restore may have changed them before the folder was held.
-    return build_app(load_settings(makes_instance=False))
 
 
 main.add_command(serve)

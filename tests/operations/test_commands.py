@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from flask import Flask
+from flask.cli import FlaskGroup
 
 from testimonials.cli import main
 from testimonials.commands import COMMANDS as SINGLE
@@ -288,6 +289,52 @@ def test_a_command_in_the_wrong_folder_makes_no_instance(
             assert done.exit_code == 1, command
             assert f"here is no database at {instance}/testimonials.db" in done.output, command
         assert list(tmp_path.rglob("*")) == ([instance] if is_folder_there else []), command
+
+
+def test_a_mistyped_command_does_nothing_and_is_told_the_nearest_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a path stands for a command, as for `backup`, and as commands of `flask`."""
+    monkeypatch.chdir(tmp_path)
+    instance = make_instance(tmp_path / "service", "owner@example.com")
+    before = sorted(tmp_path.rglob("*"))
+    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)})
+    names = [*((str(each.name),) for each in (*GROUPS, *SINGLE)), ("serve",), ("mcp",)]
+    names += [(str(group.name), name) for group in GROUPS for name in group.commands]
+    for name in names:
+        mistyped = (*name[:-1], name[-1] + name[-1][-1])
+        done = runner.invoke(main, mistyped, prog_name="testimonials")
+        assert (done.exit_code, done.stdout) == (2, ""), mistyped
+        assert f"No such command {mistyped[-1]!r}. " in done.stderr
+        assert repr(name[-1]) in done.stderr.partition("Did you mean ")[2]
+    done = runner.invoke(main, ["backup", "nwo"], prog_name="testimonials")
+    assert done.stderr.endswith("Error: No such command 'nwo'. Did you mean 'now'?\n")
+    done = runner.invoke(FlaskGroup(), ["--app", "testimonials", "acounts", "list"])
+    assert "No such command 'acounts'. Did you mean 'accounts'?" in done.stderr
+    assert sorted({*tmp_path.rglob("*")} - {instance / "instance.lock"}) == before
+
+
+def test_a_look_at_the_help_makes_no_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a command of `flask` in the wrong folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLASK_RUN_FROM_CLI", "true")
+    monkeypatch.delenv("TESTIMONIALS_INSTANCE_PATH", raising=False)
+    flask = "--app testimonials "
+    for group, arguments, said in (
+        (main, "--help", "serve"),
+        (main, "--version", "testimonials, version"),
+        (main, "backup --help", "verify"),
+        (main, "serve --help", "--workers"),
+        (FlaskGroup(), f"{flask}--help", "  backup "),
+        (FlaskGroup(), f"{flask}backup --help", "verify"),
+        (FlaskGroup(), f"{flask}routes", "/healthz"),
+        (FlaskGroup(), f"{flask}accounts list", "There is no database at"),
+    ):
+        done = CliRunner().invoke(group, arguments.split(), prog_name="it")
+        assert said in done.output, arguments
+        assert list(tmp_path.iterdir()) == [], arguments
 
 
 @pytest.mark.thorough

@@ -23,6 +23,16 @@ class TokenExpired(Exception):
         self.payload = payload
 
 
+def require_key() -> str:
+    """Return the secret key; raise `click.ClickException` where no instance was made yet."""
+    if key := current_settings().secret_key:
+        return key
+    raise click.ClickException(
+        "This instance has no secret key yet. Start `testimonials serve` once, or set "
+        "TESTIMONIALS_SECRET_KEY."
+    )
+
+
 class _ClockSigner(TimestampSigner):
     """Uses our clock, which tests can move."""
 
@@ -37,13 +47,8 @@ class TokenPurpose:
         self.name = name
 
     def _serializer(self) -> URLSafeTimedSerializer:
-        if not current_settings().secret_key:
-            raise click.ClickException(
-                "This instance has no secret key yet. Start `testimonials serve` once, or set "
-                "TESTIMONIALS_SECRET_KEY."
-            )
         return URLSafeTimedSerializer(
-            current_settings().secret_key,
+            require_key(),
             salt=f"testimonials:{self.name}",
             signer=_ClockSigner,
             signer_kwargs={"digest_method": hashlib.sha256},

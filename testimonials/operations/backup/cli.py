@@ -30,17 +30,20 @@ from testimonials.settings.table import PREFIX, load_settings
 
 
 class _BackupGroup(click.Group):
-    """Takes what is none of its commands as the FILE of `make`."""
+    """Takes a path as the FILE of `make`; a mistyped command is none."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+        if args and ("/" in args[0] or args[0].endswith(".tar.gz")):
             args = ["make", *args]
         return super().parse_args(ctx, args)
 
 
 @click.group(cls=_BackupGroup)
 def backup() -> None:
-    """Make, list and verify backups; `backup FILE` is short for `backup make FILE`."""
+    """Make, list and verify backups.
+
+    `backup /path/to/FILE` is short for `backup make FILE`.
+    """
 
 
 @backup.command("make")

@@ -28,7 +28,7 @@ def check_backups() -> Iterator[Finding]:
     if not settings.backup_hours:
         yield Finding(
             "Scheduled backups are switched off (BACKUP_HOURS=0).",
-            "Run `testimonials backup FILE` from a timer of your own.",
+            "Run `testimonials backup make FILE` from a timer of your own.",
             is_note=True,
         )
     if is_copy_wanted():

@@ -11,8 +11,8 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
 from testimonials.core.urls import captions_url, image_url, recording_url
+from testimonials.core.web.signing import require_key
 from testimonials.extensions import db
-from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.recordings.captions import caption
 
@@ -26,7 +26,7 @@ def make_key(recording_id: str, age: int = 0) -> str:
     """Return the key that opens a recording that isn't public."""
     period = int(clock.now().timestamp()) // KEY_SECONDS
     message = f"testimonials:recording:{recording_id}:{period - age}".encode()
-    digest = hmac.digest(current_settings().secret_key.encode(), message, hashlib.sha256)
+    digest = hmac.digest(require_key().encode(), message, hashlib.sha256)
     return base64.urlsafe_b64encode(digest[:KEY_BYTES]).decode().rstrip("=")
 
 
