@@ -16,7 +16,7 @@ from testimonials.core.data.erased import PROJECT, note_erased
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import is_web_url
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.web.languages import gettext, gettext_noop
+from testimonials.core.web.languages import gettext, gettext_noop, prefer_language
 from testimonials.core.web.paging import Cursor, Page, read_page
 from testimonials.extensions import db
 from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
@@ -88,11 +88,12 @@ def is_shown() -> ColumnElement[bool]:
 
 
 def find_public_project(*, slug: str) -> Project:
-    """Return the public project with this slug; raise `NotFound`."""
+    """Return the public project with this slug, in whose language the page is; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
         raise NotFound(gettext_noop("There is no page at this address."))
+    prefer_language(project.whole_page_design["language"])
     return project
 
 

@@ -10,11 +10,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.access.scopes import Scope
 from testimonials.collection import pages
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
+from tests.proposals.agents import make_agent
 from tests.support.rows import change_project, read_testimonials
 from tests.support.sampling import sample
+from tests.support.shapes import data_of, error_of
 
 # A word of the button that sends, by language.
 SEND = {
@@ -95,6 +98,31 @@ def test_the_address_wins_over_the_browser_if_it_names_a_language(client: FlaskC
     for asked in ("xx", "", "de_AT/..", "%00", "d", "deutsch", "EN-us-x"):
         answer = client.get(f"/kiln?lang={asked}", headers={"Accept-Language": "es"})
         _speaks(answer, {"EN-us-x": "en", "de_AT/..": "de"}.get(asked, "es"))
+
+
+def test_a_page_has_a_language_unless_its_address_names_one(
+    app: Flask, owner: Caller, client: FlaskClient, project: str
+) -> None:
+    helper = make_agent(owner, Scope.READ, Scope.CONFIGURE)
+    path, browser = f"/v1/projects/{project}/page-design", {"Accept-Language": "fr"}
+    for wrong in ("xx", "DE", None, 1):
+        error_of(helper.patch(path, {"language": wrong}), 400, "VALIDATION_FAILED", "language")
+    assert data_of(helper.get(path))["language"] == ""
+    _speaks(client.get("/kiln/wall", headers=browser), "fr")
+    assert data_of(helper.patch(path, {"language": "de"}))["language"] == "de"
+    assert data_of(helper.get(path))["language"] == "de"
+    for page in ("/kiln", "/kiln/wall", "/kiln/thanks", "/kiln/report"):
+        _speaks(client.get(page, headers=browser), "de")
+    _speaks(client.get("/kiln?lang=es", headers=browser), "es")
+    assert SEND["de"] in _speaks(_send(client, name=""), "de")
+    assert THANKS["de"] in client.get(_send(client).headers["Location"], headers=browser).text
+    assert SEND["de"] in html.unescape(
+        open_browser(app, owner).get(f"/dashboard/projects/{project}/page/preview").text
+    )
+    # The specified settings are as they were.
+    assert "language" not in data_of(owner.get(f"/v1/projects/{project}"))["publicPageConfig"]
+    data_of(helper.patch(path, {"language": ""}))
+    _speaks(client.get("/kiln", headers=browser), "fr")
 
 
 def test_every_refusal_is_in_the_language_of_the_form(client: FlaskClient) -> None:

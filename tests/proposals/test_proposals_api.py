@@ -236,9 +236,10 @@ def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(
     picture = {"data": to_bytes(photo(300, 80), "PNG"), "content_type": "image/png"}
     step = {"kind": "code", "title": "A bun", "code": "BUN-7", "until": "2999-12-31"}
     words = {"de": {"headline": "Wie war es?"}}
+    spoken = {"translations": words, "coverFocus": {"x": 5, "y": 9}, "language": "tr"}
     calls = (
         ("PATCH", "page-design", {"json": {"questions": [QUESTION], "steps": [step]}}),
-        ("PATCH", "page-design", {"json": {"translations": words, "coverFocus": {"x": 5, "y": 9}}}),
+        ("PATCH", "page-design", {"json": spoken}),
         ("POST", "forms", {"json": {"title": "After class", "headline": "How was the class?"}}),
         ("PUT", "cover", picture),
         ("PUT", "portrait", picture),
@@ -259,13 +260,14 @@ def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(
     for said in (
         "What do you take home? (choice of one: Bread, Buns; on the card)",
         "A bun · code BUN-7 · until 2999-12-31", "In Deutsch", "Headline: Wie war es?",
-        "% from the left", "Add the form after-class", "How was the class?",
+        "% from the left", "Each visitor’s own", "Türkçe", "Add the form after-class",
+        "How was the class?",
     ):  # fmt: skip
         assert said in text, said
     assert decide(browser, oat, "accepted", *made).status_code == 303
     design = agent.get(f"{base}/page-design").json["data"]
     assert [each["text"] for each in design["questions"]] == [QUESTION["text"]]
-    assert (design["translations"], design["coverFocus"]) == (words, {"x": 5, "y": 9})
+    assert {name: design[name] for name in spoken} == spoken
     assert app.test_client().get(design["coverUrl"]).status_code == 200
     assert design["portraitUrl"]
     assert "How was the class?" in app.test_client().get("/oat/f/after-class").text

@@ -5,7 +5,7 @@ from marshmallow import Schema, fields
 from testimonials.collection.forms.services import MAX_FORMS
 from testimonials.core.web.api.parts import make_part, make_parts
 from testimonials.core.web.fields import StrictSchema, Switch, Text, Time
-from testimonials.projects.configuration.page_design import PageDesignSchema
+from testimonials.projects.configuration.page_design import PAGE_LANGUAGE, PageDesignSchema
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
     ProjectCreateSchema,
@@ -23,7 +23,9 @@ REASON_LENGTH = 500
 
 
 class SetupPageSchema(PageConfigUpdateSchema):
-    """How the collection page looks; its words are those of the project."""
+    """How the collection page looks, and its language; its words are those of the project."""
+
+    language = PAGE_LANGUAGE
 
     class Meta(StrictSchema.Meta):
         exclude = ("businessName", "website", "headline", "description")
@@ -33,7 +35,7 @@ class SetupDesignSchema(PageDesignSchema):
     """What the collection page asks and offers."""
 
     class Meta(StrictSchema.Meta):
-        exclude = ("coverFocus", "needsCaptions", "steps", "translations")
+        exclude = ("coverFocus", "language", "needsCaptions", "steps", "translations")
 
 
 class SetupFormSchema(FormChangeSchema):

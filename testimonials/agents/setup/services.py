@@ -66,7 +66,10 @@ def set_up(caller: Caller, body: Values) -> Steps:
     if words and not is_new:
         steps.settle("project", "page", words)
     for section, kind in _SECTIONS:
-        if values := body.get(section):
+        values = dict(body.get(section, {}))
+        if section == "page" and "language" in values:
+            steps.settle(section, "page.design", {"language": values.pop("language")})
+        if values:
             steps.settle(section, kind, values)
     for form in body.get("forms", []):
         steps.settle("forms", "form", form, form=form["name"])

@@ -47,8 +47,8 @@ _FORM = FormSchema()
 def get_page_design(caller: Caller, project_id: str) -> Response:
     """Read what the collection page asks, and how it looks.
 
-    What ``page-config`` doesn’t say: prompts, the owner’s own questions, what is offered after
-    sending, recordings, the cover and the face beside the signature.
+    What ``page-config`` doesn’t say: its language, prompts, the owner’s own questions, what is
+    offered after sending, recordings, the cover and the face beside the signature.
     """
     return answer("OK", _describe(find_project(caller, project_id)))
 

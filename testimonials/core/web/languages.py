@@ -109,6 +109,12 @@ def use_language(code: str | None = None) -> None:
     g.is_translated = True
 
 
+def prefer_language(code: str) -> None:
+    """Answer this request in the language of `code`, unless its address or form asks for one."""
+    if (language := find_language(code)) is not None and asked_language() is None:
+        g.language = language
+
+
 @contextmanager
 def speaking(code: str | None) -> Iterator[Language]:
     """Use the language of `code`, or English, as for a mail to somebody other than the visitor."""

@@ -73,7 +73,7 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
     project, view = access.project, request.args.get("view", "")
     form = find_shown_form(project, request.args.get("form", ""))
     g.is_preview = True
-    with speaking(request.args.get("lang")):
+    with speaking(request.args.get("lang") or project.whole_page_design["language"]):
         if view == "thanks":
             shown = describe_thanks(project, has_steps=True)
             return render_template("collection/thanks.html", is_preview=True, **shown)

@@ -72,6 +72,8 @@ def write_value(name: str, value: Any) -> str:
     """Return a value in words."""
     if isinstance(value, bool):
         return _("On") if value else _("Off")
+    if name == "language":
+        return LANGUAGE_NAMES.get(value, _("Each visitor’s own"))
     if value is None or value in ("", []):
         return _("None")
     if name == "highlights" and not isinstance(value[0], str):

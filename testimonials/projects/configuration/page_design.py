@@ -21,6 +21,7 @@ from testimonials.core.web.fields import (
     Text,
     WebUrl,
 )
+from testimonials.core.web.languages import LANGUAGES
 from testimonials.projects.configuration.questions import (
     ItemId,
     Items,
@@ -35,6 +36,7 @@ STEP_TITLE_LENGTH, STEP_TEXT_LENGTH, STEP_URL_LENGTH, CODE_LENGTH = 80, 200, 500
 STEP_KINDS = ("link", "code")
 
 DEFAULTS: dict[str, Any] = {
+    "language": "",
     "coverFocus": {"x": 50, "y": 50},
     "signature": "",
     "prompts": [],
@@ -45,6 +47,11 @@ DEFAULTS: dict[str, Any] = {
     "steps": [],
     "translations": {},
 }
+
+PAGE_LANGUAGE = Choice(
+    *("", *(language.code for language in LANGUAGES)),
+    description="Of the public pages, unless a link has `?lang=`; empty: each visitor’s own.",
+)
 
 
 class Day(RuleField, fields.String):
@@ -125,6 +132,7 @@ def page_translations(name: str) -> Any:
 class PageDesignSchema(StrictSchema):
     """The collection page's design; a field left out stays, a list is replaced as a whole."""
 
+    language = PAGE_LANGUAGE
     coverFocus = fields.Nested(FocusSchema)
     signature = Text(
         SIGNATURE_LENGTH, one_line=True, description="Who asks, such as “Mira, who bakes it”."

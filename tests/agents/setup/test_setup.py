@@ -264,6 +264,26 @@ def test_an_account_sets_up_so_often_an_hour(
     set_up(outsider, {"externalId": "kiln"})
 
 
+def test_the_language_of_the_page_is_set_up_too(
+    app: Flask, agent: Caller, outsider: Caller
+) -> None:
+    body = {"externalId": "bakery", "page": {"language": "it", "theme": "dark"}}
+    data = set_up(agent, body)
+    assert [step["fields"] for step in data["proposed"]] == [["language"], ["theme"]]
+    assert read_sections(set_up(agent, body)) == {"proposed": ["page", "page"]}
+    project = data["project"]["_id"]
+    decide(app, project, [step["proposalId"] for step in data["proposed"]], "accepted")
+    again = set_up(agent, body)
+    assert read_sections(again) == {"already": ["page", "page"]}
+    assert "language" not in again["project"]["publicPageConfig"]
+    assert (
+        '<html lang="it"'
+        in app.test_client().get(f"/{again['project']['publicPageConfig']['slug']}").text
+    )
+    helper = make_agent(outsider, Scope.CONFIGURE)
+    assert read_sections(set_up(helper, body)) == {"changed": ["project", "page", "page"]}
+
+
 def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Caller) -> None:
     body: dict[str, Any] = {
         "externalId": "bakery",

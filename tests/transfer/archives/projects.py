@@ -86,7 +86,7 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     project.cover_id = project.portrait_id = project.logo_id
     project.purchase_secret = "secret"
     project.own_host = "reviews.example.com"
-    project.page_design = {"signature": "Mira, who bakes it"}
+    project.page_design = {"language": "nl", "signature": "Mira, who bakes it"}
     design = {"brandColor": "#C2410C", "labels": {"showMore": "More"}, "chosen": [row.id]}
     draft = {"config": {"theme": "dark"}, "design": {"chosen": [row.id]}, "cta": {"label": "Go"}}
     project.widget_design, project.widget_draft = design, draft
