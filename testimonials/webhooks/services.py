@@ -85,8 +85,9 @@ def add_endpoint(
     Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
     """
     require_reachable(url)
-    _require_new(project, url)
-    if len(list_endpoints(project)) >= MOST_ENDPOINTS:
+    there = list_endpoints(project)
+    _require_new(url, there)
+    if len(there) >= MOST_ENDPOINTS:
         raise TooManyEndpoints
     endpoint = WebhookEndpoint(
         project_id=project.id,
@@ -126,7 +127,7 @@ def change_endpoint(
     if not changes:
         return False
     if url is not None and "url" in changes:
-        _require_new(project, url, endpoint)
+        _require_new(url, [each for each in list_endpoints(project) if each is not endpoint])
         changes["failing_since"] = None
     if changes.get("is_active"):
         changes |= {"failing_since": None, "switched_off_because": None}
@@ -199,10 +200,9 @@ def require_reachable(url: str) -> None:
         raise ValidationFailed.of({"url": ["Must be an address on the public internet."]})
 
 
-def _require_new(project: Project, url: str, itself: WebhookEndpoint | None = None) -> None:
-    """Raise `EndpointExists` if another endpoint of the locked project is called there too."""
-    others = (each for each in list_endpoints(project) if each is not itself)
-    if any(_spell_alike(each.url) == _spell_alike(url) for each in others):
+def _require_new(url: str, others: Sequence[WebhookEndpoint]) -> None:
+    """Raise `EndpointExists` if one of the locked project's other endpoints is called there too."""
+    if _spell_alike(url) in map(_spell_alike, [each.url for each in others]):
         raise EndpointExists
 
 
