@@ -24,6 +24,7 @@ from testimonials.core.data.identifiers import (
     is_access_token,
     is_identifier,
     new_access_token,
+    new_identifier,
 )
 from testimonials.core.web.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.extensions import db
@@ -125,6 +126,7 @@ def make_token(
     days: int | None,
     made_by_id: str,
     client: str = "manual",
+    token_id: str | None = None,
 ) -> tuple[AccessToken, str]:
     """Add a token that works for so many days, or for good; return it with its plain text.
 
@@ -132,6 +134,7 @@ def make_token(
     """
     plain = new_access_token()
     token = AccessToken(
+        id=token_id or new_identifier(),
         account_id=account_id,
         project_id=project_id,
         name=name,

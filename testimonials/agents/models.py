@@ -16,7 +16,8 @@ class OAuthCode(Base):
     __tablename__ = "oauth_code"
 
     code_hash: Mapped[str] = mapped_column(primary_key=True)
-    # A client's id is signed and holds all that is known of it, so clients are no rows.
+    # Of the client's id, which is signed and holds all that is known of it, so clients are no rows;
+    # and of the person's `browser_generation`, so that signing out everywhere ends the code.
     client_hash: Mapped[str]
     # Whose projects, and who allowed it.
     account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)

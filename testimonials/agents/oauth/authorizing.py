@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from testimonials.access.models import AccessToken
 from testimonials.access.scopes import DEFAULT_SCOPES, Scope
-from testimonials.access.tokens import make_token
+from testimonials.access.tokens import make_token, revoke_token
 from testimonials.agents.models import OAuthCode
 from testimonials.agents.oauth.clients import Client, find_client
+from testimonials.auth.models import Account
+from testimonials.auth.sign_in.sessions import SignedIn, lock_owner
 from testimonials.core import clock
-from testimonials.core.data.identifiers import hash_secret
+from testimonials.core.data.identifiers import ID_LENGTH, hash_secret
 from testimonials.core.urls import base_url, mcp_url
 from testimonials.core.web.errors import ServiceError
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
+from testimonials.projects.models import Project
 
 CODE_LIFE = timedelta(seconds=60)
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -98,17 +101,18 @@ def is_ours(values: Mapping[str, str]) -> bool:
 
 
 def add_code(
-    asked: Asked, account_id: str, project_id: str | None, scopes: Iterable[Scope], days: int
+    asked: Asked, owner: SignedIn, project_id: str | None, scopes: Iterable[Scope], days: int
 ) -> str:
-    """Return a new code for what the person with this account allowed."""
+    """Return a new code for what the person signed in allowed; raise `SessionEnded`."""
     code = secrets.token_urlsafe(32)
     db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < clock.now()))
+    account = lock_owner(owner)
     db.session.add(
         OAuthCode(
             code_hash=hash_secret(code),
-            client_hash=hash_secret(asked.client.id),
-            account_id=account_id,
-            made_by_id=account_id,
+            client_hash=_hash_client(asked.client, account),
+            account_id=account.id,
+            made_by_id=account.id,
             project_id=project_id,
             scopes=[str(each) for each in scopes],
             redirect_uri=asked.redirect_uri,
@@ -124,7 +128,8 @@ def add_code(
 def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
     """Return what a code stands for, and whose it is; raise `OAuthRefused`.
 
-    A code is used up by the first who shows it, whether or not they can use it.
+    A code is used up by the first who shows it, whether or not they can use it. Whoever shows it
+    again ends the token that it gave: one of the two stole it (RFC 6749, 4.1.2).
     """
     if values.get("grant_type") != "authorization_code":
         raise OAuthRefused("unsupported_grant_type", "grant_type must be authorization_code.")
@@ -133,8 +138,13 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
         raise OAuthRefused("invalid_client", "This client_id was not given out here.")
     if not is_ours(values):
         raise OAuthRefused("invalid_target", f"Tokens from here are for {mcp_url()} only.")
-    statement = delete(OAuthCode).where(OAuthCode.code_hash == hash_secret(values.get("code", "")))
-    code = db.session.scalars(statement.returning(OAuthCode)).one_or_none()
+    shown = hash_secret(values.get("code", ""))
+    statement = delete(OAuthCode).where(OAuthCode.code_hash == shown).returning(OAuthCode)
+    code = db.session.scalars(statement).one_or_none()
+    if code is None and (
+        given := db.session.get(AccessToken, _name_token(shown), with_for_update=True)
+    ):
+        revoke_token(given)
     if code is None or code.expires_at <= clock.now() or not _fits(code, client, values):
         raise OAuthRefused(
             "invalid_grant", "The code is used, over, or not for this client. Ask for a new one."
@@ -152,16 +162,31 @@ def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
         code.token_days,
         code.made_by_id,
         "oauth",
+        _name_token(code.code_hash),
     )
 
 
+def _name_token(code_hash: str) -> str:
+    """Return the id of the token that a code gives, to find it by when the code comes again."""
+    return code_hash[:ID_LENGTH]
+
+
+def _hash_client(client: Client, account: Account) -> str:
+    return hash_secret(f"{client.id} {account.browser_generation}")
+
+
 def _fits(code: OAuthCode, client: Client, values: Mapping[str, str]) -> bool:
+    account = db.session.get_one(Account, code.made_by_id)
+    is_theirs = select(Project.id).where(
+        Project.id == code.project_id, Project.account_id == code.account_id
+    )
     verifier = values.get("code_verifier", "")
     digest = hashlib.sha256(verifier.encode()).digest()
     challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
     return (
         _VERIFIER.fullmatch(verifier) is not None
         and hmac.compare_digest(challenge, code.code_challenge)
-        and code.client_hash == hash_secret(client.id)
+        and code.client_hash == _hash_client(client, account)
+        and (code.project_id is None or db.session.scalar(is_theirs) is not None)
         and code.redirect_uri == values.get("redirect_uri")
     )

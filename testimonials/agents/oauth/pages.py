@@ -61,7 +61,7 @@ def _allow(owner: SignedIn, asked: Asked) -> ResponseReturnValue:
         return answer_privately(_page(owner, asked, errors), 422)
     begin_write()
     limit = None if project == ALL_PROJECTS else project
-    code = add_code(asked, owner.account_id, limit, scopes, int(sent["days"]))
+    code = add_code(asked, owner, limit, scopes, int(sent["days"]))
     db.session.commit()
     return redirect(asked.answer(code=code), 303)
 

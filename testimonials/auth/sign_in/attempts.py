@@ -19,6 +19,7 @@ from testimonials.auth.services import require_passwords
 from testimonials.auth.sign_in.services import SignInRefused, check_password
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core.data.identifiers import hash_secret, new_identifier
+from testimonials.core.web.errors import RateLimited
 from testimonials.core.web.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.extensions import db, limiter
 
@@ -73,10 +74,14 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
         is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
         limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
         key = f"{account_key} {visitor.network}"
-        if not limiter.has_room(limit, key):
-            limit, key = SIGN_IN_UNGUESSED, address_key
     # Counted before the check, so that simultaneous attempts can't get past the limit.
-    limiter.count(limit, key)
+    try:
+        limiter.count(limit, key)
+    except RateLimited:
+        if visitor.browser is not None:
+            raise
+        limit, key = SIGN_IN_UNGUESSED, address_key
+        limiter.count(limit, key)
     try:
         account = check_password(email, password)
     except SignInRefused:

@@ -14,7 +14,7 @@ from testimonials.access.scopes import Scope
 from tests.agents.mcp.talking import Agent
 from tests.agents.oauth.asking import REDIRECT_URI, VERIFIER, ask_to_connect, register
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
+from tests.conftest import PASSWORD, Caller, MovableClock
 
 ISSUER = "https://testimonials.example.com"
 
@@ -151,17 +151,36 @@ def test_a_stolen_code_is_worth_nothing(
 
 
 def test_a_code_works_once_in_a_minute(
-    app: Flask, browser: FlaskClient, moved_clock: MovableClock
+    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
 ) -> None:
     client = app.test_client()
     asked = ask_to_connect(client)
     code = read_code(consent(browser, asked))
     moved_clock.move(seconds=59)
-    assert exchange(client, asked, code).status_code == 200
-    assert exchange(client, asked, code).status_code == 400
-    late = read_code(consent(browser, asked))
+    given = exchange(client, asked, code)
+    assert given.status_code == 200
+    agent = Agent(client, {"Authorization": f"Bearer {given.json['access_token']}"})  # type: ignore[index]
+    assert agent.send("tools/list").status_code == 200
+    # Long after too, and whoever shows it: one of the two has stolen it.
+    moved_clock.move(days=1)
+    consent(open_browser(app, owner), ask_to_connect(client))
+    assert exchange(client, asked, code, {"code_verifier": "w" * 43}).status_code == 400
+    assert agent.send("tools/list").status_code == 401
+    late = read_code(consent(open_browser(app, owner), asked))
     moved_clock.move(seconds=60)
     assert exchange(client, asked, late).status_code == 400
+
+
+@pytest.mark.parametrize("door", ["sessions/end", "sessions/end/others", "password"])
+def test_a_code_ends_with_the_browsers(
+    app: Flask, browser: FlaskClient, owner: Caller, door: str
+) -> None:
+    asked = ask_to_connect(app.test_client())
+    code = read_code(consent(browser, asked))
+    form = {"current": PASSWORD, "password": "seven green lanterns"}
+    answer = open_browser(app, owner).post(f"/dashboard/account/{door}", data=form)
+    assert answer.status_code in (200, 303)
+    assert exchange(app.test_client(), asked, code).status_code == 400
 
 
 @pytest.mark.postgres
