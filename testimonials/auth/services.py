@@ -73,6 +73,14 @@ def is_live() -> ColumnElement[bool]:
     return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > now)
 
 
+def may_act() -> ColumnElement[bool]:
+    """Return the condition that a person has the account, and the operator has not suspended it.
+
+    For whatever acts for them or is mailed to them without a session, too.
+    """
+    return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
+
+
 # Built once: every call of the API executes it.
 _FIND_CREDENTIALS = select(
     Account.id,

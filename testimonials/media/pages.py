@@ -58,6 +58,7 @@ def append_piece(slug: str, recording_id: str) -> Response:
     """Take the next piece of an upload; check the recording after the last one."""
     project = find_public_project(slug=slug)
     recording = uploads.find_upload(project, recording_id)
+    uploads.require_open(project)
     request.max_content_length = uploads.PIECE_BYTES
     piece = request.get_data(cache=False)
     offset = uploads.receive_piece(recording, _read_offset(), piece)

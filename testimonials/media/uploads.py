@@ -39,7 +39,14 @@ POSTER = Use(720, 720, 2 * MEGABYTE)
 
 def require_taken(project: Project, kind: str) -> None:
     """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
-    if not (project.is_open and project.whole_page_design[kind]):
+    require_open(project)
+    if not project.whole_page_design[kind]:
+        raise RecordingRefused(_(NOT_TAKEN))
+
+
+def require_open(project: Project) -> None:
+    """Raise `RecordingRefused` while the project's page takes nothing."""
+    if not project.is_open:
         raise RecordingRefused(_(NOT_TAKEN))
 
 

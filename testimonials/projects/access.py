@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, or_, select, true, union_all
+from sqlalchemy.orm import aliased
 
 from testimonials.auth.models import Account
 from testimonials.auth.sign_in.sessions import SignedIn
@@ -15,6 +16,10 @@ from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
+from testimonials.settings.current import current_settings
+
+# Who acts, beside the owner of the project.
+_USER = aliased(Account)
 
 
 class Role(IntEnum):
@@ -89,18 +94,19 @@ def find_access(
 ) -> Access:
     """Return the user's access to a project, locked if asked for.
 
-    Raises `NotFound` for a project that isn't shared with them, `RoleTooLow`,
-    `AccountSuspended` and `StrongSignInNeeded`.
+    Raises `NotFound` for a project that isn't shared with them, or to who can't act any more;
+    `RoleTooLow`, `AccountSuspended` and `StrongSignInNeeded`.
     """
     if not is_identifier(project_id):
         raise NotFound
+    is_user = select(_USER.id).where(_USER.id == user.account_id, _USER.suspended_at.is_(None))
     query = (
         select_with_roles(user.account_id, Project, Account.requires_strong)
         .join(Account, Account.id == Project.account_id)
-        .where(Project.id == project_id, Project.deleted_at.is_(None))
+        .where(Project.id == project_id, Project.deleted_at.is_(None), is_user.exists())
     )
     if for_update:
-        query = query.with_for_update(of=Project)
+        lock_before_roles(Project.id == project_id)
     row = db.session.execute(query).one_or_none()
     role = None if row is None else read_role(*row[2:])
     if row is None or role is None:
@@ -113,6 +119,17 @@ def find_access(
     if requires_strong and not user.is_strong:
         raise StrongSignInNeeded
     return Access(user, project, role)
+
+
+def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False) -> None:
+    """Lock projects, with `key_share` only against changes; read roles in them by a next statement.
+
+    On PostgreSQL a statement that has waited for a lock still sees what was there before, such as
+    the role of somebody who was removed meanwhile. SQLite has one writer.
+    """
+    if not current_settings().is_sqlite:
+        query = select(Project.id).where(*conditions).order_by(Project.id)
+        db.session.execute(query.with_for_update(key_share=key_share))
 
 
 def select_with_roles(account_id: str, *columns: Any) -> Select[Any]:

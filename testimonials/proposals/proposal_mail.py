@@ -10,6 +10,7 @@ from flask import render_template
 from sqlalchemy import and_, func, or_, select, true
 
 from testimonials.auth.models import Account
+from testimonials.auth.services import may_act
 from testimonials.core import clock
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import app_url, project_url
@@ -18,6 +19,7 @@ from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications.services import (
     DEFAULT_MODE,
+    PROPOSALS,
     find_mode,
     make_unsubscribe_url,
     note_told_of_proposals,
@@ -50,9 +52,7 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
         .join(Account, has_role(Account.id, Role.ADMIN))
         .outerjoin(choice, and_(choice.project_id == Project.id, choice.account_id == Account.id))
         .where(Proposal.status == "waiting", Project.deleted_at.is_(None), is_due)
-        .where(
-            Account.claimed_at.is_not(None), ~Project.is_suspended, Proposal.created_at > told_at
-        )
+        .where(may_act(), ~Project.is_suspended, Proposal.created_at > told_at)
         .where(Project.id == project_id if project_id else true())
         .limit(LARGEST_BATCH)
     )
@@ -80,7 +80,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
     }
     db.session.add(
         OutboxMail(
-            purpose="proposals",
+            purpose=PROPOSALS,
             recipient=account.email,
             subject=values["title"],
             text=render_template("email/proposals.txt", **values),

@@ -19,6 +19,7 @@ from testimonials.operations.jobs.link_mail import answer_link_requests
 from testimonials.operations.jobs.registry import end_jobs, run_backups, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.projects.notifications.services import is_mail_wanted
 from testimonials.serving.listening import describe_address, listen, take_passed_socket
 from testimonials.serving.processes import Seat, note_signals, restarts
 from testimonials.serving.supervisor import Supervisor, describe_count
@@ -128,6 +129,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
         app,
         run_jobs,
         write_mail=answer_link_requests,
+        is_mail_wanted=is_mail_wanted,
         send_webhooks=Dispatcher().run,
         run_imports=run_imports,
         back_up=run_backups,

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, t
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials.auth.models import Account
+from testimonials.auth.services import may_act
 from testimonials.core import clock
 from testimonials.extensions import db
 from testimonials.projects.access import Role, has_role
@@ -68,7 +69,7 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
         .join(Account, Account.id == choice.account_id)
         .where(
             Project.deleted_at.is_(None),
-            Account.claimed_at.is_not(None),
+            may_act(),
             ~Project.is_suspended,
             is_reader,
             is_due,

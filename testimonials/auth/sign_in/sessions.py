@@ -10,7 +10,7 @@ from sqlalchemy import delete, select, update
 
 from testimonials.activity.browsers import describe_browser
 from testimonials.auth.models import Account, Session
-from testimonials.auth.services import get_account
+from testimonials.auth.services import get_account, may_act
 from testimonials.core import clock
 from testimonials.core.data.identifiers import hash_secret, is_identifier
 from testimonials.core.web.errors import ServiceError
@@ -122,8 +122,7 @@ def find_session(token: str) -> SignedIn | None:
         .where(
             Session.token_hash == hash_secret(token),
             Session.expires_at > now,
-            Account.claimed_at.is_not(None),
-            Account.suspended_at.is_(None),
+            may_act(),
         )
     ).one_or_none()
     if row is None:

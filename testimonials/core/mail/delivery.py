@@ -24,11 +24,16 @@ from testimonials.settings.current import current_settings
 logger = logging.getLogger("testimonials.mail")
 
 
-def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambda: False) -> int:
+def deliver_due_mail(
+    transport: Transport,
+    is_ending: Callable[[], bool] = lambda: False,
+    is_wanted: Callable[[OutboxMail], bool] = lambda _mail: True,
+) -> int:
     """Send the mail that is due; return how many were tried. Commits after each step.
 
     The network is used between the two transactions of a mail, never inside one. Stops early when
-    `is_ending` says so, and after a failure that would affect every other mail.
+    `is_ending` says so, and after a failure that would affect every other mail. A mail that isn't
+    wanted any more by the time it would leave is deleted.
     """
     tried = 0
     # Asking first keeps an idle service from taking the write lock every second.
@@ -37,6 +42,10 @@ def deliver_due_mail(transport: Transport, is_ending: Callable[[], bool] = lambd
         mail = lease_mail(db.session())
         if mail is None:
             break
+        if not is_wanted(mail):
+            db.session.delete(mail)
+            db.session.commit()
+            continue
         db.session.commit()
         tried += 1
         failure: DeliveryFailed | None = None
@@ -69,9 +78,10 @@ class BackgroundWorker:
     """Threads of their own, so that mail waits neither for a long job, such as a backup, nor for
     somebody else's server.
 
-    One calls `write_mail` and then sends mail every `mail_seconds`, one calls `sweep` every
-    `sweep_seconds`, and two call `send_webhooks` and `run_imports` each second, which end soon once
-    what they are given says so. `back_up`, if given, is called every `sweep_seconds`.
+    One calls `write_mail` and then sends mail every `mail_seconds`, but what `is_mail_wanted` says
+    no to; one calls `sweep` every `sweep_seconds`, and two call `send_webhooks` and `run_imports`
+    each second, which end soon once what they are given says so. `back_up`, if given, is called
+    every `sweep_seconds`.
     """
 
     def __init__(
@@ -82,12 +92,14 @@ class BackgroundWorker:
         mail_seconds: float = 1.0,
         sweep_seconds: float = 60.0,
         write_mail: Callable[[], object] = lambda: None,
+        is_mail_wanted: Callable[[OutboxMail], bool] = lambda _mail: True,
         send_webhooks: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         run_imports: Callable[[Callable[[], bool]], object] = lambda _is_ending: None,
         back_up: Callable[[], object] | None = None,
     ) -> None:
         self._app = app
         self._stop = threading.Event()
+        self._is_mail_wanted = is_mail_wanted
         settings = current_settings(app)
         self._transport = make_transport(settings.smtp_url, settings.mail_from)
         more: list[tuple[Any, ...]] = []
@@ -116,7 +128,7 @@ class BackgroundWorker:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _deliver(self) -> None:
-        deliver_due_mail(self._transport, self._stop.is_set)
+        deliver_due_mail(self._transport, self._stop.is_set, self._is_mail_wanted)
 
     def _repeat(self, seconds: float, *works: Callable[[], object]) -> None:
         while not self._stop.is_set():

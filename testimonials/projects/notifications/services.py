@@ -10,12 +10,15 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
 
 from testimonials.auth.models import Account
+from testimonials.auth.services import may_act
 from testimonials.core import clock
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.urls import unsubscribe_url
 from testimonials.core.web.errors import NotFound, ValidationFailed
 from testimonials.core.web.languages import gettext_noop
 from testimonials.core.web.signing import TokenInvalid, TokenPurpose
 from testimonials.extensions import db
+from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import (
     NotificationChoice,
     Project,
@@ -26,6 +29,8 @@ from testimonials.projects.services import lock_project
 
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
+# The purpose of mail about proposals, which only admins get.
+PROPOSALS = "proposals"
 LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
 
 unsubscribe_purpose = TokenPurpose("unsubscribe")
@@ -74,7 +79,7 @@ def _make_readers_query() -> Executable:
         .outerjoin(ProjectMember, _is_of(ProjectMember))
         .outerjoin(WorkspaceMember, is_everywhere)
         .outerjoin(choice, _is_of(choice))
-        .where(Account.claimed_at.is_not(None))
+        .where(may_act())
     )
 
 
@@ -87,7 +92,7 @@ _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Return the owner and the members, except for unclaimed accounts."""
+    """Return the owner and the members who may decide, except who can't act (`may_act`)."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5], bool(row[6]))
@@ -152,6 +157,27 @@ def note_told_of_proposals(project: Project, account_id: str, time: datetime) ->
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
     """Return the URL that ends a project's notifications without signing in; it never expires."""
     return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
+
+
+def is_mail_wanted(mail: OutboxMail) -> bool:
+    """Return whether a mail may leave; for a notification, whether its reader may still have it.
+
+    It may have waited for the mail server while they lost their role, left the address or wanted
+    no more mail. All others may.
+    """
+    token = (mail.list_unsubscribe or "").rpartition("/")[2]
+    if (found := unsubscribe_purpose.find(token, 2)) is None:
+        return True
+    needed = Role.ADMIN if mail.purpose == PROPOSALS else Role.MODERATOR
+    is_reader = (
+        select(Account.id)
+        .join(Project, has_role(Account.id, needed))
+        .outerjoin(NotificationChoice, _is_of(NotificationChoice))
+        .where(Account.email == mail.recipient, Account.id == found[1], may_act())
+        .where(Project.id == found[0], Project.deleted_at.is_(None), ~Project.is_suspended)
+        .where(func.coalesce(NotificationChoice.mode, DEFAULT_MODE) != "never")
+    )
+    return db.session.scalar(is_reader, {"project_id": found[0]}) is not None
 
 
 def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:

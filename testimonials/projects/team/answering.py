@@ -135,6 +135,13 @@ def _find_of_owner(owner_id: str, email: str, nonce: str, *, for_update: bool) -
 
 
 def _require_works(invitation: Invitation, nonce: str) -> None:
+    if isinstance(invitation, MemberInvitation):
+        sender_id = invitation.invited_by_id or ""
+    else:
+        sender_id = invitation.owner_id
+    inviter = db.session.get(Account, sender_id)
+    if inviter is not None and inviter.is_suspended:
+        raise InvitationInvalid("withdrawn")
     if invitation.nonce_hash != hash_secret(nonce):
         raise InvitationInvalid("replaced")
     if invitation.expires_at <= clock.now():

@@ -24,6 +24,7 @@ from testimonials.projects.access import (
     Role,
     RoleTooLow,
     has_role,
+    lock_before_roles,
     read_role,
     select_with_roles,
 )
@@ -206,11 +207,11 @@ def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
     that a former admin could come back by. Locks the projects, so that none is made meanwhile.
     """
     db.session.flush()
+    lock_before_roles(*conditions, key_share=True)
     rows = db.session.execute(
-        select(Project.id, has_role(account_id, Role.READER), has_role(account_id, Role.ADMIN))
-        .where(*conditions)
-        .order_by(Project.id)
-        .with_for_update(of=Project, key_share=True)
+        select(
+            Project.id, has_role(account_id, Role.READER), has_role(account_id, Role.ADMIN)
+        ).where(*conditions)
     ).all()
     left = [project_id for project_id, is_in, _ in rows if not is_in]
     ended = [project_id for project_id, _, is_admin in rows if not is_admin]

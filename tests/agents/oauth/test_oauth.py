@@ -3,58 +3,31 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
 
 from testimonials.access.scopes import Scope
 from tests.agents.mcp.talking import Agent
-from tests.agents.oauth.asking import REDIRECT_URI, VERIFIER, ask_to_connect, register
+from tests.agents.oauth.asking import (
+    ISSUER,
+    REDIRECT_URI,
+    ask_to_connect,
+    consent,
+    exchange,
+    read_code,
+    register,
+)
 from tests.auth.browsers import open_browser
 from tests.conftest import PASSWORD, Caller, MovableClock
-
-ISSUER = "https://testimonials.example.com"
 
 
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
     owner.create_project(slug="kiln")
     return open_browser(app, owner)
-
-
-def consent(browser: FlaskClient, asked: dict[str, str], **choice: Any) -> TestResponse:
-    """Open the page and press Allow, with what is ticked there unless told."""
-    page = browser.get(f"/oauth/authorize?{urlencode(asked)}")
-    assert page.status_code == 200, page.text
-    ticked = re.findall(r'value="(\w+)" checked', page.text)
-    carried = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text))
-    assert carried == asked
-    form = carried | {"scopes": ticked, "project": "all", "days": "90"} | choice
-    return browser.post("/oauth/authorize", data=form)
-
-
-def read_code(answer: TestResponse) -> str:
-    assert answer.status_code == 303, answer.text
-    where = urlsplit(answer.headers["Location"])
-    fields = parse_qs(where.query)
-    assert f"{where.scheme}://{where.netloc}{where.path}" == REDIRECT_URI
-    assert (fields["state"], fields["iss"]) == (["a state"], [ISSUER])
-    (code,) = fields["code"]
-    return code
-
-
-def exchange(
-    client: FlaskClient, asked: dict[str, str], code: str, changes: dict[str, str] | None = None
-) -> TestResponse:
-    form = {
-        "grant_type": "authorization_code", "client_id": asked["client_id"],
-        "redirect_uri": asked["redirect_uri"], "code": code, "code_verifier": VERIFIER,
-        "resource": f"{ISSUER}/mcp",
-    }  # fmt: skip
-    return client.post("/oauth/token", data=form | (changes or {}))
 
 
 def test_it_ends_as_a_usual_access_token(app: Flask, browser: FlaskClient, owner: Caller) -> None:

@@ -1,10 +1,17 @@
 """From the mail to a decision: one testimonial after the other, signed in or by the mail's link."""
 
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from flask.testing import FlaskClient
 
+from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.extensions import begin_write, db
+from testimonials.projects.access import Role, find_access
+from testimonials.projects.team.services import remove_member
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MovableClock
@@ -185,3 +192,25 @@ def test_a_link_ends_with_any_change_a_week_and_the_role(
     assert client.post(path, data={"action": "approve"}).status_code == 410
     rows = read_testimonials(inbox.app, inbox.project)
     assert {row.status for row in rows} == {"pending"}
+
+
+@pytest.mark.postgres
+def test_who_is_removed_while_their_link_waits_for_the_lock_decides_nothing(
+    inbox: Inbox, client: FlaskClient, outsider: Caller
+) -> None:
+    add_member(inbox.app, inbox.project, outsider, "moderator")
+    decide_by_mail(inbox, open_browser(inbox.app, outsider))
+    inbox.receive("Maya")
+    path = mailed_link(inbox, outsider.email)
+    with ThreadPoolExecutor(1) as pool:
+        with inbox.app.app_context():
+            begin_write()
+            owner = SignedIn("", inbox.owner.account_id, inbox.owner.email, None)
+            access = find_access(owner, inbox.project, Role.OWNER, for_update=True)
+            remove_member(access, outsider.account_id)
+            waiting = pool.submit(client.post, path, data={"action": "approve"})
+            # Long enough for it to wait for the lock, usually.
+            time.sleep(0.5)
+            db.session.commit()
+        assert waiting.result().status_code == 404
+    assert inbox.shown() == []

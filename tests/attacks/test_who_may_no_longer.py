@@ -1,0 +1,321 @@
+"""What acts for somebody, after each event that takes the right to: the table in docs/security.md.
+
+The table is read from there, so the two can't differ. Everything in it is made through its door by
+one person, then the event happens, and each is tried at its door.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from testimonials.collection.models import MailedRequest
+from testimonials.collection.requests.request_mail import has_due_mails
+from testimonials.core import clock
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.transports import make_transport
+from testimonials.extensions import begin_write, db
+from testimonials.projects.models import NotificationChoice
+from testimonials.projects.notifications.services import is_mail_wanted
+from testimonials.testimonials.submission_mail import find_waiting
+from tests.agents.oauth.asking import ask_to_connect, consent, exchange, read_code
+from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.links import ORIGIN, ask_for_link, mails
+from tests.collection.authors.authors import Visitor
+from tests.collection.requests.asking import ask
+from tests.conftest import PASSWORD, Caller
+from tests.dashboard.inbox.inbox import Inbox
+from tests.dashboard.transfer import imports
+from tests.media.recorded import VIDEO, Upload
+from tests.support.rows import add_member, add_testimonial, change_project, read_testimonials
+
+DOCUMENT = Path(__file__).parents[2] / "docs/security.md"
+ACCOUNT = "/dashboard/account"
+NEW_PASSWORD = "seven green lanterns"
+SLUG = "larkspur"
+
+
+@dataclass
+class Scene:
+    """A project with an owner and an admin; one of the two is the `person` it is about."""
+
+    app: Flask
+    project: str
+    owner: Caller
+    admin: Caller
+    person: Caller
+    browser: FlaskClient
+
+    @property
+    def base(self) -> str:
+        return f"/dashboard/projects/{self.project}"
+
+    def press(self, path: str, by: Caller | None = None, **form: Any) -> str:
+        """Press a button in a browser of the person, or of somebody else; return the page."""
+        browser = self.browser if by is None else open_browser(self.app, by)
+        answer = browser.post(path, data=form)
+        assert answer.status_code in (200, 303), answer.text
+        return answer.text
+
+    def opens(self, path: str, **headers: str) -> bool:
+        return self.app.test_client().get(path, headers=headers).status_code == 200
+
+    def submissions_mail(self) -> OutboxMail:
+        """Return the notification to the person."""
+        (mail,) = (
+            mail
+            for mail in mails(self.app)
+            if (mail.purpose, mail.recipient) == ("submissions", self.person.email)
+        )
+        return mail
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something that acts for the person: `make` makes it, and `works` tries it."""
+
+    make: Callable[[Scene], Any]
+    works: Callable[[Scene, Any], bool]
+    # There is none that acts in a project of somebody else.
+    is_owners: bool = False
+
+
+def make_token(scene: Scene) -> str:
+    form = {"name": "Helper", "scopes": "read", "project": scene.project}
+    found = re.search(r"tst_tok_\w+", scene.press(f"{scene.base}/integrations/tokens", **form))
+    assert found
+    return found[0]
+
+
+def make_code(scene: Scene) -> tuple[dict[str, str], str]:
+    asked = ask_to_connect(scene.app.test_client())
+    return asked, read_code(consent(scene.browser, asked, project=scene.project))
+
+
+def make_grant(scene: Scene) -> str:
+    answer = exchange(scene.app.test_client(), *make_code(scene))
+    assert answer.json is not None
+    return str(answer.json["access_token"])
+
+
+def make_decision_link(scene: Scene) -> str:
+    found = re.search(rf"{ORIGIN}(/decide/\S+)", scene.submissions_mail().text)
+    assert found
+    return found[1]
+
+
+def make_unsubscribe_link(scene: Scene) -> str:
+    return str(scene.submissions_mail().list_unsubscribe).removeprefix(ORIGIN)
+
+
+def make_reset_link(scene: Scene) -> str:
+    assert ask_for_link(scene.app.test_client(), "/forgot", scene.person.email).status_code == 200
+    return mailed_path(scene.app, "reset")
+
+
+def make_invitation(scene: Scene) -> str:
+    scene.press(f"{scene.base}/team/invitations", email="noor@example.com", role="reader")
+    return mailed_path(scene.app, "invitation")
+
+
+def make_request(scene: Scene) -> None:
+    ask(scene.browser, scene.project, "Asked <asked@example.com>")
+
+
+def make_import(scene: Scene) -> str:
+    inbox = Inbox(scene.app, scene.person, scene.browser, scene.project)
+    imports.start(inbox, imports.upload(inbox, "Name,Review\nImported,Kind words\n"))
+    return "Imported"
+
+
+def finish_import(scene: Scene, name: str) -> bool:
+    imports.work(scene.app)
+    return name in {row.author_name for row in read_testimonials(scene.app, scene.project)}
+
+
+def is_asked_again(scene: Scene) -> bool:
+    with scene.app.app_context():
+        begin_write()
+        db.session.execute(update(MailedRequest).values(next_mail_at=clock.now()))
+        db.session.commit()
+        return has_due_mails()
+
+
+def is_told_of_more(scene: Scene) -> bool:
+    add_testimonial(scene.app, scene.project, status="pending")
+    with scene.app.app_context():
+        begin_write()
+        # Nobody is told of another within minutes, nor who has just tried the link that ends it.
+        values = {"last_sent_at": None, "mode": "at_once"}
+        db.session.execute(update(NotificationChoice).values(values))
+        db.session.commit()
+        return (scene.project, scene.person.account_id) in find_waiting()
+
+
+def leaves(scene: Scene, mail: OutboxMail) -> bool:
+    """Tell whether a mail that waited is sent, which here means printed."""
+    with scene.app.app_context():
+        deliver_due_mail(make_transport("", "us@example.com"), is_wanted=is_mail_wanted)
+    return mail.id in {each.id for each in mails(scene.app)}
+
+
+def decides(scene: Scene, link: str) -> bool:
+    form = {"action": "approve"}
+    return scene.app.test_client().post(link, data=form).status_code == 200
+
+
+def sets_a_password(scene: Scene, link: str) -> bool:
+    form = {"password": "four yellow umbrellas"}
+    return scene.app.test_client().post(link, data=form).status_code == 303
+
+
+def lets_in(scene: Scene, link: str) -> bool:
+    return scene.app.test_client().post(link, data={"password": PASSWORD}).status_code == 303
+
+
+# In the order in which they are tried: the last change what others need.
+THINGS = {
+    "session": Thing(
+        lambda scene: open_browser(scene.app, scene.person),
+        lambda scene, browser: browser.get(f"{scene.base}/inbox").status_code == 200,
+    ),
+    "the account’s key": Thing(
+        lambda scene: scene.person.headers,
+        lambda scene, headers: scene.opens(f"/v1/projects/{scene.project}", **headers),
+        is_owners=True,
+    ),
+    "access token": Thing(
+        make_token,
+        lambda scene, token: scene.opens(
+            f"/v1/projects/{scene.project}", Authorization=f"Bearer {token}"
+        ),
+    ),
+    "code of OAuth": Thing(
+        make_code,
+        lambda scene, made: exchange(scene.app.test_client(), *made).status_code == 200,
+        is_owners=True,
+    ),
+    "what a program was allowed by OAuth": Thing(
+        make_grant,
+        lambda scene, token: scene.opens(
+            f"/v1/projects/{scene.project}", Authorization=f"Bearer {token}"
+        ),
+        is_owners=True,
+    ),
+    "invitation that they sent": Thing(make_invitation, lets_in),
+    "notification that waits in the outbox": Thing(Scene.submissions_mail, leaves),
+    "notifications to come": Thing(lambda _scene: None, lambda scene, _: is_told_of_more(scene)),
+    "request to a customer, and its reminder": Thing(
+        make_request, lambda scene, _: is_asked_again(scene)
+    ),
+    "upload of a visitor’s recording": Thing(
+        lambda scene: Upload(scene.app.test_client(), VIDEO, slug=SLUG),
+        lambda _scene, upload: upload.finish().status_code == 204,
+    ),
+    "import that runs": Thing(make_import, finish_import),
+    "link that decides": Thing(make_decision_link, decides),
+    "link for a new password": Thing(make_reset_link, sets_a_password),
+    "link that ends notifications": Thing(
+        make_unsubscribe_link,
+        lambda scene, link: scene.app.test_client().post(link).status_code == 200,
+    ),
+}
+
+
+def run_command(scene: Scene, *arguments: str) -> None:
+    result = scene.app.test_cli_runner().invoke(args=["accounts", *arguments])
+    assert result.exit_code == 0, result.output
+
+
+def suspend(scene: Scene) -> None:
+    run_command(scene, "suspend", scene.person.email, "--reason", "Invented praise.")
+
+
+def hand_over(scene: Scene) -> None:
+    scene.press(f"{scene.base}/team/offer", receiver=scene.admin.account_id)
+    scene.press(f"{scene.base}/offer/accept", by=scene.admin)
+
+
+def change_member(scene: Scene, action: str, **form: str) -> None:
+    path = f"{scene.base}/team/members/{scene.person.account_id}/{action}"
+    scene.press(path, by=scene.owner, **form)
+
+
+# The columns of the table; with True what happens to an owner.
+EVENTS: dict[str, tuple[bool, Callable[[Scene], object]]] = {
+    "owner suspended": (True, suspend),
+    "colleague suspended": (False, suspend),
+    "colleague removed": (False, lambda scene: change_member(scene, "remove")),
+    "colleague made reader": (False, lambda scene: change_member(scene, "role", role="reader")),
+    "handed over": (True, hand_over),
+    "signed out everywhere": (True, lambda scene: scene.press(f"{ACCOUNT}/sessions/end")),
+    "new password": (
+        True,
+        lambda scene: scene.press(f"{ACCOUNT}/password", current=PASSWORD, password=NEW_PASSWORD),
+    ),
+}
+
+
+def read_table() -> dict[str, dict[str, str]]:
+    """Return what happens to each thing at each event, by the first word of a cell."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    table = re.search(r"\n\| what acts for somebody \|.*?\n\n", text, re.S)
+    assert table
+    first, _, *rows = (line.strip("| ").split(" | ") for line in table[0].strip().splitlines())
+    return {
+        name: dict(zip(first[1:-1], (cell.split()[0] for cell in cells[:-1]), strict=True))
+        for name, *cells in rows
+    }
+
+
+def make_scene(app: Flask, owner: Caller, admin: Caller, *, is_owner: bool) -> Scene:
+    project = owner.create_project(slug=SLUG, businessName="Larkspur")["_id"]
+    change_project(app, project, page_design={"video": True})
+    add_member(app, project, admin, "admin")
+    person = owner if is_owner else admin
+    scene = Scene(app, project, owner, admin, person, open_browser(app, person))
+    scene.press(f"{scene.base}/notifications", mode="at_once", decides_by_mail="1")
+    Visitor(app.test_client(), project, SLUG).write()
+    return scene
+
+
+@pytest.mark.parametrize("is_owner", [True, False])
+def test_all_of_it_works_before_anything_happens(
+    app: Flask, owner: Caller, outsider: Caller, is_owner: bool
+) -> None:
+    scene = make_scene(app, owner, outsider, is_owner=is_owner)
+    things = {name: each for name, each in THINGS.items() if is_owner or not each.is_owners}
+    made = {name: each.make(scene) for name, each in things.items()}
+    assert [name for name, each in things.items() if not each.works(scene, made[name])] == []
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("event", EVENTS)
+def test_whoever_may_no_longer_can_not(
+    app: Flask, owner: Caller, outsider: Caller, event: str
+) -> None:
+    table = read_table()
+    assert list(next(iter(table.values()))) == list(EVENTS)
+    assert table.keys() == THINGS.keys()
+    is_owner, happen = EVENTS[event]
+    said = {name: cells[event] for name, cells in table.items()}
+    assert {name for name, word in said.items() if word == "—"} == {
+        name for name, thing in THINGS.items() if thing.is_owners and not is_owner
+    }
+    scene = make_scene(app, owner, outsider, is_owner=is_owner)
+    made = {name: THINGS[name].make(scene) for name in THINGS if said[name] != "—"}
+    happen(scene)
+    found = {name: THINGS[name].works(scene, each) for name, each in made.items()}
+    assert found == {name: said[name] == "stays" for name in made}
+    if "suspended" in event:
+        run_command(scene, "restore", scene.person.email)
+        waited = [name for name in made if said[name] != "stays"]
+        found = {name: THINGS[name].works(scene, made[name]) for name in waited}
+        assert found == {name: said[name] == "waits" for name in waited}
