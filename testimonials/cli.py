@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 from flask.cli import ScriptInfo
-from sqlalchemy.exc import DatabaseError
 
 from testimonials import __version__
 from testimonials.admin_group import AdminGroup
 from testimonials.agents.mcp.stdio import mcp
 from testimonials.application import build_app
-from testimonials.core.commands import describe_refusal, describe_trouble, is_outside_trouble
+from testimonials.core.commands import describe_refusal, telling_trouble
 from testimonials.serving.server import serve
 
 
@@ -24,11 +23,8 @@ class _Main(AdminGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
-        except DatabaseError as error:
-            if not is_outside_trouble(error):
-                raise
-            raise click.ClickException(describe_trouble(error)) from None
+            with telling_trouble():
+                return super().invoke(ctx)
         except OSError as error:
             if (sentence := describe_refusal(error)) is None:
                 raise

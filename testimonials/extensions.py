@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
@@ -9,6 +10,7 @@ from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import Connection, Engine, event
 
 from testimonials.core.data.database import Base
+from testimonials.core.data.sqlite_file import require_log
 from testimonials.core.web.rate_limits import RateLimiter
 
 BUSY_TIMEOUT_MS = 5000
@@ -34,6 +36,8 @@ def prepare_engine(engine: Engine) -> None:
 
         watch_database(engine)
         return
+    file = Path(engine.url.database or "")
+    event.listen(engine, "connect", lambda *_: require_log(file))
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
 

@@ -1,15 +1,17 @@
 """What the admin commands share: JSON or a table, and errors as one sentence."""
 
+import contextlib
 import errno
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from testimonials.core.data.damage import describe_damage, is_damage
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.core.terminal_text import make_printable, write_json
 from testimonials.core.web.errors import ServiceError
@@ -30,29 +32,34 @@ def database_command(command: Command) -> Command:
 
     @functools.wraps(command)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        require_head(db.engine)
         try:
-            return command(*arguments, **options)
+            with telling_trouble():
+                require_head(db.engine)
+                return command(*arguments, **options)
         except ServiceError as error:
             raise click.ClickException(make_printable(error.message)) from None
         except UnicodeEncodeError:
             raise click.ClickException("An argument is not valid UTF-8 text.") from None
-        except DatabaseError as error:
-            if not is_outside_trouble(error):
-                raise
-            raise click.ClickException(describe_trouble(error)) from None
 
     return with_appcontext(wrapper)
 
 
-def is_outside_trouble(error: DatabaseError) -> bool:
-    """Return whether the database itself is in trouble, and not what the program asked of it."""
-    # A damaged file is a plain DatabaseError.
-    return isinstance(error, OperationalError) or type(error) is DatabaseError
+@contextlib.contextmanager
+def telling_trouble() -> Iterator[None]:
+    """Raise `click.ClickException` where the database is in trouble, not for faults of ours."""
+    try:
+        yield
+    except DatabaseError as error:
+        # A damaged file is a plain DatabaseError.
+        if not (isinstance(error, OperationalError) or type(error) is DatabaseError):
+            raise
+        raise click.ClickException(describe_trouble(error)) from None
 
 
 def describe_trouble(error: DatabaseError) -> str:
     reason = scrub(" ".join(str(error.orig).split()))
+    if is_damage(error):
+        return describe_damage(reason)
     if "locked" in reason:
         return (
             "The database is busy: another program has locked it for writing. Try again, or stop "

@@ -1,6 +1,7 @@
 """Whether a database is sound, and has the schema that this program needs."""
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -8,32 +9,32 @@ from sqlalchemy.exc import DatabaseError
 
 import testimonials.migrations.tables  # noqa: F401
 from testimonials.core.data import sqlite_file
+from testimonials.core.data.damage import is_damage
 from testimonials.core.data.database import Base
-from testimonials.migrations.runner import find_file, head, open_connection, read_revision
+from testimonials.migrations.runner import current, find_file, head, open_connection
 
 
-def check_database(engine: Engine) -> list[str]:
+def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list[str]:
     """Return the problems of a database, a sentence each; none if it is sound and up to date.
 
-    Reads all of an SQLite file, while the service may be running. Raises `SchemaError` if there is
-    no database.
+    Reads all of an SQLite file, while the service may be running; what is damaged in it is told as
+    `describe` does. Raises `SchemaError` if there is no database.
     """
     try:
         differences = find_differences(engine)
         file = find_file(engine)
-        return (sqlite_file.find_damage(file) if file is not None else []) + differences
-    except DatabaseError as error:
-        return ["the database can't be read: " + " ".join(str(error.orig).split())]
-    except sqlite3.Error as error:
-        return [f"the database can't be read: {error}"]
+        damage = sqlite_file.find_damage(file) if file is not None else []
+        return [*map(describe, damage), *differences]
+    except (DatabaseError, sqlite3.Error) as error:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        return [describe(reason) if is_damage(error) else f"the database can't be read: {reason}"]
 
 
 def find_differences(engine: Engine) -> list[str]:
     """Return how the schema differs from what this program needs, a sentence each."""
+    if (revision := current(engine)) != head():
+        return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
     with open_connection(engine) as connection:
-        revision = read_revision(connection)
-        if revision != head():
-            return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
         return [f"the schema differs: {each}" for each in _compare(connection)]
 
 

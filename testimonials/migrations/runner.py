@@ -16,6 +16,7 @@ import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.data.damage import describe_damage, is_damage, is_lost
 from testimonials.core.data.database import Base
 from testimonials.extensions import BUSY_TIMEOUT_MS
 from testimonials.migrations.statements import run_statements
@@ -86,9 +87,15 @@ def upgrade(
 
 
 def current(engine: Engine) -> str | None:
-    """Return the database's revision, None if it is empty."""
+    """Return the database's revision, None if it is empty.
+
+    Raises `SchemaError` if it can't be opened, or if there is a backup and so should be data.
+    """
     with open_connection(engine) as connection:
-        return read_revision(connection)
+        revision = read_revision(connection)
+    if revision is None and is_lost(find_file(engine)):
+        raise SchemaError(describe_damage("it is empty"))
+    return revision
 
 
 def head() -> str:
@@ -161,7 +168,10 @@ def _refuse_encoding(connection: Connection) -> None:
 
 
 def open_connection(engine: Engine) -> Connection:
-    """Open a connection; raises `SchemaError` if there is no database, or it can't be opened."""
+    """Open a connection; raises `SchemaError` if there is no database, or it can't be opened.
+
+    If it is damaged, `DatabaseError`.
+    """
     file = find_file(engine)
     if file is not None and not file.exists():
         # Connecting would create an empty one.
@@ -172,6 +182,8 @@ def open_connection(engine: Engine) -> Connection:
     try:
         return engine.connect()
     except DatabaseError as error:
+        if is_damage(error):
+            raise
         raise _unopened(" ".join(str(error.orig).split())) from None
 
 

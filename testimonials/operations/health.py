@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.data.damage import describe_damage, is_damage, read_damage
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.mail.outbox import measure_waiting
 from testimonials.extensions import db, limiter
@@ -68,7 +69,10 @@ def _check_data() -> Found:
     database = check_database()
     if not database.is_ok:
         return {"database": database}
-    return {"database": database, "mail": check_mail(), "jobs": check_jobs()}
+    found = {"database": database, "mail": check_mail(), "jobs": check_jobs()}
+    if reason := read_damage():
+        found["damage"] = Check(False, describe_damage(reason, is_public=True))
+    return found
 
 
 def _check_disks() -> Found:
@@ -168,6 +172,10 @@ def _run(app: Flask, name: str, check: Callable[[], Found], future: Future[Found
         # Its message names the server.
         future.set_result({name: Check(False, "can't be reached")})
     except (SQLAlchemyError, OSError) as error:
-        future.set_result({name: Check(False, f"can't be checked: {type(error).__name__}")})
+        words = f"can't be checked: {type(error).__name__}"
+        if is_damage(error):
+            with app.app_context():
+                words = describe_damage(str(getattr(error, "orig", error)), is_public=True)
+        future.set_result({name: Check(False, words)})
     except BaseException as error:
         future.set_exception(error)

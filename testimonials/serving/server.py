@@ -3,10 +3,14 @@
 import logging
 import socket
 from pathlib import Path
+from threading import Thread
 
 import click
+from flask import Flask
 
 from testimonials.application import build_app
+from testimonials.core.commands import telling_trouble
+from testimonials.core.data.damage import look_for_damage
 from testimonials.core.data.sqlite_file import fold_log
 from testimonials.core.logs.lines import set_up_logs
 from testimonials.core.mail.delivery import BackgroundWorker
@@ -97,8 +101,8 @@ def _tidy_up(settings: Settings, host: str) -> None:
     # The workers exit without closing the database; with its log folded in, a copy is complete.
     if settings.database_file is not None and not fold_log(settings.database_file):
         logger.warning(
-            "the newest changes are in %s-wal, because the disk is full or another program is "
-            "using the database: copy both files, or neither",
+            "the newest changes are in %s-wal, because the disk is full, the database damaged, or "
+            "another program using it: copy both files, or neither",
             settings.database_file.name,
         )
 
@@ -109,7 +113,7 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     app.extensions[RESTARTS] = lambda: restarts[0]
     addresses = None
     if seat.is_first:
-        with app.app_context():
+        with app.app_context(), telling_trouble():
             upgrade_database()
             require_known_secret()
             keep_script()
@@ -123,6 +127,9 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     begin_versions(app)
     server = Server(app, listener, settings.threads)
     seat.tell_ready()
+    if seat.is_first:
+        # It may take minutes, and finds what nobody has asked for yet.
+        Thread(target=_look_for_damage, args=(app,), name="damage", daemon=True).start()
     if addresses is not None:
         _print_sample(addresses)
     background = BackgroundWorker(
@@ -138,6 +145,11 @@ def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: 
     with app.app_context():
         end_jobs()
     end_metrics(app)
+
+
+def _look_for_damage(app: Flask) -> None:
+    with app.app_context():
+        look_for_damage()
 
 
 def _prepare_sample() -> Sample:

@@ -374,4 +374,6 @@ def test_what_the_database_can_not_do_is_one_sentence(tmp_path: Path) -> None:
     result = runner.invoke(main, ["accounts", "list"])
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("Error: The database failed: database disk image is malformed.")
+    assert result.stderr.startswith(
+        "Error: The database is damaged: database disk image is malform"
+    )

@@ -12,6 +12,7 @@ from limits.errors import StorageError
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from testimonials.core.data.damage import describe_damage, is_damage, note_damage
 from testimonials.core.web.languages import gettext_noop
 
 
@@ -53,6 +54,8 @@ _SQLITE = {
     sqlite3.SQLITE_CANTOPEN: AWAY,
     sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_IOERR: FULL,
+    sqlite3.SQLITE_CORRUPT: FULL,
+    sqlite3.SQLITE_NOTADB: FULL,
     sqlite3.SQLITE_PERM: FULL,
     sqlite3.SQLITE_READONLY: FULL,
 }
@@ -94,6 +97,9 @@ def log_fault(
         logger.error(message, exc_info=error, extra=extra)
     else:
         reason = " ".join(str(getattr(error, "orig", error)).split())
+        if is_damage(error):
+            note_damage(reason)
+            reason = describe_damage(reason)
         message = f"{message} ({outage.code})"
         logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
     return outage

@@ -11,16 +11,37 @@ from urllib.parse import quote
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MOST_PROBLEMS = 20
+# Of the write-ahead log: how long its head is, and how it begins, by the order of bytes.
+LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextlib.contextmanager
 def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
     """Open an existing file; raises `sqlite3.Error`."""
+    require_log(path)
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw", uri=True, timeout=wait, isolation_level=None
     )
     with contextlib.closing(connection):
         yield connection
+
+
+def require_log(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has no valid head.
+
+    SQLite would take it for empty, and go on without the newest changes. To be called before it
+    opens the file.
+    """
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            head = log.read(LOG_HEAD)
+            is_empty = len(head) < LOG_HEAD or not (any(head) or any(log.read(LOG_HEAD)))
+    except OSError:
+        return
+    if not is_empty and head[:4] not in LOG_BEGINNINGS:
+        error = sqlite3.DatabaseError(f"the log of the newest changes, {path.name}-wal, is damaged")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -48,6 +69,9 @@ def fold_log(path: Path) -> bool:
 
     It isn't if another program is reading it or the disk is full.
     """
+    log = Path(f"{path}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return True
     with contextlib.suppress(sqlite3.Error), open_file(path, wait=1) as opened:
         is_busy, _, _ = opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy

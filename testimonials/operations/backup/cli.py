@@ -12,11 +12,11 @@ from flask.cli import with_appcontext
 
 from testimonials.core.clock import iso
 from testimonials.core.commands import database_command, json_option, print_json, print_rows
+from testimonials.core.data.kept_backups import find_kept, list_kept
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import head
 from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
 from testimonials.operations.backup.command import CopyFailed
-from testimonials.operations.backup.kept import list_kept
 from testimonials.operations.backup.making import BackupFailed, make_backup, name_backup
 from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.offsite import forget_stored, is_copy_wanted, list_copies
@@ -142,11 +142,12 @@ def verify_command(file: Path | None, as_json: bool) -> None:
     Without FILE it is the newest one in BACKUP_TO, or in BACKUP_PATH, and the result is recorded.
     The temporary folder is in the instance folder and needs room for the database.
     """
+    settings = current_settings()
     try:
         if file is None:
             done = cast(Verified, run_backup_job(VERIFY_JOB))
         else:
-            done = verify(current_settings(), file.absolute())
+            done = verify(settings, find_kept(file, settings).absolute())
     except VerifyFailed as error:
         raise click.ClickException(f"The backup can't be restored: {error}.") from None
     except BackupFailed as error:
@@ -190,12 +191,19 @@ def drop(dry_run: bool, as_json: bool) -> None:
 def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
 
-    FILE is checked before anything changes: its checksums, its database and its counts. What the
-    erased.json beside it names is left out. With --dry-run this works while the service runs, too.
-    Old files are moved to a folder named before-restore- and the time. An interrupted restore
-    leaves the old data, or is completed by the next start.
+    FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. It is checked before anything
+    changes: its checksums, its database and its counts. What the erased.json beside it names is
+    left out. With --dry-run this works while the service runs, too. Old files are moved to a folder
+    named before-restore- and the time. An interrupted restore leaves the old data, or is completed
+    by the next start.
     """
     settings = load_settings(makes_instance=False)
+    file = find_kept(file, settings)
+    if not file.exists():
+        raise click.ClickException(
+            f"{file} can't be restored: there is no such file, nor is it in "
+            f"{settings.backup_path}. Nothing was changed."
+        )
     settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         done = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)

@@ -11,6 +11,7 @@ from click import ClickException
 from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.data.damage import describe_damage, is_damage
 from testimonials.core.data.sqlite_file import (
     copy_database,
     count_rows,
@@ -70,7 +71,10 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
             (folder / "archive").rename(target)
         sync(target.parent)
     except sqlite3.Error as error:
-        raise BackupFailed(f"the database can't be copied: {error}") from None
+        reason = f"the database can't be copied: {error}"
+        if is_damage(error):
+            reason = _begin_small(describe_damage(str(error)))
+        raise BackupFailed(reason) from None
     except ClickException as error:
         raise BackupFailed(_begin_small(error.message)) from None
     except OSError as error:
@@ -99,7 +103,7 @@ def _write(settings: Settings, folder: Path) -> Manifest:
         raise BackupFailed(f"{settings.database_file} is not a database of this program")
     # Backups of a damaged database must not push out the last sound ones.
     if damage := find_damage(copy):
-        raise BackupFailed(f"the database is damaged: {damage[0]}")
+        raise BackupFailed(_begin_small(describe_damage(damage[0])))
     files = {DATABASE: copy}
     for name in (SECRET, SETTINGS):
         if (source := instance / name).exists():

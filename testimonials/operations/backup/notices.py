@@ -25,7 +25,7 @@ def tell_of_failed_backup(reason: str) -> None:
             f"The scheduled backup of {app_url()} failed: {reason}.",
             f"It is retried every hour. {UNTIL} Earlier backups are kept.",
         ]
-        subject = _join(f"The backup failed: {reason}")
+        subject = _join(f"The backup failed: {reason}".partition(". ")[0])
         send_plain_mail(recipient, FAILED, subject, lines, footnote=FOOTNOTE)
 
 

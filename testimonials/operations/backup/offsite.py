@@ -11,10 +11,10 @@ from typing import IO
 from sqlalchemy import delete, func, select
 
 from testimonials.core.data.erased import Erased
+from testimonials.core.data.kept_backups import KeptBackup, choose_expired, list_kept, sort_kept
 from testimonials.core.data.leases import BackgroundJob, is_over
 from testimonials.extensions import begin_write, db
 from testimonials.operations.backup.command import CopyFailed, run_command
-from testimonials.operations.backup.kept import KeptBackup, choose_expired, list_kept, sort_kept
 from testimonials.operations.backup.models import StoredBackup
 from testimonials.operations.backup.notices import tell_of_failed_copy, tell_that_copies_work
 from testimonials.operations.backup.scheduled import RETRIED_AFTER, find_newest

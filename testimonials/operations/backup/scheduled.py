@@ -8,9 +8,9 @@ from pathlib import Path
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
+from testimonials.core.data.kept_backups import SCHEDULED, KeptBackup, list_kept
 from testimonials.core.data.leases import BackgroundJob, is_over
 from testimonials.extensions import begin_write, db
-from testimonials.operations.backup.kept import SCHEDULED, KeptBackup, list_kept
 from testimonials.operations.backup.making import BackupFailed, make_backup, name_backup
 from testimonials.operations.backup.notices import tell_of_failed_backup, tell_that_backups_work
 from testimonials.settings.current import current_settings

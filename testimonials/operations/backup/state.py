@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 from testimonials.core import clock
+from testimonials.core.data.kept_backups import KeptBackup, list_kept
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.extensions import db
-from testimonials.operations.backup.kept import KeptBackup, list_kept
 from testimonials.operations.backup.making import BackupFailed
 from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.offsite import is_copy_wanted, read_stored

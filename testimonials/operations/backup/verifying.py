@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.data.kept_backups import list_kept
 from testimonials.core.data.leases import BackgroundJob, is_over
 from testimonials.extensions import db
 from testimonials.migrations import checks, runner
@@ -20,7 +21,6 @@ from testimonials.operations.backup.archive import (
     working_folder,
 )
 from testimonials.operations.backup.command import CopyFailed
-from testimonials.operations.backup.kept import list_kept
 from testimonials.operations.backup.making import BackupFailed
 from testimonials.operations.backup.offsite import list_copies, read_stored
 from testimonials.operations.backup.restoring import check_backup, list_erased

@@ -8,6 +8,7 @@ from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.commands import database_command, json_option, print_json, print_rows
+from testimonials.core.data.damage import describe_damage
 from testimonials.extensions import begin_write
 from testimonials.extensions import db as database
 from testimonials.migrations import checks, runner
@@ -83,7 +84,7 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
     the database keeps of testimonials are compared with a count of all of them, and SQLite's index
     of words with their words; --repair replaces what is wrong, and nobody can write meanwhile.
     """
-    findings = checks.check_database(database.engine)
+    findings = checks.check_database(database.engine, describe_damage)
     if not findings and repair:
         _repair()
     if not findings:

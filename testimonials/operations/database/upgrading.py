@@ -5,6 +5,7 @@ import logging
 import click
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.data.damage import describe_damage, is_damage
 from testimonials.extensions import db
 from testimonials.migrations import runner
 from testimonials.operations.backup.making import BackupFailed
@@ -22,6 +23,8 @@ def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
         before, after = runner.upgrade(db.engine, _back_up if is_backed_up else None)
     except DatabaseError as error:
         reason = " ".join(str(error.orig).split())
+        if is_damage(error):
+            raise click.ClickException(describe_damage(reason)) from None
         raise click.ClickException(
             f"The upgrade failed, and the database is as it was: {reason}"
         ) from error

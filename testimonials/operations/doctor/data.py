@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.data.damage import advise_restore
 from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.data.sqlite_file import find_damage
 from testimonials.core.logs.scrubbing import scrub
@@ -59,11 +60,7 @@ def check_database() -> Iterator[Finding]:
         yield Finding(f"The database can't be used: {error}.", NOT_DAMAGED.format(path=path))
         return
     for words in damage:
-        yield Finding(
-            f"The database is damaged: {scrub(words)}",
-            "Stop the service, keep a copy of the files, and restore the newest backup: "
-            "`testimonials restore FILE`.",
-        )
+        yield Finding(f"The database is damaged: {scrub(words)}", advise_restore())
     if not damage:
         yield from _check_writing(path)
 

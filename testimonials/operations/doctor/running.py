@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from testimonials.core.data.damage import advise_restore, is_damage
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.extensions import db
 from testimonials.operations.doctor import backups, company, data, network, settings
@@ -62,11 +63,8 @@ def _run(check: Check) -> list[Finding]:
         return list(check())
     except (SQLAlchemyError, click.ClickException) as error:
         reason = scrub(" ".join(str(getattr(error, "orig", None) or error).split()))
-        return [
-            Finding(
-                f"The database can't be queried: {reason}", "Fix the cause, then run this again."
-            )
-        ]
+        fix = advise_restore() if is_damage(error) else "Fix the cause, then run this again."
+        return [Finding(f"The database can't be queried: {reason}", fix)]
     except OSError as error:
         words = f"{error.strerror or error} ({error.filename or 'no file'})"
         return [Finding(f"This can't be checked: {words}", "Run this as the service's own user.")]

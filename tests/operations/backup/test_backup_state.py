@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from testimonials.core.data.kept_backups import KeptBackup, choose_expired, measure_longest
 from testimonials.core.data.leases import settle_job, take_job
-from testimonials.operations.backup.kept import KeptBackup, choose_expired, measure_longest
 from testimonials.operations.backup.models import BACKUP_JOB
 from testimonials.operations.backup.scheduled import is_backup_due
 from testimonials.operations.backup.state import describe_backups, drop_old

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.operations.backup.kept import list_kept, read_time
+from testimonials.core.data.kept_backups import list_kept, read_time
 from testimonials.operations.backup.state import describe_backups
 from testimonials.settings.current import current_settings
 from testimonials.settings.secret import SettingError

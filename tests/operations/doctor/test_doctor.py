@@ -175,28 +175,6 @@ def test_files_that_others_may_read(make_app: MakeApp, tmp_path: Path) -> None:
     assert "secret_key" not in found
 
 
-def test_a_damaged_database(healthy: Flask, instance: Path) -> None:
-    with healthy.app_context():
-        db.session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
-        db.session.remove()
-        db.engine.dispose()
-    path = instance / "testimonials.db"
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(size // 3)
-        file.write(os.urandom(size // 3))
-    found = consult(healthy)
-    assert "The database is damaged" in found["database"]
-    assert "testimonials restore FILE" in found["database"]
-    # The counts can't be compared in what is left.
-    for each in instance.glob("testimonials.db*"):
-        each.unlink()
-    with healthy.app_context():
-        db.session.remove()
-        db.engine.dispose()
-        db.create_all()
-
-
 def test_a_database_that_somebody_keeps_from_being_written_to(
     healthy: Flask, instance: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

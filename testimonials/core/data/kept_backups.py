@@ -47,6 +47,15 @@ def list_kept(folder: Path) -> list[KeptBackup]:
     return sort_kept(found)
 
 
+def find_kept(file: Path, settings: Settings) -> Path:
+    """Return where a backup is: as `file` says, or of that name in BACKUP_PATH or BACKUP_TO."""
+    if not file.exists() and file.name == str(file):
+        for place in filter(None, (settings.backup_path, settings.backup_to)):
+            if (found := Path(place) / file).is_file():
+                return found
+    return file
+
+
 def sort_kept(found: Iterable[KeptBackup]) -> list[KeptBackup]:
     """Sort backups, newest first."""
     return sorted(found, key=lambda each: (each.made_at, each.name), reverse=True)

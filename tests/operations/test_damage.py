@@ -1,0 +1,138 @@
+"""A damaged SQLite file: whoever looks is told so, and the one command that restores it works."""
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testimonials import create_app
+from testimonials.core.data.damage import look_for_damage, note_damage, read_damage
+from testimonials.extensions import db
+from testimonials.settings.table import load_settings
+from tests.operations.instances import back_up, emails, make_instance, run_here
+from tests.support.process import clean_environment, run_command
+
+PAGE = 4096
+
+
+def _destroy(path: Path, start: int, length: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(os.urandom(length))
+
+
+def _leave_log(path: Path) -> None:
+    """Leave a write-ahead log with a change, as a process does that is killed; destroy its head."""
+    log = path.with_name(f"{path.name}-wal")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE account SET display_name = 'Newest'")
+        connection.commit()
+        content = log.read_bytes()
+    log.write_bytes(content)
+    _destroy(log, 0, 32)
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "header": lambda path: _destroy(path, 0, 100),
+    "middle": lambda path: _destroy(path, PAGE, path.stat().st_size // PAGE // 2 * PAGE),
+    "truncated": lambda path: os.truncate(path, path.stat().st_size // 2 // PAGE * PAGE),
+    "emptied": lambda path: os.truncate(path, 0),
+    "log": _leave_log,
+}
+COMMANDS = ("accounts list", "doctor", "db check", "db upgrade", "backup now", "mail retry")
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """Make an instance that has a backup."""
+    instance = make_instance(tmp_path / "instance", "owner@example.com")
+    (instance / "backups").mkdir()
+    back_up(instance, instance / "backups")
+    return instance
+
+
+def _ask(instance: Path, arguments: str) -> str:
+    """Run a command; return all that it says, without the breaks of lines."""
+    app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    done = app.test_cli_runner().invoke(args=arguments.split())
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+    assert isinstance(done.exception, SystemExit | None), done.exception
+    return f"{done.exit_code} {' '.join(done.output.split())}"
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_every_command_says_so_and_its_advice_restores(damaged: Path, kind: str) -> None:
+    (backup,) = (damaged / "backups").glob("*.tar.gz")
+    DAMAGES[kind](damaged / "testimonials.db")
+    advice = f"testimonials restore {backup.name} --replace"
+    for command in COMMANDS:
+        said = _ask(damaged, command)
+        assert said.startswith("1 "), command
+        assert "The database is damaged: " in said, command
+        assert f"The newest backup is {backup.name} in {backup.parent}. Stop the service" in said
+        assert f"`{advice}`" in said, command
+    done = run_here("restore", damaged, *advice.split()[2:])
+    assert done.output.startswith("Restored ")
+    assert emails(damaged) == {"owner@example.com"}
+    assert _ask(damaged, "db check").startswith("0 The database is sound")
+
+
+@pytest.mark.thorough
+@pytest.mark.process
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_serve_says_so_in_one_sentence(damaged: Path, kind: str) -> None:
+    DAMAGES[kind](damaged / "testimonials.db")
+    done = run_command(["serve", "--port", "0"], clean_environment(damaged, {"workers": "1"}))
+    assert done.returncode == 1
+    assert re.match(r"Error: The database is damaged: .* --replace`;", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_backup_there_is_no_name(tmp_path: Path) -> None:
+    instance = make_instance(tmp_path / "instance", "owner@example.com")
+    DAMAGES["header"](instance / "testimonials.db")
+    assert "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one" in _ask(instance, "doctor")
+    assert "nor is it in" in run_here("restore", instance, "gone.tar.gz", "--replace").output
+
+
+def test_every_process_is_ready_and_warns_until_there_is_another_file(damaged: Path) -> None:
+    """A page that is rarely read keeps nothing from being answered, and names no folder."""
+    settings = load_settings({}, {"instance_path": str(damaged)})
+    first, second = create_app(settings), create_app(settings)
+    with first.app_context():
+        db.session.connection()
+        db.session.remove()
+        db.engine.dispose()
+    path = damaged / "testimonials.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'project' AND rootpage"
+        pages = [row[0] for row in connection.execute(query)]
+    sound = path.read_bytes()
+    for page in pages:
+        _destroy(path, (page - 1) * PAGE, PAGE)
+    answer = first.test_client().get("/nothing-here")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
+    answer = second.test_client().get("/readyz")
+    assert answer.status_code == 200
+    warning = answer.json["warnings"]["damage"]  # type: ignore[index]
+    assert "The database is damaged: database disk image is malformed. The newest" in warning
+    assert "--replace`" in warning
+    assert str(damaged) not in warning
+    with first.app_context():
+        look_for_damage()
+        assert read_damage()
+        # What is mended in its place is looked at by the next start.
+        path.write_bytes(sound)
+        look_for_damage()
+        assert read_damage() is None
+        note_damage("again")
+        path.rename(damaged / "aside")
+        path.write_bytes(sound)
+        assert read_damage() is None
+    assert "damage" not in second.test_client().get("/readyz").json["warnings"]  # type: ignore[index]
