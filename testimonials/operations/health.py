@@ -16,7 +16,7 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.data.damage import describe_damage, is_damage, read_damage
 from testimonials.core.data.leases import BackgroundJob
-from testimonials.core.mail.outbox import measure_waiting
+from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.extensions import db, limiter
 from testimonials.migrations import runner
 from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, VERIFY_JOB
@@ -24,8 +24,8 @@ from testimonials.settings.current import current_settings
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
-# For mail, which leaves within seconds unless the receiver asks for a retry in a few minutes, and
-# between two runs of a background job, which are a minute apart.
+# For mail that no server has refused, and between two runs of a background job, which are a minute
+# apart.
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
 # Enough for a day of writing and the database's log.
@@ -95,10 +95,13 @@ def check_database() -> Check:
 
 
 def check_mail() -> Check:
-    """Check for mail that has waited too long, including for its next attempt."""
+    """Check for mail that the server doesn't take, or that has waited too long."""
     count, age = measure_waiting(db.session())
+    is_refused = is_mail_refused(db.session())
     words = f"{count} mail(s) not sent, the oldest for {int(age.total_seconds())} s"
-    return Check(age <= LONGEST_WAIT, words if count else "no mail is waiting")
+    if is_refused:
+        words += "; the mail server refuses them or does not answer"
+    return Check(not is_refused and age <= LONGEST_WAIT, words if count else "no mail is waiting")
 
 
 def check_jobs() -> Check:

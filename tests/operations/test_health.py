@@ -1,6 +1,7 @@
 """`/healthz` answers that the process is alive, `/readyz` whether it can serve pages."""
 
 import contextlib
+import re
 import shutil
 import socket
 import sqlite3
@@ -16,12 +17,15 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.mail.outbox import LEASE, MailState, OutboxMail
+from testimonials.core.mail.transports import SmtpTransport
 from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
+from tests.support.mail_servers import HANG, OddServer
 from tests.support.servers import free_port, wait_for
 
 pytestmark = pytest.mark.postgres
@@ -134,6 +138,51 @@ def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(
     assert (status, body["status"]) == (200, "ready")
     assert body["warnings"]["mail"] == "2 mail(s) not sent, the oldest for 960 s"
     assert "private@" not in str(body)
+
+
+DEAD: dict[str, dict[str, str]] = {
+    "greylisting": {"RCPT": "450 4.2.0 Try again later"},
+    "too busy": {"GREETING": "421 4.3.2 Too busy"},
+    "silent": {"GREETING": HANG},
+    "silent at the end": {"END": HANG},
+    "nobody": {},
+}
+
+
+@pytest.mark.parametrize("kind", DEAD)
+def test_a_mail_server_that_is_dead_is_a_warning_at_once(
+    make_app: MakeApp, moved_clock: MovableClock, kind: str
+) -> None:
+    """Unless other mail leaves: then it is about one recipient."""
+    server = OddServer(**DEAD[kind])
+    url = server.url if kind != "nobody" else f"smtp://127.0.0.1:{free_port()}"
+    app = make_app(smtp_url=url, metrics_token="m" * 16)
+    client = app.test_client()
+    put_mail(app)
+
+    def send() -> None:
+        with app.app_context():
+            deliver_due_mail(SmtpTransport(url, "shop@example.com"))
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    if kind.startswith("silent"):
+        wait_for(lambda: server.connections, what="the connection")
+        assert "mail" not in look(client)[1]["warnings"]
+        moved_clock.move(seconds=16)
+    else:
+        sending.join()
+        moved_clock.move(seconds=6)
+    status, body = look(client)
+    assert (status, body["status"]) == (200, "ready")
+    said = r"1 mail\(s\) not sent, .* \d+ s; the mail server refuses them or does not answer"
+    assert re.fullmatch(said, body["warnings"]["mail"])
+    age = client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 16}).text
+    assert float(age.split("\ntestimonials_outbox_oldest_seconds ")[1].split()[0]) > 5
+    server.stop()
+    sending.join()
+    put_mail(app, state=MailState.SENT, sent_at=clock.now(), next_attempt_at=clock.now() + LEASE)
+    assert "mail" not in look(client)[1]["warnings"]
 
 
 def test_other_things_to_look_at_are_warnings(make_app: MakeApp, moved_clock: MovableClock) -> None:

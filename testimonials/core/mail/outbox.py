@@ -21,13 +21,15 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, Session, aliased, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
 
 LEASE = timedelta(minutes=3)
+# Most servers have taken a mail after a second.
+SLOW = timedelta(seconds=15)
 # About three days: longer than a weekend without a mail server.
 MAX_ATTEMPTS = 20
 FIRST_DELAY = timedelta(seconds=5)
@@ -106,6 +108,25 @@ def measure_waiting(session: Session) -> tuple[int, timedelta]:
         select(func.count(), func.min(OutboxMail.created_at)).where(waiting)
     ).one()
     return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
+
+
+def is_mail_refused(session: Session) -> bool:
+    """Return whether mail was tried in vain, and none has left since it was written.
+
+    What has been sent for `SLOW` counts too: a server may take a connection and never answer.
+    """
+    is_slow = and_(
+        OutboxMail.state == MailState.SENDING,
+        OutboxMail.next_attempt_at <= clock.now() + LEASE - SLOW,
+    )
+    is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
+    is_tried = and_(is_waiting, or_(is_slow, OutboxMail.last_error.is_not(None)))
+    sent = aliased(OutboxMail)
+    newest = select(func.max(OutboxMail.created_at)).where(is_tried).scalar_subquery()
+    # The end of a lease is later than the sending, and has an index.
+    left = (sent.state == MailState.SENT, sent.next_attempt_at > newest, sent.sent_at > newest)
+    has_left = select(sent.id).where(*left).exists()
+    return bool(session.scalar(select(and_(newest.is_not(None), not_(has_left)))))
 
 
 def has_due_mail(session: Session) -> bool:
