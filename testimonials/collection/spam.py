@@ -6,7 +6,6 @@ that people don't do, so one is enough; speed counts only together with a link.
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +15,7 @@ from sqlalchemy import Select, func, select
 from testimonials.collection.emails import send_flood_mail
 from testimonials.collection.questions import list_texts
 from testimonials.core import clock
+from testimonials.core.text_rules import normalize
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.notifications.services import list_readers
@@ -119,7 +119,7 @@ def _find_flood(project: Project, since: datetime) -> Select[str]:
 
 
 def _bare(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normalize("NFKC", text).casefold()
     return "".join(letter for letter in folded if letter.isalnum()) or folded.strip()
 
 

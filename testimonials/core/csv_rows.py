@@ -12,6 +12,8 @@ csv.field_size_limit(1024**3)
 # Empty rows are skipped, and a spreadsheet program may write as many as it has.
 MAX_ROWS = 500_000
 SAMPLE = 20_000
+# The module reads a row in one go, during which nothing else runs.
+LONGEST_ROW = 1_000_000
 
 
 class TableUnreadable(ServiceError):
@@ -36,12 +38,24 @@ def read_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that isn't empty with the number of the line on which it begins.
 
-    If `is_strict`, raises `TableUnreadable` for unclosed quotes and for text after a closing one.
+    Raises `TableUnreadable` for rows that are too long and, if `is_strict`, for unclosed quotes and
+    for text after a closing one.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=is_strict)
+    room = LONGEST_ROW
+
+    def read_lines() -> Iterator[str]:
+        nonlocal room
+        for each in io.StringIO(text, newline=""):
+            room -= len(each)
+            if room < 0:
+                raise csv.Error("the row is too long, or a quote is not closed")
+            yield each
+
+    reader = csv.reader(read_lines(), delimiter=delimiter, strict=is_strict)
     line = first_line
     try:
         for count, row in enumerate(reader):
+            room = LONGEST_ROW
             if count > MAX_ROWS:
                 raise csv.Error("too many empty rows")
             if any(cell.strip() for cell in row):

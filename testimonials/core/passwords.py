@@ -2,11 +2,11 @@
 
 import re
 import threading
-import unicodedata
 from collections.abc import Iterable
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
+from testimonials.core.text_rules import normalize
 from testimonials.core.web.languages import gettext
 
 MIN_LENGTH = 10
@@ -96,4 +96,4 @@ def _is_too_long(password: str) -> bool:
 
 def _normalize(password: str) -> str:
     # The same password typed on two keyboards may come composed or decomposed.
-    return unicodedata.normalize("NFKC", password)
+    return normalize("NFKC", password)

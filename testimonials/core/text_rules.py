@@ -1,9 +1,14 @@
-"""Which characters a text may have, and which texts are web URLs.
+"""Which characters a text may have, how texts are normalized, and which are web URLs.
 
 Python and JSON Schema (ECMA 262) read the classes here alike; their \\s and \\w differ.
 """
 
 import re
+import unicodedata
+from itertools import pairwise
+from typing import Literal
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 _CONTROL = r"\u0000-\u0008\u000b-\u001f"
 _BREAK = r"\n\u0085\u2028\u2029"
@@ -13,6 +18,10 @@ _SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 LINE_BREAK = re.compile(f"[{_BREAK}]")
 # Lone surrogates too: JSON can hold them, for example of an emoji that was cut; databases can't.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
+
+# Whatever combines is neither a letter nor white space, but for two marks of half width. Unicode's
+# own limit for what is normalized in a stream is this many on one letter (UAX 15).
+_SIGNS = re.compile(r"(?:[^\w\s]|[\uff9e\uff9f]){30}")
 
 # By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
 # line breaks; a text that must not be blank keeps at least one character.
@@ -50,6 +59,17 @@ WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
 COLOUR_PATTERN = f"^[{_SPACE}]*#[0-9A-Fa-f]{{6}}[{_SPACE}]*$"
 
 _URL = re.compile(_SCHEME + _ADDRESS)
+
+
+def normalize(form: Form, text: str) -> str:
+    """Return a text normalized, in time in proportion to its length.
+
+    The library takes the square of the number of marks on a letter. Here 30 signs in a row are
+    normalized at once, so that only those after the 30th may stand in another order.
+    """
+    ends = [each.end() for each in _SIGNS.finditer(text)]
+    parts = (text[start:end] for start, end in pairwise([0, *ends, len(text)]))
+    return "".join(unicodedata.normalize(form, part) for part in parts)
 
 
 def is_web_url(text: str) -> bool:

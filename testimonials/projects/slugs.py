@@ -7,11 +7,14 @@ import unicodedata
 
 from flask import Flask, current_app
 
+from testimonials.core.text_rules import normalize
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.settings.current import current_settings
 from testimonials.settings.secret import SettingError
 
 RESERVED = "testimonials_reserved_slugs"
+# Of what follows in a text, nothing gets into a slug.
+LONGEST = 500
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
 
 # Paths kept free of slugs, besides those in the URL map.
@@ -28,7 +31,7 @@ def make_slug(text: str) -> str:
 
     At most 60 characters; empty if nothing in the text can be written with letters or digits.
     """
-    composed = unicodedata.normalize("NFKC", text)
+    composed = normalize("NFKC", text[:LONGEST])
     letters = "".join(_transliterate(character) for character in composed)
     slug = re.sub(r"[^a-z0-9]+", "-", letters.lower()).strip("-")
     return slug[:SLUG_LENGTH].rstrip("-")

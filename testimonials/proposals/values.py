@@ -11,7 +11,7 @@ from testimonials.collection.requests.asking import MESSAGE_LENGTH, REMINDERS, W
 from testimonials.collection.requests.request_mail import SUBJECT_LENGTH
 from testimonials.core.data.identifiers import is_identifier
 from testimonials.core.text_rules import TAG_LENGTH, TAG_PATTERN
-from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
+from testimonials.core.web.fields import Choice, Parts, RuleField, StrictSchema, Switch, Text
 from testimonials.core.web.languages import ENGLISH, LANGUAGES
 from testimonials.projects.configuration.defaults import SLUG_LENGTH
 from testimonials.projects.configuration.widget_design import (
@@ -71,11 +71,12 @@ class TagList(RuleField):
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise self.make_error("invalid")
         try:
+            names = read_tags(",".join(value))
             if any(len(read_tags(each)) != 1 for each in value):
                 raise self.make_error("invalid")
-            return read_tags(",".join(value))
         except TagRefused as error:
             raise ValidationError(error.message) from None
+        return names
 
 
 class NewHighlights(Highlights):
@@ -180,7 +181,7 @@ class PersonSchema(StrictSchema):
 class RequestSchema(StrictSchema):
     """Asking people for a testimonial by mail, in the owner's name."""
 
-    people = fields.List(
+    people = Parts(
         fields.Nested(PersonSchema),
         required=True,
         validate=validate.Length(1, MAX_ASKED, error=f"Must be 1 to {MAX_ASKED} people."),

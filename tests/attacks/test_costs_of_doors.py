@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from flask import Flask, Request
+from sqlalchemy import update
 from waitress.adjustments import Adjustments
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from testimonials.application import MAX_FORM_BYTES
+from testimonials.auth.models import Session
 from testimonials.core.logs.lines import PlainFormatter
+from testimonials.core.passwords import MAX_BYTES
 from testimonials.core.web.endpoint import MAX_BODY_BYTES
-from testimonials.extensions import limiter
+from testimonials.extensions import db, limiter
 from testimonials.serving.worker import SERVER_OPTIONS, _Parser
 from tests.attacks.conftest import restore
 from tests.attacks.test_costs import cost, grows_too_fast
@@ -57,6 +60,11 @@ def write_worst(size: int) -> str:
 def encode_worst(size: int) -> str:
     """Return so many bytes that are such a text in a query."""
     return write_worst(size).replace("\n", "%0A")
+
+
+def name_many(size: int) -> dict[str, int]:
+    """Return an object of so many bytes, or fewer, with names that no schema has."""
+    return {f"x{place:x}": 1 for place in range(size // 13)}
 
 
 class AskedValues(ImmutableMultiDict[str, Any]):
@@ -129,7 +137,7 @@ class Target:
         body = {key: value for key, value in self.body.items() if key != name}
         return {"CONTENT_TYPE": FORM, "body": f"{urlencode(body, doseq=True)}&{more}"}
 
-    def fill_json(self, values: dict[str, str]) -> Environ:
+    def fill_json(self, values: dict[str, Any]) -> Environ:
         """Return the example of an endpoint with other values."""
         assert self.operation is not None
         body = json.dumps((self.operation.example or {}) | values)
@@ -152,18 +160,30 @@ class Target:
                 yield name, lambda size, name=name: self.fill_json(
                     {name: write_worst(size)}
                 ), JSON_BYTES  # fmt: skip
+                yield f"{name} often", lambda size, name=name: self.fill_json(
+                    {name: [{}] * (size // 4)}
+                ), JSON_BYTES  # fmt: skip
+                yield f"parts of {name}", lambda size, name=name: self.fill_json(
+                    {name: name_many(size)}
+                ), JSON_BYTES  # fmt: skip
+            yield "unknown names", lambda size: self.fill_json(name_many(size)), JSON_BYTES
             for unit in ("[", '{"a":', "1"):
                 yield unit, lambda size, unit=unit: {
                     "CONTENT_TYPE": JSON, "body": unit * (size // len(unit))
                 }, MAX_BODY_BYTES  # fmt: skip
             return
         most = HEAD_BYTES if self.door.is_safe else FORM_BYTES
+        if self.operation is not None:
+            yield "unknown names", lambda size: self.fill("&".join(name_many(size))), most
         for name in self.names:
             yield (
                 name,
                 lambda size, name=name: self.fill(f"{name}={encode_worst(size)}", name),
                 most,
             )
+            yield f"{name} often", lambda size, name=name: self.fill(
+                "&".join(f"{name}={place:x}" for place in range(size // (len(name) + 7)))
+            ), most  # fmt: skip
         if self.door.rule.rule == "/login":
             # One form stands for all: reading its parts is not the view's.
             yield "many", lambda size: self.fill("x=%ff&" * (size // 6)), most
@@ -203,6 +223,41 @@ def test_no_door_works_more_than_in_proportion(
             found = find_problem(target, make, most, unit)
             problems += [f"{door}, {name}: {found}"] if found else []
     assert problems == []
+
+
+def test_a_password_that_is_too_long_is_answered_at_every_door(
+    watched: Flask, world: World, instance: Path
+) -> None:
+    """As a wrong one where it proves who somebody is; with the rule where it is set."""
+
+    def begin() -> None:
+        restore(watched, instance)
+        with watched.app_context(), db.engine.begin() as connection:
+            connection.execute(update(Session).values(proved_at=None))
+
+    found: dict[str, set[str]] = {"password": set(), "current": set(), "proof": set()}
+    for door in (each for each in find_doors(watched) if each.method == "POST"):
+        begin()
+        target = Target(watched, world, door)
+        for name in found.keys() & AskedValues.names:
+            found[name].add(door.rule.rule)
+            answers = []
+            for password in ("wrong", "é" * (MAX_BYTES // 2 + 1)):
+                begin()
+                answers.append(target.send(target.fill(f"{name}={quote(password)}", name)))
+            (status, wrong), (same, long) = answers
+            if name == "password" and door.rule.rule != "/login":
+                assert (b"at least 10 char" in wrong, b"at most 1024 char" in long) == (True, True)
+                continue
+            said = "don’t match" if name == "password" else "not your password"
+            assert (said in wrong.decode(), said in long.decode()) == (True, True), door
+            assert status == same
+    assert found["password"] == {
+        "/login", "/claim/<token>", "/reset/<token>", "/dashboard/account/password"
+    }  # fmt: skip
+    assert found["current"] == {"/dashboard/account/password"}
+    # Whatever needs a proof asks for it in one place.
+    assert len(found["proof"]) > 20
 
 
 CHUNKED = "Transfer-Encoding: chunked\r\n\r\n"

@@ -254,6 +254,23 @@ def test_no_import_inside_a_function() -> None:
     assert inside == []
 
 
+# What takes far longer for a text twice as long, and where that is bounded.
+STEEP = {
+    "unicodedata.normalize(": {"core.text_rules"},
+    '.encode("idna")': {"domains.names"},
+    "unidecode(": {"projects.slugs"},
+    "SequenceMatcher": set(),
+}
+
+
+def test_what_takes_long_for_long_texts_is_used_where_it_is_bounded() -> None:
+    used = {
+        words: {name for name, module in modules().items() if words in module.source}
+        for words in STEEP
+    }
+    assert used == STEEP
+
+
 def test_files_and_functions_are_short() -> None:
     lengths = {name: module.lines for name, module in modules().items() if name not in LONG_FILES}
     assert {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES} == {}

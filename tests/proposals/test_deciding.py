@@ -1,5 +1,6 @@
 """Proposals: what the owner decides, and who is told."""
 
+import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +11,7 @@ from flask.testing import FlaskClient
 
 from testimonials.access.scopes import Scope
 from testimonials.core.pictures.images import Image
+from testimonials.dashboard.proposals.differences import compare_texts
 from testimonials.extensions import begin_write, db
 from testimonials.operations.jobs.expiry import sweep
 from testimonials.operations.jobs.registry import send_gathered_mail
@@ -34,6 +36,21 @@ def project(owner: Caller) -> str:
 @pytest.fixture
 def browser(app: Flask, owner: Caller) -> FlaskClient:
     return open_browser(app, owner)
+
+
+def test_words_that_both_texts_have_in_their_order_are_not_marked() -> None:
+    before, after = compare_texts("Great coffee, kind people.", "Great tea, very kind people.")
+    assert before == [("Great ", False), ("coffee", True), (", kind people.", False)]
+    assert [text for text, is_other in after if is_other] == ["tea", "very "]
+    draw = random.Random(0)
+    for _ in range(300):
+        texts = ["".join(draw.choices("ab. ", k=draw.randrange(30))) for _ in "12"]
+        sides = compare_texts(*texts)
+        assert ["".join(part for part, _ in side) for side in sides] == texts
+        old, new = ([part for part, is_other in side if not is_other] for side in sides)
+        assert "".join(old) == "".join(new)
+    long = "well " * 2_000
+    assert compare_texts(f"{long}done", long) == ([(f"{long}done", True)], [(long, True)])
 
 
 def decide(browser: FlaskClient, project: str, decision: str, *ids: str, note: str = "") -> Any:

@@ -16,7 +16,7 @@ from flask.typing import ResponseReturnValue
 from marshmallow import Schema, ValidationError
 
 from testimonials.core.web.errors import BodyInvalid, ValidationFailed
-from testimonials.core.web.fields import StrictSchema
+from testimonials.core.web.fields import MOST_UNKNOWN, StrictSchema
 
 MAX_BODY_BYTES = 64 * 1024
 
@@ -119,9 +119,11 @@ def read_query(schema: StrictSchema) -> dict[str, Any]:
         return dict(_load_empty(schema))
     names = [*schema.fields, *([DRY_RUN] if is_write() else [])]
     known = f"The parameters are: {', '.join(names)}." if names else "This call takes none."
-    errors = {}
+    errors: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     for name, (value, *more) in request.args.lists():
+        if len(errors) > MOST_UNKNOWN:
+            break
         if name not in names:
             errors[name] = [f"Unknown parameter. {known}"]
         elif more:

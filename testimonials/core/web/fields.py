@@ -25,6 +25,8 @@ from testimonials.core.text_rules import (
 )
 from testimonials.core.web.languages import format_number, gettext_noop, translate
 
+# Of names that a body or a query has and its schema hasn't, so many are answered one by one.
+MOST_UNKNOWN = 20
 NULL = "null is no value here. Leave the field out instead."
 
 
@@ -40,6 +42,13 @@ class StrictSchema(Schema):
         super().__init__(**options)
         known = ", ".join(self.fields)
         self.error_messages["unknown"] = f"Unknown field. The fields are: {known}."
+
+    def load(self, data: Any, **options: Any) -> Any:
+        """Load as any schema does, but of very many unknown fields refuse the first alone."""
+        if isinstance(data, Mapping) and len(data) > len(self.fields) + MOST_UNKNOWN:
+            name = next(each for each in data if each not in self.fields)
+            raise ValidationError({name: [self.error_messages["unknown"]]})
+        return super().load(data, **options)
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the loaded fields; raise `ValidationError` with each field's messages.
@@ -142,13 +151,13 @@ class Text(RuleField, fields.String):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str):
             raise self.make_error("invalid")
-        if found := UNUSABLE.search(value):
-            raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
         text = value.strip()
-        if self.one_line and LINE_BREAK.search(text):
-            raise self.make_error("line_break")
         if len(text) > self.max_length:
             raise self.make_error("long", limit=self.max_length, count=len(text))
+        if found := UNUSABLE.search(value):
+            raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
+        if self.one_line and LINE_BREAK.search(text):
+            raise self.make_error("line_break")
         if not text and not self.blank:
             raise self.make_error("empty", limit=self.max_length)
         return text
@@ -173,6 +182,24 @@ class WebUrl(Text):
         if not is_web_url(text):
             raise self.make_error("url")
         return text
+
+
+class Parts(fields.List[Any]):
+    """A list, whose length is checked first: everything in it may be wrong."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, list):
+            self._validate(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+class NamedParts(fields.Dict):
+    """An object with parts by any name, whose number is checked first."""
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(value, dict):
+            self._validate(value)
+        return super().deserialize(value, *args, **kwargs)
 
 
 class Choice(RuleField, fields.String):

@@ -75,7 +75,8 @@ class Search:
             yield event
 
     def matches(self, sentence: str) -> bool:
-        return all(word in sentence.casefold() for word in self.q.casefold().split())
+        folded = sentence.casefold()
+        return all(word in folded for word in self.q.casefold().split())
 
     def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
         """Return the URL of this search for events older than `before`."""

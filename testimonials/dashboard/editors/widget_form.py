@@ -94,5 +94,5 @@ def read_widget_form(form: MultiDict[str, str]) -> Edit:
     """Read the form, or a part of it as scripts send it."""
     joined = MultiDict(form)
     if "tags" in form:
-        joined["tags"] = SEPARATOR.join(form.getlist("tags"))
+        joined["tags"] = SEPARATOR.join(form.getlist("tags")[: design.MAX_TAGS + 1])
     return read_edit(WidgetForm(), joined)

@@ -14,18 +14,22 @@ from werkzeug.datastructures import MultiDict
 Item = dict[str, Any]
 Form = MultiDict[str, str]
 
+# More than any list may have, so that one with too many is refused as it was sent.
+MOST_READ = 20
+
 
 def new_id() -> str:
     return "".join(secrets.choice(ascii_lowercase + digits) for _ in range(8))
 
 
 def read_prompts(form: Form) -> list[str]:
-    return [text.strip() for text in form.getlist("prompt") if text.strip()]
+    return [text.strip() for text in form.getlist("prompt")[:MOST_READ] if text.strip()]
 
 
 def read_questions(form: Form, known: Iterable[str]) -> list[Item]:
     """Return the questions as they stand in the form; new ones that are still empty are none."""
-    questions = [_read_question(form, each) for each in dict.fromkeys(form.getlist("question"))]
+    ids = dict.fromkeys(form.getlist("question")[:MOST_READ])
+    questions = [_read_question(form, each) for each in ids]
     known = set(known)
     return [
         each for each in questions if each["id"] in known or each["text"] or each.get("choices")
@@ -42,7 +46,7 @@ def _read_question(form: Form, id: str) -> Item:
         "isPublic": _is_on(form, f"{id}-isPublic"),
     }
     if kind == "choice":
-        typed = (text.strip() for text in form.getlist(f"{id}-choice"))
+        typed = (text.strip() for text in form.getlist(f"{id}-choice")[:MOST_READ])
         question["choices"] = list(dict.fromkeys(filter(None, typed)))
         question["several"] = _is_on(form, f"{id}-several")
     if kind == "scale":
@@ -51,7 +55,8 @@ def _read_question(form: Form, id: str) -> Item:
 
 
 def read_steps(form: Form, known: Iterable[str]) -> list[Item]:
-    steps = [_read_step(form, each) for each in dict.fromkeys(form.getlist("step"))]
+    ids = dict.fromkeys(form.getlist("step")[:MOST_READ])
+    steps = [_read_step(form, each) for each in ids]
     known = set(known)
     return [each for each in steps if each["id"] in known or each["title"]]
 

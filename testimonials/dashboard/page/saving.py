@@ -80,7 +80,7 @@ def read_lists(stored: Lists, form: Form) -> Lists:
     action = form.get("do", "")
     readers = {"questions": read_questions, "steps": read_steps}
     lists: Lists = {}
-    for name in form.get("lists", "").split():
+    for name in dict.fromkeys(form.get("lists", "").split()):
         if name == "prompts":
             sent = read_prompts(form)
             lists[name] = stored[name] if sent == before.get(name) else sent

@@ -8,7 +8,15 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validate, validates_schema
 
-from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Text
+from testimonials.core.web.fields import (
+    Choice,
+    NamedParts,
+    Parts,
+    RuleField,
+    StrictSchema,
+    Switch,
+    Text,
+)
 from testimonials.core.web.languages import LANGUAGES
 from testimonials.projects.configuration.defaults import DESCRIPTION_LENGTH, HEADLINE_LENGTH
 
@@ -18,6 +26,7 @@ PROMPT_LENGTH, QUESTION_LENGTH, CHOICE_LENGTH, END_LENGTH = 120, 160, 60, 40
 KINDS = ("text", "choice", "scale", "consent")
 ID_LENGTH = 8
 ID_PATTERN = f"[a-z0-9]{{{ID_LENGTH}}}"
+_CHOICES = f"Must be {CHOICES_RANGE[0]} to {CHOICES_RANGE[1]} different answers."
 _TRANSLATED = "By code of the language; what is left out or empty shows in the owner's words."
 
 Question = dict[str, Any]
@@ -41,7 +50,7 @@ class ItemId(RuleField, fields.String):
         return value
 
 
-class Items(fields.List):  # type: ignore[type-arg]
+class Items(Parts):
     """Questions or steps in their order, each with an id of its own."""
 
     def __init__(
@@ -74,8 +83,8 @@ def _make_id(words: str, taken: list[str]) -> str:
     return next(each for each in ids if each not in taken)
 
 
-def _lines(length: int, most: int) -> fields.List[Any]:
-    return fields.List(
+def _lines(length: int, most: int) -> Parts:
+    return Parts(
         Text(length, one_line=True),
         validate=validate.Length(max=most, error=f"Must be at most {most}."),
     )
@@ -86,7 +95,13 @@ def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: A
     part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}WordsSchema")
     codes = Choice(*(language.code for language in LANGUAGES))
     about = {"description": _TRANSLATED, "propertyNames": {"enum": list(codes.choices)}}
-    return fields.Dict(codes, fields.Nested(part), metadata=about, **options)
+    return NamedParts(
+        codes,
+        fields.Nested(part),
+        validate=validate.Length(max=len(LANGUAGES), error=f"Must be at most {len(LANGUAGES)}."),
+        metadata=about,
+        **options,
+    )
 
 
 def question_translations(name: str, **options: Any) -> Any:
@@ -109,8 +124,9 @@ class QuestionSchema(StrictSchema):
     id = ItemId()
     kind = Choice(*KINDS, required=True, description="Fixed once somebody has answered.")
     text = Text(QUESTION_LENGTH, one_line=True, blank=False, required=True)
-    choices = fields.List(
+    choices = Parts(
         Text(CHOICE_LENGTH, one_line=True, blank=False),
+        validate=validate.Length(max=CHOICES_RANGE[1], error=_CHOICES),
         load_default=list,
         metadata={"description": "Of a `choice`: 2 to 8 different ones."},
     )
@@ -131,7 +147,7 @@ class QuestionSchema(StrictSchema):
         choices = data.get("choices", [])
         is_wrong = not least <= len(choices) <= most or len(set(choices)) != len(choices)
         if data.get("kind") == "choice" and is_wrong:
-            raise ValidationError({"choices": [f"Must be {least} to {most} different answers."]})
+            raise ValidationError({"choices": [_CHOICES]})
 
     @post_load
     def _drop_others(self, data: Question, **_: Any) -> Question:
@@ -146,8 +162,8 @@ class QuestionSchema(StrictSchema):
         return data | unused
 
 
-def prompt_list() -> fields.List[Any]:
-    return fields.List(
+def prompt_list() -> Parts:
+    return Parts(
         Text(PROMPT_LENGTH, one_line=True, blank=False),
         validate=validate.Length(max=MAX_PROMPTS, error=f"Must be at most {MAX_PROMPTS}."),
         metadata={"description": "Hints for the words, in order; nobody sends them."},

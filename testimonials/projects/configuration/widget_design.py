@@ -14,6 +14,7 @@ from testimonials.core.web.fields import (
     Choice,
     Colour,
     Count,
+    Parts,
     RuleField,
     StrictSchema,
     Switch,
@@ -155,7 +156,7 @@ class WidgetDesignSchema(StrictSchema):
     )
     order = Choice(*ORDERS, description="`hand`: those of `chosen` first, in their order.")
     minRating = Count(0, 5, description="Only ratings from this.")
-    tags = fields.List(
+    tags = Parts(
         Text(TAG_LENGTH, one_line=True, blank=False),
         validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         metadata={"description": "Only testimonials with any of these tags."},

@@ -1,15 +1,18 @@
 """Tags: their names, the spelling a project uses for each, and changing them."""
 
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from marshmallow import ValidationError
 from sqlalchemy import select
 
-from testimonials.core.text_rules import TAG_LENGTH, TAG_SEPARATORS
+from testimonials.core.text_rules import (
+    LINE_BREAK,
+    TAG_LENGTH,
+    TAG_SEPARATORS,
+    UNUSABLE,
+    normalize,
+)
 from testimonials.core.web.errors import NotFound, ServiceError
-from testimonials.core.web.fields import Text
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -20,6 +23,8 @@ from testimonials.testimonials.moderation.inbox import InboxFilter, find_rows
 from testimonials.testimonials.moderation.parts import GoOn, Part, in_parts
 
 MAX_TAGS = 10
+# All of them in a line, with as many spaces, accents and repetitions as anybody writes.
+LONGEST_LINE = 2_000
 
 
 class TagRefused(ServiceError):
@@ -41,6 +46,11 @@ class TagCount:
 
 def read_tags(text: str) -> list[str]:
     """Return the tags of a line of text with commas between them, each once; raise `TagRefused`."""
+    if len(text) > LONGEST_LINE:
+        raise TagRefused(
+            gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
+            values={"limit": LONGEST_LINE, "count": len(text)},
+        )
     for separator in TAG_SEPARATORS:
         text = text.replace(separator, ",")
     found: dict[str, str] = {}
@@ -57,7 +67,7 @@ def read_tags(text: str) -> list[str]:
 
 def fold(name: str) -> str:
     """Return the form in which two spellings of one tag are equal."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return normalize("NFKC", normalize("NFKC", name[:LONGEST_LINE]).casefold())
 
 
 def find_spellings(project_id: str) -> dict[str, str]:
@@ -150,13 +160,12 @@ def _list_tagged(project: Project, name: str) -> Sequence[str]:
 
 
 def _read_tag(text: str) -> str:
-    try:
-        line = Text(len(text), one_line=True).deserialize(text)
-    except ValidationError:
+    line = text.strip()
+    if UNUSABLE.search(text) or LINE_BREAK.search(line):
         raise TagRefused(
             gettext_noop("Remove the control characters and line breaks from the tags.")
-        ) from None
-    name = unicodedata.normalize("NFC", " ".join(line.split()))
+        )
+    name = normalize("NFC", " ".join(line.split()))
     if len(name) > TAG_LENGTH:
         short = f"{name[:20]}…"
         raise TagRefused(

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from testimonials.core.text_rules import normalize
+
 # What a search asks for more than these is left out.
 MAX_WORDS = 10
 
@@ -87,9 +89,9 @@ def is_letter(letter: str) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _fold_letter(letter: str) -> str:
-    parts = unicodedata.normalize("NFD", letter)
+    parts = normalize("NFD", letter)
     plain = "".join(part for part in parts if not "\u0300" <= part <= "\u036f")
-    return unicodedata.normalize("NFC", plain).lower()
+    return normalize("NFC", plain).lower()
 
 
 def _read_word(said: str) -> Word:

@@ -5,7 +5,6 @@ names in it are never used as paths.
 """
 
 import io
-import json
 import re
 import zipfile
 import zlib
@@ -17,6 +16,7 @@ from typing import IO, Any
 from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint
 
+from testimonials.core.long_json import load_json
 from testimonials.core.pictures.stored_images import ImageDamaged, measure_stored_image
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.errors import ServiceError
@@ -156,7 +156,7 @@ def _read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
 
 def _parse(content: bytes) -> dict[str, Any]:
     try:
-        parsed = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
+        parsed = load_json(content.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise ValidationError(f"{JSON_NAME} is not JSON in UTF-8.") from None
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:

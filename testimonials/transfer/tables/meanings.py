@@ -5,7 +5,8 @@ They are compared without case, accents, spaces and punctuation; those further l
 """
 
 import re
-import unicodedata
+
+from testimonials.core.text_rules import normalize
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "text": (
@@ -149,7 +150,7 @@ _MARKS = {
 
 def fold(heading: str) -> str:
     """Return a heading as it is compared."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", heading.casefold()))
+    return re.sub(r"[\W_]+", "", normalize("NFKD", heading.casefold()))
 
 
 def _split(*lists: str) -> tuple[str, ...]:

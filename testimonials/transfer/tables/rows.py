@@ -1,7 +1,6 @@
 """Turning a line of a file into a testimonial, or into the reason why it can't be one."""
 
 import hashlib
-import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from marshmallow import ValidationError, fields
 
 from testimonials.auth.addresses import Email
 from testimonials.core import clock
+from testimonials.core.text_rules import normalize
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
 from testimonials.core.web.languages import gettext, gettext_noop, translate
@@ -249,7 +249,5 @@ def _find_highlights(text: str, words: str) -> Ranges:
 
 def make_key(name: str, text: str) -> str:
     """Return a hash of who said what, which identifies a testimonial in any file."""
-    folded = (
-        " ".join(unicodedata.normalize("NFKC", each).casefold().split()) for each in (name, text)
-    )
+    folded = (" ".join(normalize("NFKC", each).casefold().split()) for each in (name, text))
     return hashlib.sha256("\0".join(folded).encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
@@ -11,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials.core.clock import iso
+from testimonials.core.text_rules import normalize
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -91,4 +91,4 @@ def unshield(cell: str) -> str:
 
 
 def _is_formula(cell: str) -> bool:
-    return _FORMULA.match(unicodedata.normalize("NFKC", cell[:LONGEST_START])) is not None
+    return _FORMULA.match(normalize("NFKC", cell[:LONGEST_START])) is not None

@@ -1,6 +1,6 @@
 """Files with testimonials: CSV as spreadsheet programs write it, and JSON."""
 
-import json
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,15 @@ from itertools import islice
 from typing import Any
 
 from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, read_rows
+from testimonials.core.long_json import load_json
 from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.transfer.tables.table_export import COLUMNS, unshield
+from testimonials.transfer.tables.wording import LONGEST
 
 MAX_LINES = 50_000
 MAX_COLUMNS = 200
+# A question with its answers' kind is shorter.
+HEADING_LENGTH = 300
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
     "utf-8": "utf-8-sig",
@@ -126,7 +130,8 @@ def _read_csv(text: str) -> Table:
     # Columns with answers follow.
     is_own = headings[: len(COLUMNS)] == list(COLUMNS)
     for begin, written in islice(rows, MAX_LINES + 1):
-        row = [unshield(cell) for cell in written] if is_own else written
+        row = [cell[:LONGEST] for cell in written]
+        row = [unshield(cell) for cell in row] if is_own else row
         has_extra = any(cell.strip() for cell in row[len(headings) :])
         problem = "The line has more cells than there are headings." if has_extra else None
         lines.append(Line(begin, dict(zip(headings, row, strict=False)), problem))
@@ -136,7 +141,7 @@ def _read_csv(text: str) -> Table:
 def _name_columns(head: Sequence[str]) -> list[str]:
     names: list[str] = []
     for place, cell in enumerate(head, 1):
-        name = wanted = " ".join(cell.split()) or f"Column {place}"
+        name = wanted = " ".join(cell[:HEADING_LENGTH].split()) or f"Column {place}"
         count = 1
         while name in names:
             count += 1
@@ -164,7 +169,7 @@ def _read_json(text: str) -> Table:
 
 def _parse_json(text: str) -> Any:
     """Return parsed JSON; several objects, each on a line of its own, become a list."""
-    for parse in (json.loads, _parse_lines):
+    for parse in (load_json, _parse_lines):
         try:
             return parse(text)
         except (ValueError, RecursionError):
@@ -173,7 +178,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _parse_lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.split("\n") if line.strip()]
+    return [load_json(line) for line in io.StringIO(text) if line.strip()]
 
 
 def _find_list(parsed: Any) -> list[Any] | None:
@@ -191,11 +196,11 @@ def _flatten(item: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
     """Yield the cells of an object; one inside it gives columns such as `author.name`."""
     for name, value in item.items():
         # JSON can contain lone surrogates, and no page can.
-        heading = prefix + name.encode("utf-8", "replace").decode("utf-8")
+        heading = prefix + name[:HEADING_LENGTH].encode("utf-8", "replace").decode("utf-8")
         if isinstance(value, dict) and not prefix:
             yield from _flatten(value, f"{heading}.")
         else:
-            yield heading, _to_text(value)
+            yield heading, _to_text(value)[:LONGEST]
 
 
 def _to_text(value: Any) -> str:

@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 
-# Of longer cells nothing is kept.
+# Of a longer cell only the beginning is read.
 LONGEST = 20_000
 
 # Whatever else stands in angle brackets, such as <3, is what somebody wrote.

@@ -114,7 +114,7 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
 def test_a_cell_of_any_length_is_refused_alone(app: Flask, project: str, file: Path) -> None:
     told = import_lines(app, file, "sep=,", "Name,Review", "A," + "x" * 200_000, "B,Fine")
     assert (told["new"], told["refused"], told["lines"][0]["line"]) == (1, 1, 3)
-    assert "it has 200,000" in told["lines"][0]["reason"]
+    assert "Shorten this to 2000 characters" in told["lines"][0]["reason"]
 
 
 def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> None:

@@ -2,12 +2,15 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
 from flask import Flask
 from sqlalchemy import inspect, text
 
+from testimonials.core.csv_rows import TableUnreadable
+from testimonials.core.long_json import SHORT, load_json
 from testimonials.extensions import db
 from testimonials.transfer.tables import importing
 from testimonials.transfer.tables.headings import guess_mapping
@@ -153,6 +156,37 @@ ANSWERS = (
     {"id": "whatbake", "question": "What did you bake?", "kind": "text", "answer": "=Rye\nTwice"},
     {"id": "printbag", "question": "You may print it (q_, too)", "kind": "consent", "answer": True},
 )
+
+
+def test_long_json_is_read_like_any_other() -> None:
+    said = [{"text": "“Good” \\ bread\n" * 9, "stars": 5, "tags": ["a", None]}] * 5_000
+    text = json.dumps({"items": said})
+    assert len(text) > SHORT
+    assert load_json(text) == json.loads(text)
+    for broken in ("[" * SHORT * 2, "[" + "1," * SHORT + "1]", text[:-1], f"{text}x"):
+        with pytest.raises((ValueError, RecursionError)):
+            load_json(broken)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("text,name\n" + "," * 1_000_001, "row is too long"),
+        ('text,name\n"' + "x\n" * 600_000, "quote is not closed"),
+        (f"[{'[],' * 300_000}1]", "not valid JSON"),
+    ],
+)
+def test_what_would_take_long_at_once_is_refused(content: str, problem: str) -> None:
+    with pytest.raises(TableUnreadable, match=problem):
+        read_table(content.encode())
+
+
+def test_of_a_cell_or_a_heading_only_the_beginning_is_read() -> None:
+    long, name = "a\u0327\u0301" * 20_000, "é" * 5_000
+    for content in (f"text,{name}\n{long},b", json.dumps([{"text": long, name: "b"}])):
+        table = read_table(content.encode())
+        assert [len(heading) for heading in table.headings] == [4, 300]
+        assert table.lines[0].cells["text"] == long[:20_000]
 
 
 def test_answers_come_back_from_our_own_table(app: Flask, owner: Caller, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from testimonials.collection.picture.typesetting.fonts import EMOJI, is_unseen, load
+from testimonials.core.text_rules import normalize
 
 WIDE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
 # More of them are a prank: they would run over what stands around.
@@ -45,7 +46,7 @@ def split_clusters(text: str) -> Iterable[tuple[int, str]]:
 
 def compose(cluster: str) -> str:
     """Return a letter with its first marks, as one character where there is one."""
-    composed = unicodedata.normalize("NFC", cluster)
+    composed = normalize("NFC", cluster)
     marks = [at for at, each in enumerate(composed) if unicodedata.combining(each)]
     return composed[: marks[MOST_MARKS]] if len(marks) > MOST_MARKS else composed
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from testimonials.core.text_rules import normalize
+
 FILES = Path(__file__).with_name("font_files")
 SANS, SERIF = "inter", "fraunces"
 EMOJI = str(FILES / "twemoji.woff2")
@@ -80,7 +82,7 @@ def choose_faces(text: str, family: str, use: str) -> Faces:
     in Chinese and Japanese: kana tell that a text is Japanese.
     """
     own = [str(FILES / f"{each}-{use}.woff2") for each in (family, SANS)]
-    composed = unicodedata.normalize("NFC", text)
+    composed = normalize("NFC", text)
     letters = [each for each in set(composed) if unicodedata.category(each)[0] in "LM"]
     letters = [each for each in letters if not is_unseen(each)]
     if not has_letters(own[0], letters):

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from testimonials.core.web.fields import NULL, StrictSchema
+from testimonials.core.web.fields import NULL, Parts, StrictSchema
 
 
 def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
@@ -12,11 +12,11 @@ def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
     return fields.Nested(schema, error_messages=_messages("Must be an object."), **options)
 
 
-def make_parts(each: fields.Field[Any], most: int, **options: Any) -> fields.List[Any]:
+def make_parts(each: fields.Field[Any], most: int, **options: Any) -> Parts:
     """Return the field of a list within a body, of 1 to `most` values."""
     size = validate.Length(min=1, max=most, error=f"Must be a list of 1 to {most}.")
     messages = _messages("Must be a list.")
-    return fields.List(each, validate=size, error_messages=messages, **options)
+    return Parts(each, validate=size, error_messages=messages, **options)
 
 
 def _messages(rule: str) -> dict[str, Any]:
