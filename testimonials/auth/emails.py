@@ -94,6 +94,22 @@ def send_reset_mail(email: str, link: str) -> None:
     )
 
 
+def send_proof_mail(email: str, link: str, minutes: int) -> None:
+    send_plain_mail(
+        email,
+        "proof",
+        "Confirm that it’s you",
+        [
+            "Somebody who is signed in to your account is about to do what needs a confirmation. "
+            "If that is you, open this link in the same browser."
+        ],
+        footnote=f"The link works for {minutes} minutes and only once. If it isn’t you, don’t open "
+        "it; sign out everywhere under Account, Security.",
+        link=link,
+        button="It’s me",
+    )
+
+
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
     send_plain_mail(
         new_email,

@@ -161,6 +161,10 @@ def reset_url(token: str) -> str:
     return f"{app_url()}/reset/{token}"
 
 
+def proof_url(token: str) -> str:
+    return f"{app_url()}/dashboard/account/company/mailed?proof={token}"
+
+
 def email_change_url(token: str) -> str:
     return f"{app_url()}/email/{token}"
 

@@ -8,6 +8,7 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.proofs.authenticator import CodeRefused
 from testimonials.auth.proofs.challenges import Reason
+from testimonials.auth.proofs.mailed import mail_proof
 from testimonials.auth.proofs.passkeys import PasskeyRefused, use_passkey
 from testimonials.auth.proofs.second_step import check_code, find_wait, forget_wrong_codes
 from testimonials.auth.proofs.ways_in import WaysIn, find_ways_in
@@ -22,14 +23,15 @@ from testimonials.dashboard.forms import Errors
 from testimonials.extensions import begin_write, db
 from testimonials.projects.access import is_asked_for_more
 
-# The form's fields: the password, a code, and what a passkey answered, with its challenge.
-PROOF, PROOF_CODE, PROOF_PASSKEY, PROOF_TOKEN = (
+# The form's fields: the password, a code, what a passkey answered, with its challenge, and the wish
+# for a link by mail.
+PROOF, PROOF_CODE, PROOF_PASSKEY, PROOF_TOKEN, PROOF_MAIL = FIELDS = (
     "proof",
     "proof_code",
     "proof_passkey",
     "proof_token",
+    "proof_mail",
 )
-FIELDS = (PROOF, PROOF_CODE, PROOF_PASSKEY, PROOF_TOKEN)
 
 
 def was_proof_sent() -> bool:
@@ -54,6 +56,11 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
     """Check the proof that was sent and note it; return the person signed in, or what is wrong."""
     if request.form.get(PROOF_PASSKEY):
         return _take_passkey(owner)
+    if PROOF_MAIL in request.form and not ways.is_any:
+        mail_proof(owner)
+        db.session.commit()
+        text = gettext("A mail is on its way. Open its link in this browser, then go on here.")
+        return owner, {PROOF_MAIL: [text]}
     if ways.app is not None and request.form.get(PROOF_CODE, "").strip():
         return _take_code(owner)
     if not ways.has_password:

@@ -62,6 +62,7 @@ ANSWERS = {
     "signup": "The reader asked for an account.",
     "account-exists": "The reader asked for an account.",
     "reset": "The reader asked for a new password.",
+    "proof": "The reader is about to do what needs a confirmation.",
     "email-change": "The reader asked to use this address.",
     "address-changed": "The reader's own account was changed.",
     "suspended": "The reader's own account was changed.",
@@ -177,6 +178,7 @@ def write_every_kind(account: Account, text: str) -> None:
     emails.send_signup_mail(account, LINK)
     emails.send_account_exists_mail(account.email)
     emails.send_reset_mail(account.email, LINK)
+    emails.send_proof_mail(account.email, LINK, 15)
     emails.send_email_change_mail("new@example.com", text, LINK)
     emails.send_address_changed_mail(account.email, "new@example.com")
     emails.send_security_mail(account.email, text)

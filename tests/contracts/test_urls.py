@@ -45,6 +45,7 @@ ENDPOINTS = {
     "project_url": "inbox.show_inbox", "login_url": "session.show_login",
     "company_return_url": "company.come_back", "forgot_url": "session.show_forgot",
     "claim_url": "claim.show_claim", "reset_url": "session.show_reset",
+    "proof_url": "account_company.show_mailed_proof",
     "email_change_url": "address.show_change", "invitation_url": "invitation.show_invitation",
     "unsubscribe_url": "unsubscribe.show_unsubscribe",
     "decision_url": "decision_link.show_decision", "request_url": "requests.show_answer",

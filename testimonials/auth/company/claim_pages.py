@@ -49,7 +49,8 @@ def claim_with_company() -> ResponseReturnValue:
     if errors := _find_problem(account):
         return answer_privately(_page(account, errors), 422)
     _claim(account, person)
-    cookie = sign_browser_in(account, SignInMethod.COMPANY, current_settings().company_name)
+    means = current_settings().company_name
+    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
     db.session.commit()
     response = redirect(target or url_for("dashboard.show_start"), 303)
     set_session_cookie(response, account, cookie)

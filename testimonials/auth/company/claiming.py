@@ -36,7 +36,7 @@ def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
             gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
         )
     issuer, subject, email, name, groups, target = found
-    return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), True), target
+    return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), None), target
 
 
 def lock_waiting(person: CompanyPerson) -> Account:

@@ -39,8 +39,8 @@ class CompanyPerson:
     is_verified: bool
     name: str
     groups: frozenset[str]
-    # False only if the provider says that they proved themselves before we asked.
-    is_fresh: bool
+    # Whether they proved themselves after we asked; None: the provider doesn't say.
+    is_fresh: bool | None
 
 
 def find_metadata() -> Metadata:
@@ -86,7 +86,8 @@ def read_answer(attempt: CompanyAttempt, answer: Mapping[str, str]) -> CompanyPe
     expected = Expected(settings.oidc_issuer, settings.oidc_client_id, attempt.nonce, access)
     try:
         claims = read_id_token(str(tokens.get("id_token", "")), provider.find_keys, expected)
-        is_fresh = "auth_time" not in claims or is_after(claims, "auth_time", attempt.started_at)
+        says = "auth_time" in claims
+        is_fresh = is_after(claims, "auth_time", attempt.started_at) if says else None
     except IdTokenRefused as error:
         raise ProviderRefused(f"its ID token is refused: {error}") from None
     return _describe(_complete(provider, metadata, claims, access), is_fresh)
@@ -141,7 +142,7 @@ def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str)
     return rest | {name: source[name] for name in ADDRESS if name in source}
 
 
-def _describe(claims: Json, is_fresh: bool) -> CompanyPerson:
+def _describe(claims: Json, is_fresh: bool | None) -> CompanyPerson:
     settings = current_settings()
     name, email = claims.get("name"), _read_address(claims.get("email"))
     return CompanyPerson(

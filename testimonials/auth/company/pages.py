@@ -26,6 +26,7 @@ from testimonials.auth.company.services import (
     Arrival,
     CompanyRefused,
     How,
+    ProviderSilent,
     check_domain,
     is_of,
     link_account,
@@ -125,7 +126,8 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
         response = redirect(url_for("company_claim.show_claim"), 303)
         set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
         return response
-    cookie = sign_browser_in(account, SignInMethod.COMPANY, current_settings().company_name)
+    means, is_proved = current_settings().company_name, person.is_fresh is True
+    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
     _record_arrival(arrival, person)
     follow_groups(account.id, person.email or person.subject, person.groups)
     db.session.commit()
@@ -164,6 +166,8 @@ def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
                 company=current_settings().company_name,
             )
         )
+    if person.is_fresh is None:
+        raise ProviderSilent(values={"company": current_settings().company_name})
     if not person.is_fresh:
         raise CompanyRefused(
             gettext(

@@ -30,6 +30,8 @@ class Metadata:
     takes_post_secret_only: bool
     # Whether its answers always name it (RFC 9207).
     names_itself: bool
+    # Whether it lists what it says of people, and there isn't when they proved themselves.
+    hides_auth_time: bool
 
 
 class Provider:
@@ -107,6 +109,7 @@ def read_metadata(given: Json) -> Metadata:
         # An issuer with TLS leads nowhere without it.
         if not isinstance(value, str) or not value.startswith(("https://", start)):
             raise ProviderAway(f"its {name} is {str(value)[:200]!r}")
+    claims = _texts(given.get("claims_supported"))
     methods = _texts(given.get("token_endpoint_auth_methods_supported"))
     return Metadata(
         given["authorization_endpoint"],
@@ -116,6 +119,7 @@ def read_metadata(given: Json) -> Metadata:
         _texts(given.get("scopes_supported")),
         "client_secret_post" in methods and "client_secret_basic" not in methods,
         given.get("authorization_response_iss_parameter_supported") is True,
+        bool(claims) and "auth_time" not in claims,
     )
 
 

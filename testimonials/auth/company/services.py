@@ -30,6 +30,17 @@ class CompanyRefused(ServiceError):
     code = "COMPANY_SIGN_IN_REFUSED"
 
 
+class ProviderSilent(CompanyRefused):
+    """The provider doesn't say when the person last proved who they are, so this proves nothing."""
+
+    # For the record, from which the doctor knows.
+    reason = "its ID token has no auth_time"
+    default_message = gettext_noop(
+        "%(company)s doesn’t say when it asked who you are. Go back, and confirm with a passkey or "
+        "by a link in a mail."
+    )
+
+
 class How(StrEnum):
     """How somebody came to the account that they sign in to."""
 

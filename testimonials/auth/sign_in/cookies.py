@@ -54,14 +54,18 @@ def use_persons_language() -> None:
     use_language(find_chosen_language(token) if token else None)
 
 
-def sign_browser_in(account: Account, how: SignInMethod, means: str = "") -> str:
+def sign_browser_in(
+    account: Account, how: SignInMethod, means: str = "", *, is_proved: bool = True
+) -> str:
     """Start a session for this request's browser and record it; return its token.
 
-    `means` is what the record says, if not `how`. Raises `AccountSuspended`.
+    `means` is what the record says, if not `how`; see `start_session` for `is_proved`. Raises
+    `AccountSuspended`.
     """
     require_unsuspended(account.suspended_at, account.suspended_reason)
     browser = request.user_agent.string
-    token = start_session(account, browser, how, replaces=read_session_cookie())
+    replaced = read_session_cookie()
+    token = start_session(account, browser, how, replaces=replaced, is_proved=is_proved)
     act_as(ActorKind.PERSON, account.id)
     details = {"browser": describe_browser(browser), "means": means or how}
     record_event(EventType.SESSION_STARTED, account.id, **details)

@@ -82,10 +82,12 @@ def start_session(
     method: SignInMethod = SignInMethod.PASSWORD,
     *,
     replaces: str = "",
+    is_proved: bool = True,
 ) -> str:
     """Sign a browser in; return the token for its cookie, of which only a hash is kept.
 
-    `replaces` is the token that the browser had until now; its session ends.
+    `replaces` is the token that the browser had until now; its session ends. Without `is_proved`
+    the person may have proved who they are long ago, to somebody who knew them on.
     """
     if replaces:
         db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
@@ -96,7 +98,7 @@ def start_session(
             token_hash=hash_secret(token),
             label=describe_browser(user_agent),
             method=method,
-            proved_at=clock.now(),
+            proved_at=clock.now() if is_proved else None,
             expires_at=_end_of(clock.now()),
         )
     )

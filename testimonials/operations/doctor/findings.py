@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Finding:
     """One problem and what to do about it; neither holds a secret.
 
-    A note isn't a problem; it says what was not checked.
+    A note isn't a problem; it says what was not checked, or what is as it has to be.
     """
 
     problem: str

@@ -172,7 +172,7 @@ class InventiveProvider:
     def make_token(self, nonce: str) -> str:
         now = int(clock.now().timestamp())
         claims = {"iss": self.issuer, "sub": self.subject, "aud": CLIENT, "nonce": nonce,
-                  "iat": now, "exp": now + 300, **MIRA} | self.claims  # fmt: skip
+                  "iat": now, "exp": now + 300, "auth_time": now, **MIRA} | self.claims  # fmt: skip
         header = {"alg": "RS256", "kid": self.kid} | self.header
         kept = [
             {name: value for name, value in each.items() if value is not None}

@@ -9,9 +9,10 @@ from sqlalchemy import select
 from testimonials.auth.company.models import CompanyAttempt, CompanyIdentity
 from testimonials.auth.models import Account, Session
 from testimonials.extensions import begin_write, db
+from testimonials.operations.doctor.company import check_company
 from testimonials.projects.models import WorkspaceMember
 from testimonials.projects.team.workspace import set_workspace_role
-from tests.auth.browsers import is_signed_in, open_browser, open_known_browser
+from tests.auth.browsers import is_signed_in, mailed_path, open_browser, open_known_browser
 from tests.auth.company.providers import (
     MIRA,
     CertifiedProvider,
@@ -256,6 +257,12 @@ def test_attempts_are_swept_away(app: Flask, provider: InventiveProvider) -> Non
 LINK = "/dashboard/account/company/link"
 
 
+def doctor(app: Flask) -> str:
+    """Return what the doctor says of the company's sign-in."""
+    with app.app_context():
+        return " ".join(finding.problem for finding in check_company())
+
+
 def roles(app: Flask) -> dict[str, tuple[str, str]]:
     with app.app_context():
         query = select(Account.email, WorkspaceMember.role, WorkspaceMember.source).join(
@@ -332,8 +339,63 @@ def test_an_old_sign_in_confirms_nothing(app: Flask, provider: InventiveProvider
     address = provider.go(leave(browser, "/dashboard/account/company/prove"))
     answer = come_back(browser, address)
     assert (answer.status_code, "didn’t ask who you are again" in answer.text) == (403, True)
-    # For signing in it is enough that it knows.
-    assert sign_in_by(provider, app).status_code == 303
+    # For signing in it is enough that it knows, but not for more.
+    again = app.test_client()
+    assert sign_in_by(provider, app, again).status_code == 303
+    assert again.post("/dashboard/account/key").status_code == 401
+
+
+@pytest.mark.postgres
+def test_a_provider_that_never_says_when_confirms_nothing_and_a_mailed_link_does(
+    app: Flask, provider: InventiveProvider, moved_clock: MovableClock
+) -> None:
+    browser, key = app.test_client(), "/dashboard/account/key"
+    provider.claims = {"auth_time": None}
+    assert "(auth_time)" not in doctor(app)
+    assert sign_in_by(provider, app, browser).status_code == 303
+    page = browser.post(key, data={"any": "thing"})
+    assert (page.status_code, "Confirm by a link in a mail" in page.text) == (401, True)
+    address = provider.go(leave(browser, "/dashboard/account/company/prove"))
+    answer = come_back(browser, address)
+    assert (answer.status_code, "doesn’t say when it asked" in answer.text) == (403, True)
+    assert browser.post(key).status_code == 401
+    assert "(auth_time)" in doctor(app)
+
+    page = browser.post(key, data={"any": "thing", "proof_mail": "1"})
+    assert "A mail is on its way" in page.text
+    assert '<input type="hidden" name="any" value="thing">' in page.text
+    assert mails(app)[-1].recipient == MIRA["email"]
+    link = mailed_path(app, "proof")
+    token = link.partition("proof=")[2]
+    confirm = link.partition("?")[0]
+    # Another browser of the same person has not asked for it, and a scanner's GET changes nothing.
+    other = app.test_client()
+    assert sign_in_by(provider, app, other).status_code == 303
+    assert other.get(link).status_code == 404
+    assert other.post(confirm, data={"proof": token}).status_code == 404
+    assert app.test_client().get(link).status_code == 303
+    assert browser.get(link).status_code == 200
+    assert browser.post(key).status_code == 401
+    assert browser.post(confirm, data={"proof": token}).status_code == 200
+    assert browser.post(key).status_code == 200
+    # It works once, for a while, and is no way round a password.
+    assert browser.post(confirm, data={"proof": token}).status_code == 404
+    moved_clock.move(minutes=11)
+    assert browser.post(key).status_code == 401
+    browser.post(key, data={"proof_mail": "1"})
+    late = mailed_path(app, "proof")
+    moved_clock.move(minutes=16)
+    assert browser.get(late).status_code == 404
+
+
+def test_who_has_a_password_gets_no_link(
+    app: Flask, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    browser = open_browser(app, make_caller(MIRA["email"], is_claimed=True))
+    moved_clock.move(minutes=11)
+    answer = browser.post("/dashboard/account/key", data={"proof_mail": "1"})
+    assert (answer.status_code, "link in a mail" in answer.text) == (422, False)
+    assert mails(app) == []
 
 
 def test_groups(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider) -> None:
