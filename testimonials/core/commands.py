@@ -12,6 +12,7 @@ from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.core.data.damage import describe_damage, is_damage
+from testimonials.core.data.outages import MAKE_ROOM, is_disk_full
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.core.terminal_text import make_printable, write_json
 from testimonials.core.web.errors import ServiceError
@@ -60,6 +61,8 @@ def describe_trouble(error: DatabaseError) -> str:
     reason = scrub(" ".join(str(error.orig).split()))
     if is_damage(error):
         return describe_damage(reason)
+    if is_disk_full(error):
+        return f"The database failed: {reason}. {MAKE_ROOM}"
     if "locked" in reason:
         return (
             "The database is busy: another program has locked it for writing. Try again, or stop "
@@ -74,7 +77,8 @@ def describe_refusal(error: OSError) -> str | None:
     if error.errno in (None, errno.EPIPE):
         return None
     where = f" ({error.filename})" if error.filename else ""
-    return f"The operating system refused: {error.strerror}{where}."
+    advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
+    return f"The operating system refused: {error.strerror}{where}.{advice}"
 
 
 def print_json(value: object) -> None:

@@ -8,6 +8,7 @@ Before the first revision there were 21 others, of the same names. The last of t
 schema of the first, so a database of it gets the first's name; older ones are refused.
 """
 
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.data.damage import describe_damage, is_damage, is_lost
 from testimonials.core.data.database import Base
+from testimonials.core.data.outages import MAKE_ROOM
 from testimonials.extensions import BUSY_TIMEOUT_MS
 from testimonials.migrations.statements import run_statements
 
@@ -29,6 +31,8 @@ FILES = "rev_*.py"
 ADVISORY_LOCK = 7_263_540_189
 # How long a start waits for another one that makes a backup and migrates.
 WAIT_SECONDS = 600
+# What SQLite writes beside a file when it opens it; it doesn't say what keeps it from that.
+LEAST_TO_OPEN = 64 * 1024
 FIRST = "0001"
 # What `FIRST` replaces.
 FORMER_HEAD = "0021"
@@ -184,7 +188,10 @@ def open_connection(engine: Engine) -> Connection:
     except DatabaseError as error:
         if is_damage(error):
             raise
-        raise _unopened(" ".join(str(error.orig).split())) from None
+        reason = " ".join(str(error.orig).split())
+        if file is not None and shutil.disk_usage(file.parent).free < LEAST_TO_OPEN:
+            reason += f". The disk is full. {MAKE_ROOM}"
+        raise _unopened(reason) from None
 
 
 def find_file(engine: Engine) -> Path | None:

@@ -15,6 +15,7 @@ from testimonials.collection.abuse_reports import AbuseReport
 from testimonials.core import clock
 from testimonials.core.data.identifiers import first_identifier
 from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.data.outages import MAKE_ROOM
 from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
 from testimonials.extensions import db
 from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
@@ -78,10 +79,7 @@ def _judge_host() -> Iterator[Trouble]:
 def _judge_disk(storage: dict[str, Any]) -> Iterator[Trouble]:
     if storage["share"] >= NEARLY_FULL or storage["free"] < LEAST_FREE:
         title = f"The disk is {storage['share']:.0%} full"
-        words = (
-            "Widgets and words still work. When it is full, nothing new is stored. Drop old "
-            "backups, or see which accounts take most."
-        )
+        words = f"Widgets and words still work. When it is full, nothing new is stored. {MAKE_ROOM}"
         yield Trouble(title, words, "backup drop", is_grave=True)
     if storage["recordings"] >= NEARLY_FULL * storage["recordings_limit"]:
         words = (

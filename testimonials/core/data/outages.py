@@ -47,7 +47,14 @@ UNCOUNTED = Outage(
     retry_after=1,
 )
 
-_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+# Said by errors, the log, the doctor, the operator's page and docs/operating.md.
+MAKE_ROOM = (
+    "Run `testimonials backup drop`, which removes old backups, then delete folders named "
+    "`before-restore-`, or enlarge the disk. What was acknowledged is safe; the service goes on by "
+    "itself."
+)
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_DISK = _FULL | {errno.EROFS, errno.EIO}
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -88,6 +95,12 @@ def find_outage(error: BaseException) -> Outage | None:
     return next((outage for starts, outage in _POSTGRESQL if state.startswith(starts)), None)
 
 
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether a disk of this machine is full."""
+    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in _FULL)
+
+
 def log_fault(
     logger: logging.Logger, message: str, error: BaseException, **extra: object
 ) -> Outage | None:
@@ -100,6 +113,8 @@ def log_fault(
         if is_damage(error):
             note_damage(reason)
             reason = describe_damage(reason)
+        elif is_disk_full(error):
+            reason += f". {MAKE_ROOM}"
         message = f"{message} ({outage.code})"
         logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
     return outage

@@ -1,7 +1,9 @@
 """Checks of Python, settings, files and the disk."""
 
 import email.policy
+import errno
 import ipaddress
+import os
 import platform
 import shlex
 import shutil
@@ -10,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from testimonials.core.data.outages import MAKE_ROOM
 from testimonials.core.data.temporary_files import choose_temporary_folder
 from testimonials.operations.doctor.findings import Finding
 from testimonials.operations.health import (
-    LEAST_FREE,
     MEGABYTE,
     check_disk,
     check_room_left,
@@ -107,23 +109,22 @@ def check_room() -> Iterator[Finding]:
     folders = " or ".join(dict.fromkeys(data_folders()))
     disk, room = check_disk(), check_room_left()
     if not disk.is_ok:
+        is_full = disk.detail.endswith((os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)))
         yield Finding(
             f"The disk of {folders} {disk.detail}.",
-            "Find out why (dmesg, mount, df), fix it and restart the service. A disk that became "
-            "read-only is often failing.",
+            MAKE_ROOM
+            if is_full
+            else "Find out why (dmesg, mount, df), fix it and restart the "
+            "service. A disk that became read-only is often failing.",
         )
     elif not room.is_ok:
-        yield Finding(
-            f"The disk of {folders} has {room.detail}.",
-            f"Make room: at least {LEAST_FREE // MEGABYTE} MB. `testimonials prune` removes "
-            "expired data.",
-        )
+        yield Finding(f"The disk of {folders} has {room.detail}.", MAKE_ROOM)
     elif (file := settings.database_file) is not None and file.exists():
         size, free = file.stat().st_size, _free_near(Path(settings.backup_path))
         if free < size:
             yield Finding(
                 f"{free // MEGABYTE} MB are free for backups of {size // MEGABYTE} MB.",
-                "Make room, or set BACKUP_PATH to a folder on another disk.",
+                f"Set BACKUP_PATH to a folder on another disk, or make room. {MAKE_ROOM}",
             )
 
 

@@ -22,6 +22,7 @@ from werkzeug.serving import make_server
 
 from testimonials import create_app, extensions
 from testimonials.core import clock
+from testimonials.core.data.outages import MAKE_ROOM
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
 from testimonials.migrations.runner import upgrade
@@ -31,7 +32,7 @@ from testimonials.operations.jobs.registry import run_backups, run_jobs
 from testimonials.settings.current import current_settings
 from testimonials.settings.table import load_settings
 from tests.conftest import MakeApp, MakeCaller, MovableClock
-from tests.operations.disks import mount, small_disk
+from tests.operations.disks import fill, mount, small_disk
 from tests.support.mail_servers import OddServer
 from tests.support.servers import PATIENCE, MailSink, free_port
 from tests.webhooks.receiver import Handler, receiving
@@ -229,6 +230,39 @@ def test_full_temporary_folder(
         found = consult(healthy)
     assert f"The folder for temporary files, {disk}, has 1 MB free" in found["disk"]
     assert "TMPDIR" in found["disk"]
+
+
+def test_a_full_disk_has_one_advice_which_makes_room(make_app: MakeApp, tmp_path: Path) -> None:
+    """The doctor's, of every command, of the start, and in the table for 3 a.m."""
+    with small_disk(tmp_path / "disk", "4m") as disk:
+        app = make_app(instance_path=str(disk))
+        run = app.test_cli_runner().invoke
+        create = ["accounts", "create", "a@example.com"]
+        with app.app_context():
+            upgrade(db.engine)
+            db.engine.dispose()
+        (disk / "backups").mkdir()
+        for month in ("01", "02"):
+            (disk / f"backups/scheduled-2031{month}01T000000Z.tar.gz").write_bytes(bytes(500_000))
+        fill(disk / "rest")
+        assert f"The disk is full. {MAKE_ROOM}" in run(args=create).stderr
+        os.truncate(disk / "rest", (disk / "rest").stat().st_size - 100_000)
+        with app.app_context():
+            db.session.execute(text("SELECT count(*) FROM account"))
+            fill(disk / "more")
+            said = f"Error: The database failed: database or disk is full. {MAKE_ROOM}\n"
+            assert run(args=create).stderr == said
+            db.session.rollback()
+        full = f"The disk of {disk} can't be written to: No space left on device. {MAKE_ROOM}"
+        assert consult(app)["disk"] == full
+        assert MAKE_ROOM.startswith("Run `testimonials backup drop`, ")
+        assert run(args=["backup", "drop"]).exit_code == 0
+        assert f"The disk of {disk} has 0 MB free. {MAKE_ROOM}" in consult(app)["disk"]
+        assert run(args=create).exit_code == 0
+        with app.app_context():
+            db.engine.dispose()
+    table = Path("docs/operating.md").read_text(encoding="utf-8")
+    assert f"| disk full | `df`, `du` of the instance folder | {MAKE_ROOM} |" in table
 
 
 def test_a_database_that_is_away(make_app: MakeApp) -> None:
