@@ -52,6 +52,8 @@ class Scene:
     admin: Caller
     person: Caller
     browser: FlaskClient
+    # The page of an author, by their link.
+    yours: str = ""
 
     @property
     def base(self) -> str:
@@ -220,6 +222,7 @@ THINGS = {
         lambda _scene, upload: upload.finish().status_code == 204,
     ),
     "import that runs": Thing(make_import, finish_import),
+    "author’s link": Thing(lambda scene: scene.yours, lambda scene, link: scene.opens(link)),
     "link that decides": Thing(make_decision_link, decides),
     "link for a new password": Thing(make_reset_link, sets_a_password),
     "link that ends notifications": Thing(
@@ -282,7 +285,7 @@ def make_scene(app: Flask, owner: Caller, admin: Caller, *, is_owner: bool) -> S
     person = owner if is_owner else admin
     scene = Scene(app, project, owner, admin, person, open_browser(app, person))
     scene.press(f"{scene.base}/notifications", mode="at_once", decides_by_mail="1")
-    Visitor(app.test_client(), project, SLUG).write()
+    scene.yours = Visitor(app.test_client(), project, SLUG).write()
     return scene
 
 

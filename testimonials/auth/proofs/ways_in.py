@@ -92,11 +92,15 @@ def remove_app(account: Account) -> None:
         drop_app(account.id)
 
 
-def remove_password(account: Account) -> None:
-    """Let the locked account do without a password; raise `LastWayIn`."""
+def remove_password(account: Account, *, but: str) -> None:
+    """Let the locked account do without a password; raise `LastWayIn` and `StrongNeeded`.
+
+    As with a new one, every browser but the session `but` is signed out.
+    """
     ways = find_ways_in(account)
     _require_rest(account, ways.count - ways.has_password, ways.passkeys + ways.companies)
     account.password_hash = account.password_set_at = None
+    end_sessions(account.id, but=but)
 
 
 def unlink_company(account: Account) -> str | None:

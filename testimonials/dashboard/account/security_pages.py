@@ -93,11 +93,13 @@ def add_password(owner: SignedIn) -> ResponseReturnValue:
 def drop_password(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     changed = lock_owner(owner)
-    remove_password(changed)
+    remove_password(changed, but=owner.session_id)
     send_security_mail(changed.email, "Your account does without a password from now on.")
     record_event(EventType.PASSWORD_REMOVED, changed.id)
     db.session.commit()
-    return redirect(add_notice(url_for(HERE), _("Your password is gone.")), 303)
+    response = redirect(add_notice(url_for(HERE), _("Your password is gone.")), 303)
+    know_browser(response, changed)
+    return response
 
 
 @security.post("/dashboard/account/sessions/<session_id>/end")

@@ -213,8 +213,10 @@ def test_a_password_that_is_all_stays(app: Flask, browser: FlaskClient, owner: C
 
 
 def test_no_password(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
+    other = open_browser(app, owner)
     assert browser.post(f"{NOW_ON}/remove").status_code == 303
     assert is_signed_in(browser)
+    assert not is_signed_in(other)
     assert sign_in(app.test_client(), owner.email).status_code == 422
     assert "Do without" not in browser.get(SECURITY).text
     # Its page is for those who have one.

@@ -57,8 +57,19 @@ def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page:
     page.goto(f"{site.url}/dashboard/account/security")
     expect(page.get_by_text(COMPANY).first).to_be_visible()
     assert look(page) == []
-    page.get_by_text("Theme and sign out").locator("..").click()
-    follow(page.get_by_role("button", name="Sign out", exact=True))
+    # The provider said nothing of when she proved who she is, and she has nothing here to do it.
+    follow(page.get_by_role("button", name="Sign out everywhere", exact=True))
+    assert look(page) == []
+    follow(page.get_by_role("button", name="Confirm by a link in a mail"))
+    assert look(page) == []
+    tab = page.context.new_page()
+    tab.goto(site.mailed_link(MIRA["email"], rf"{site.url}/dashboard/\S+proof=\S+"))
+    assert look(tab) == []
+    follow(tab.get_by_role("button", name="It’s me"))
+    assert look(tab) == []
+    tab.close()
+    follow(page.get_by_role("button", name="Go on"))
+    expect(page).to_have_url(f"{site.url}/login?notice=signed-out")
     # She is still signed in at the company, so one press is enough.
     page.get_by_role("button", name=COMPANY).click()
     expect(page).to_have_url(f"{site.url}/dashboard/projects")
