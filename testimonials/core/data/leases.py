@@ -22,6 +22,7 @@ from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.data.outages import log_fault
 from testimonials.core.repeated_work import repeating
 from testimonials.extensions import begin_write, db
+from testimonials.settings.current import current_settings
 
 logger = logging.getLogger("testimonials")
 
@@ -132,9 +133,21 @@ def is_over(time: datetime | None, length: timedelta) -> bool:
     return time is None or not -length <= clock.now() - time < length
 
 
+def find_other_place(job: BackgroundJob | None) -> str:
+    """Return which other host and instance folder did a job last; "" if it was this one."""
+    if job is None or job.leased_by is None or current_settings().is_sqlite:
+        return ""
+    place = job.leased_by.rsplit(":", 2)[0]
+    return "" if place == _name_place() else place
+
+
+def _name_place() -> str:
+    return f"{socket.gethostname()}:{current_settings().instance_path.absolute()}"
+
+
 def _worker_name() -> str:
-    """Return the name under which this application takes jobs: host, process, random letters."""
-    name = f"{socket.gethostname()}:{os.getpid()}:{new_identifier()[-6:]}"
+    """Return the name under which this application takes jobs: place, process, random letters."""
+    name = f"{_name_place()}:{os.getpid()}:{new_identifier()[-6:]}"
     found: str = current_app.extensions.setdefault(EXTENSION, name)
     return found
 

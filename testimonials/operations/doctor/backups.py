@@ -8,7 +8,7 @@ from pathlib import Path
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.data.leases import BackgroundJob, find_other_place
 from testimonials.core.logs.scrubbing import scrub
 from testimonials.extensions import db
 from testimonials.operations.backup.command import CopyFailed
@@ -45,19 +45,23 @@ def check_backups() -> Iterator[Finding]:
 
 def _check_own(settings: Settings) -> Iterator[Finding]:
     job = db.session.get(BackgroundJob, BACKUP_JOB)
-    if job is not None and job.error is not None:
-        time = f" at {iso(job.failed_at)}" if job.failed_at else ""
-        yield Finding(
-            f"The last backup failed{time}: {scrub(job.error)}",
-            "Fix that, then make one now: `testimonials backup now`.",
-        )
+    advice = "Fix that, then make one now: `testimonials backup now`."
+    yield from _check_last(job, "The last backup failed", advice)
     folder = Path(settings.backup_path)
     newest = max((path.stat().st_mtime for path in folder.glob("*.tar.gz")), default=None)
-    if newest is None:
-        yield Finding(f"There is no backup in {folder}.", START)
+    hours = (clock.now().timestamp() - newest) / 3600 if newest else None
+    if hours is not None and hours <= 2 * settings.backup_hours:
         return
-    hours = (clock.now().timestamp() - newest) / 3600
-    if hours > 2 * settings.backup_hours:
+    if where := _find_maker(job, settings):
+        if not is_copy_wanted():
+            yield Finding(
+                f"The newest backup {where} and is not in {folder} here: if that disk is lost, so "
+                "is the backup.",
+                "On all hosts set BACKUP_TO, or a BACKUP_PATH on a disk that they share.",
+            )
+    elif hours is None:
+        yield Finding(f"There is no backup in {folder}.", START)
+    else:
         yield Finding(
             f"The newest backup in {folder} is {hours:.0f} hours old; one is due every "
             f"{settings.backup_hours} hours.",
@@ -65,14 +69,31 @@ def _check_own(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _check_last_copy() -> Iterator[Finding]:
-    job = db.session.get(BackgroundJob, COPY_JOB)
+def _check_last(job: BackgroundJob | None, problem: str, advice: str) -> Iterator[Finding]:
+    """Check how a job ended; what failed on another host is only noted on this one."""
     if job is not None and job.error is not None:
+        other = find_other_place(job)
+        where = f" on {other}" if other else ""
         yield Finding(
-            f"The last copy of a backup failed at {iso(job.failed_at or clock.now())}: "
-            f"{scrub(job.error)}",
-            "It is tried again each hour; `testimonials backup now` does it at once.",
+            f"{problem} at {iso(job.failed_at or clock.now())}{where}: {scrub(job.error)}",
+            "Run `testimonials doctor` there." if other else advice,
+            is_note=bool(other),
         )
+
+
+def _find_maker(job: BackgroundJob | None, settings: Settings) -> str:
+    """Return when another host did a job that is not late, as words; "" if none did."""
+    other = find_other_place(job)
+    last = job.finished_at if job is not None else None
+    if not other or last is None or clock.now() - last > _longest(settings):
+        return ""
+    return f"was taken at {iso(last)} on {other}"
+
+
+def _check_last_copy() -> Iterator[Finding]:
+    advice = "It is tried again each hour; `testimonials backup now` does it at once."
+    job = db.session.get(BackgroundJob, COPY_JOB)
+    yield from _check_last(job, "The last copy of a backup failed", advice)
 
 
 def _check_copies(settings: Settings) -> Iterator[Finding]:
@@ -84,6 +105,12 @@ def _check_copies(settings: Settings) -> Iterator[Finding]:
         return
     newest = max((each.made_at for each in found if each.is_scheduled), default=None)
     if is_backup_wanted() and (newest is None or clock.now() - newest > _longest(settings)):
+        if where := _find_maker(db.session.get(BackgroundJob, COPY_JOB), settings):
+            yield Finding(
+                f"The newest copy {where} and is not in BACKUP_TO ({place}) here.",
+                "Mount the same folder there on all hosts.",
+            )
+            return
         since = f"is from {iso(newest)}" if newest else "is not there yet"
         yield Finding(f"The newest backup in {place} {since}.", START)
     if _is_same_disk(Path(place), settings.instance_path):
@@ -116,12 +143,11 @@ def _check_verified(settings: Settings) -> Iterator[Finding]:
     job = db.session.get(BackgroundJob, VERIFY_JOB)
     last = job.finished_at if job is not None else None
     if job is not None and job.error is not None:
-        yield Finding(
-            f"The newest backup could not be restored on trial at "
-            f"{iso(job.failed_at or clock.now())}: {scrub(job.error)}",
+        advice = (
             "Fix that, then try again: `testimonials backup verify`. The newest backup may be "
-            "worth nothing until then.",
+            "worth nothing until then."
         )
+        yield from _check_last(job, "The newest backup could not be restored on trial", advice)
     elif (newest := find_newest()) is not None:
         oldest = clock.now() - timedelta(days=2 * settings.backup_verify_days)
         if (last or newest.made_at) < oldest:

@@ -22,6 +22,7 @@ from werkzeug.serving import make_server
 
 from testimonials import create_app, extensions
 from testimonials.core import clock
+from testimonials.core.data.leases import BackgroundJob
 from testimonials.core.data.outages import MAKE_ROOM
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.extensions import begin_write, db
@@ -435,6 +436,50 @@ def test_copies_and_restores_on_trial_that_fail(make_healthy: MakeHealthy, insta
     assert f"The newest backup in {place} is not there yet" in consult(app)["backups"]
     place.rmdir()
     assert f"BACKUP_TO ({place}) can't be read: there is no folder" in consult(app)["backups"]
+
+
+@pytest.mark.postgres
+def test_each_host_is_told_of_its_own_backups(
+    make_healthy: MakeHealthy, make_app: MakeApp, instance: Path, tmp_path: Path, backend: str
+) -> None:
+    """One host makes them; the other has none, and can't mend what fails there."""
+    if backend == "sqlite":
+        pytest.skip("an SQLite file has one host")
+    first = make_healthy()
+    same = {"database_url": current_settings(first).database_url}
+    same |= {"base_url": current_settings(first).base_url}
+    same |= {"secret_key": current_settings(first).secret_key}
+    (tmp_path / "other").mkdir(mode=0o700)
+    second = make_app(instance_path=str(tmp_path / "other"), **same)
+    found = consult(second)
+    assert list(found) == ["backups"]
+    assert "The newest backup was taken at 20" in found["backups"]
+    assert f":{instance} and is not in {tmp_path / 'other'}/backups here" in found["backups"]
+    assert "set BACKUP_TO, or a BACKUP_PATH on a disk that they share" in found["backups"]
+    assert "backup now" not in found["backups"]
+    assert consult(first) == {}
+    (tmp_path / "mounted").mkdir()
+    third = make_app(
+        instance_path=str(tmp_path / "other"), backup_to=str(tmp_path / "mounted"), **same
+    )
+    change(
+        first, sql="UPDATE background_job SET leased_by = 'web1:/data:1:a' WHERE name = 'backup'"
+    )
+    copied = {"finished_at": clock.now(), "leased_by": "web1:/data:1:a"}
+    change(first, BackgroundJob(name="backup-copy", **copied))
+    found = consult(third)
+    assert "on web1:/data and is not in BACKUP_TO" in found["backups"]
+    assert "Mount the same folder there on all hosts." in found["backups"]
+    change(
+        first,
+        sql=f"UPDATE background_job SET failed_at = {ago(minutes=1)}, error = 'the disk is full', "
+        "leased_by = 'web1:/data:1:a' WHERE name IN ('backup', 'backup-verify')",
+    )
+    assert consult(first) == {}
+    said = first.test_cli_runner().invoke(args=["doctor"]).stdout
+    assert re.search(r"The last backup failed at \S+ on web1:/data: the disk is full\n", said)
+    assert "could not be restored on trial at" in said
+    assert "-> Run `testimonials doctor` there." in said
 
 
 def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy) -> None:
