@@ -78,10 +78,9 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
     try:
         limiter.count(limit, key)
     except RateLimited:
-        if visitor.browser is not None:
-            raise
         limit, key = SIGN_IN_UNGUESSED, address_key
-        limiter.count(limit, key)
+        if visitor.browser is not None or not limiter.allows(limit, key):
+            raise
     try:
         account = check_password(email, password)
     except SignInRefused:
