@@ -25,6 +25,8 @@ class Caller:
     # None: the account's key, or a token that never expires.
     expires_at: datetime | None = None
     drafts_only: bool = False
+    # The account of the person who made the token.
+    made_by_id: str | None = None
 
     @property
     def is_key(self) -> bool:

@@ -69,6 +69,7 @@ _FIND_TOKEN = (
         AccessToken.scopes,
         AccessToken.expires_at,
         AccessToken.revoked_at,
+        AccessToken.made_by_id,
         Account.email,
         Account.suspended_at,
         Account.suspended_reason,
@@ -114,7 +115,14 @@ def check_token(token: str) -> Caller:
         )
     scopes = tuple(map(Scope, row.scopes))
     return Caller(
-        row.account_id, row.email, row.name, row.id, scopes, row.project_id, row.expires_at
+        row.account_id,
+        row.email,
+        row.name,
+        row.id,
+        scopes,
+        row.project_id,
+        row.expires_at,
+        made_by_id=row.made_by_id,
     )
 
 

@@ -62,7 +62,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -480,7 +480,7 @@ CREATE TABLE webhook_endpoint (
 	switched_off_because VARCHAR(200), 
 	created_by VARCHAR(254) NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, keeper_id VARCHAR DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_webhook_endpoint PRIMARY KEY (id), 
 	CONSTRAINT fk_webhook_endpoint_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
@@ -999,4 +999,4 @@ CREATE TABLE erased (
 
 CREATE INDEX ix_erased_erased_at ON erased (erased_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0003')
+INSERT INTO alembic_version (version_num) VALUES ('0004')

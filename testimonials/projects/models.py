@@ -84,6 +84,9 @@ class Project(Base):
     own_host: Mapped[str | None] = mapped_column(String(253))
     # With which the owner's shop signs links that prove a purchase.
     purchase_secret: Mapped[str | None]
+    # The former owner's, which works too for a while.
+    old_purchase_secret: Mapped[str | None]
+    old_purchase_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # So that the next testimonial gets a later time without a query.

@@ -7,6 +7,7 @@ from sqlalchemy import delete, func, select, update
 from testimonials.access.tokens import revoke_tokens_for
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
+from testimonials.collection.purchases.links import renew_secret
 from testimonials.core import clock
 from testimonials.core.data.database import insert_if_missing
 from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
@@ -19,6 +20,8 @@ from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
 from testimonials.projects.services import lock_account, mark_edited
 from testimonials.projects.team.services import find_member, list_members, settle_roles
 from testimonials.testimonials.models import Recording
+from testimonials.webhooks.emails import send_left_mail
+from testimonials.webhooks.leaving import pause_left
 
 LIFETIME = timedelta(days=7)
 
@@ -97,8 +100,9 @@ def find_obstacle(project: Project, receiver: Account) -> str | None:
 def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     """Make the locked account the owner of the locked project; raise `CannotReceive`.
 
-    The page, its address, its host name, the testimonials and the webhooks stay as they are. Access
-    tokens end: those who made them gave them for the former owner.
+    The page, its address, its host name and the testimonials stay as they are. Access tokens end:
+    those who made them gave them for the former owner. Webhooks of those who leave wait until they
+    are kept, and the secret that proves purchases is renewed; a mail tells the new owner.
     """
     if obstacle := find_obstacle(project, receiver):
         raise CannotReceive(obstacle)
@@ -121,7 +125,12 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
         db.session.flush()
     for each in everywhere:
         settle_roles(each.account_id, Project.id == project.id)
+    secret_until = renew_secret(project)
+    db.session.flush()
     db.session.refresh(project)
+    hosts = pause_left(Project.id == project.id).get(project, [])
+    if hosts or secret_until:
+        send_left_mail(project, hosts, secret_until)
 
 
 def accept_offer(access: Access) -> None:

@@ -94,7 +94,9 @@ def create_webhook(caller: Caller, project_id: str, body: dict[str, Any]) -> Res
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
-    found, secret = services.add_endpoint(project, **body, created_by=caller.label)
+    found, secret = services.add_endpoint(
+        project, **body, created_by=caller.label, keeper_id=caller.made_by_id or caller.id
+    )
     data = _WEBHOOK.dump(found) | {"secret": secret}
     return commit_answer("Webhook endpoint added", data, is_secret=True)
 
@@ -113,7 +115,9 @@ def get_webhook(caller: Caller, project_id: str, webhook_id: str) -> Response:
 
 @webhooks.patch("/v1/projects/<project_id>/webhooks/<webhook_id>")
 @require_access(Scope.CONFIGURE)
-@endpoint(data=WebhookSchema, body=WebhookUpdateSchema, raises=(404, 409), example={"active": True})
+@endpoint(
+    data=WebhookSchema, body=WebhookUpdateSchema, raises=(404, 409, 422), example={"active": True}
+)
 def update_webhook(
     caller: Caller, project_id: str, webhook_id: str, body: dict[str, Any]
 ) -> Response:
@@ -149,7 +153,7 @@ def delete_webhook(caller: Caller, project_id: str, webhook_id: str) -> Response
 
 @webhooks.post("/v1/projects/<project_id>/webhooks/<webhook_id>/test")
 @require_access(Scope.CONFIGURE)
-@endpoint(data=DeliverySchema, raises=(404,))
+@endpoint(data=DeliverySchema, raises=(404, 422))
 def test_webhook(caller: Caller, project_id: str, webhook_id: str) -> Response:
     """Send a test.
 
@@ -169,12 +173,14 @@ def rotate_webhook_secret(caller: Caller, project_id: str, webhook_id: str) -> R
     """Replace the secret.
 
     The new one is in this answer, and shown only once. For 24 hours the old one signs too, so that
-    a receiver that verifies with either loses nothing.
+    a receiver that verifies with either loses nothing. An endpoint that is ``paused``, because
+    whoever added it is no admin any more, is kept by this: it hears of what happens from then on,
+    and only the new secret signs.
     """
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     found = services.find_endpoint(project, webhook_id)
-    secret = services.rotate_secret(project, found)
+    secret = services.rotate_secret(project, found, caller.made_by_id or caller.id)
     data = _WEBHOOK.dump(found) | {"secret": secret}
     return commit_answer("Secret replaced", data, is_secret=True)
 

@@ -23,6 +23,7 @@ from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.webhooks.emails import send_stopped_mail
 from testimonials.webhooks.events import TEST, Told, write_bodies
+from testimonials.webhooks.leaving import may_hear
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint, is_due
 from testimonials.webhooks.sending import Message, Outcome
 from testimonials.webhooks.services import name_host, stop_endpoint
@@ -164,6 +165,7 @@ def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoi
             or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
             Project.deleted_at.is_(None),
             ~Project.is_suspended,
+            may_hear(),
             ~is_behind,
             ~is_full,
             Project.account_id.not_in(busy.list_full(share)),

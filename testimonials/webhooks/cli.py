@@ -27,10 +27,7 @@ def webhooks() -> None:
 def list_command(project: str | None, as_json: bool) -> None:
     """List the webhook endpoints of all projects or of one, newest first."""
     found = services.list_endpoints(get_project(project) if project else None)
-    rows = [
-        WebhookSchema().dump(each) | {"state": services.describe_state(each)["state"]}
-        for each in found
-    ]
+    rows = WebhookSchema(many=True).dump(found)
     if not as_json:
         rows = [{name: row[name] for name in SHOWN} for row in rows]
     print_rows(rows, as_json=as_json, empty="There are no webhook endpoints.")

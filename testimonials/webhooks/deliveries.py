@@ -16,6 +16,7 @@ from testimonials.settings.current import current_settings
 from testimonials.testimonials.models import Testimonial
 from testimonials.webhooks.events import TEST
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
+from testimonials.webhooks.services import require_unpaused
 
 # How many of an endpoint are kept once they are settled.
 KEPT = 100
@@ -72,7 +73,11 @@ def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDeliver
 
 
 def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
-    """Let a test be sent within a second or two, once, also to an endpoint that is off."""
+    """Let a test be sent within a second or two, once, also to an endpoint that is off.
+
+    Raises `EndpointPaused`.
+    """
+    require_unpaused(endpoint)
     return _add(endpoint, new_identifier(), TEST, None)
 
 
@@ -81,8 +86,9 @@ def redeliver(
 ) -> int:
     """Send a delivery again, or everything that has happened since a time; return how many.
 
-    The receiver knows each by its id. Raises `EndpointOff` and `NotFound`.
+    The receiver knows each by its id. Raises `EndpointPaused`, `EndpointOff` and `NotFound`.
     """
+    require_unpaused(endpoint)
     if not endpoint.is_active:
         raise EndpointOff
     if delivery_id is not None:

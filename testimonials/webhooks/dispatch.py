@@ -20,7 +20,9 @@ from testimonials.core.public_addresses import Check
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.webhooks.attempts import Busy, Leased, has_due, lease, settle
+from testimonials.webhooks.emails import send_left_mail
 from testimonials.webhooks.events import expand
+from testimonials.webhooks.leaving import is_any_left, may_hear, pause_left
 from testimonials.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 from testimonials.webhooks.sending import Outcome, may_connect, send
 
@@ -51,6 +53,7 @@ class Dispatcher:
         while True:
             if time.monotonic() >= self._next_read and not is_ending():
                 self._next_read = time.monotonic() + READ_SECONDS
+                pause_endpoints()
                 read_events()
             self._collect()
             self._settle_and_lease(is_allowed, is_ending())
@@ -97,6 +100,18 @@ class Dispatcher:
         self._answers.put((leased, outcome))
 
 
+def pause_endpoints() -> None:
+    """Pause the endpoints of whoever has left a project, and mail its owner; commits."""
+    # Looking first, without a lock, keeps an idle service from blocking writers.
+    is_any = is_any_left()
+    db.session.rollback()
+    if is_any:
+        begin_write()
+        for project, hosts in pause_left().items():
+            send_left_mail(project, hosts)
+        db.session.commit()
+
+
 def read_events() -> None:
     """Write deliveries of what has happened since each endpoint was last told; commits each."""
     unread = exists().where(
@@ -106,7 +121,11 @@ def read_events() -> None:
         select(WebhookEndpoint)
         .join(Project, Project.id == WebhookEndpoint.project_id)
         .where(
-            WebhookEndpoint.is_active, Project.deleted_at.is_(None), ~Project.is_suspended, unread
+            WebhookEndpoint.is_active,
+            Project.deleted_at.is_(None),
+            ~Project.is_suspended,
+            may_hear(),
+            unread,
         )
     )
     behind = db.session.scalars(query).all()

@@ -8,9 +8,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.data.database import Base, Timestamp, present
 from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.web.languages import gettext_noop
 from testimonials.projects.models import Project
 
 _IS_DUE = text("state = 'due'")
+STATES = ("working", "failing", "off", "paused")
+# The reason that makes an endpoint `paused`.
+LEFT = gettext_noop("Whoever added it is no admin of the project any more.")
 
 
 class WebhookEndpoint(Base):
@@ -34,8 +38,18 @@ class WebhookEndpoint(Base):
     failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
     switched_off_because: Mapped[str | None] = mapped_column(String(200))
     created_by: Mapped[str] = mapped_column(String(254))
+    # Whose role lets it hear: who added it, or kept it after these had left. No foreign key:
+    # an account that is gone has no role.
+    keeper_id: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def state(self) -> str:
+        """How it fares, as one of `STATES`; `paused` until somebody keeps or removes it."""
+        if not self.is_active:
+            return "paused" if self.switched_off_because == LEFT else "off"
+        return "failing" if self.failing_since else "working"
 
 
 class WebhookDelivery(Base):

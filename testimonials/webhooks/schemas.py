@@ -12,7 +12,7 @@ from testimonials.core.web.endpoint import QuerySchema
 from testimonials.core.web.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
 from testimonials.core.web.paging import PageLimit
 from testimonials.webhooks.events import NAMES, Told
-from testimonials.webhooks.models import WebhookDelivery
+from testimonials.webhooks.models import STATES, WebhookDelivery
 
 URL_LENGTH = 500
 # Other forms of ISO 8601 differ between versions of Python.
@@ -133,6 +133,14 @@ class WebhookSchema(Schema):
     url = fields.String(required=True)
     events = fields.List(fields.String(), required=True)
     active = fields.Boolean(attribute="is_active", required=True)
+    state = fields.String(
+        required=True,
+        metadata={
+            "enum": list(STATES),
+            "description": "`paused`: whoever added it is no admin any more. It hears of nothing "
+            "until it is kept (`POST .../rotate`) or removed.",
+        },
+    )
     failingSince = Time(
         attribute="failing_since",
         allow_none=True,

@@ -40,6 +40,19 @@ class TooManyEndpoints(ServiceError):
     default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
 
 
+class EndpointPaused(ServiceError):
+    """Whoever added the endpoint has left, and nobody has kept it yet."""
+
+    status = 422
+    code = "ENDPOINT_PAUSED"
+    meaning = "Whoever added the webhook endpoint is no admin of the project any more."
+    remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
+    default_message = gettext_noop(
+        "Whoever added this webhook endpoint is no admin of the project any more. Keep it with a "
+        "new secret, or remove it."
+    )
+
+
 class EndpointExists(ServiceError):
     """The project has an endpoint with this address."""
 
@@ -78,10 +91,11 @@ def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
 
 
 def add_endpoint(
-    project: Project, url: str, events: Sequence[str], created_by: str
+    project: Project, url: str, events: Sequence[str], created_by: str, keeper_id: str
 ) -> tuple[WebhookEndpoint, str]:
     """Add an endpoint that is told of `events` (none: all) from now on; return it and its secret.
 
+    It hears as long as the account `keeper_id`, whose name is `created_by`, is an admin.
     Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
     """
     require_reachable(url)
@@ -96,6 +110,7 @@ def add_endpoint(
         secret=new_secret(),
         read_to=find_newest_event(project.id),
         created_by=created_by,
+        keeper_id=keeper_id,
     )
     db.session.add(endpoint)
     db.session.flush()
@@ -114,7 +129,7 @@ def change_endpoint(
     """Change what isn't None; return whether anything changed.
 
     An endpoint that is switched on again hears of what happens from then on. Raises
-    `EndpointExists` and `ValidationFailed`.
+    `EndpointExists`, `EndpointPaused` and `ValidationFailed`.
     """
     if url is not None:
         require_reachable(url)
@@ -130,8 +145,8 @@ def change_endpoint(
         _require_new(url, [each for each in list_endpoints(project) if each is not endpoint])
         changes["failing_since"] = None
     if changes.get("is_active"):
-        changes |= {"failing_since": None, "switched_off_because": None}
-        changes["read_to"] = find_newest_event(project.id)
+        require_unpaused(endpoint)
+        _switch_on(project, endpoint)
     for name, value in changes.items():
         setattr(endpoint, name, value)
     _mark_changed(endpoint)
@@ -153,10 +168,17 @@ def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
     )
 
 
-def rotate_secret(project: Project, endpoint: WebhookEndpoint) -> str:
-    """Give the endpoint a new secret, and return it; the old one signs too for a day."""
-    endpoint.old_secret, endpoint.secret = endpoint.secret, new_secret()
-    endpoint.old_secret_until = clock.now() + OLD_SECRET_SIGNS
+def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> str:
+    """Give the endpoint a new secret, and return it; the old one signs too for a day.
+
+    A paused one is kept by this, for the account: it hears from now on, and only the new one signs.
+    """
+    if is_kept := endpoint.state == "paused":
+        _switch_on(project, endpoint)
+        endpoint.keeper_id = account_id
+    endpoint.old_secret = None if is_kept else endpoint.secret
+    endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_SIGNS
+    endpoint.secret = new_secret()
     _mark_changed(endpoint)
     _record(EventType.WEBHOOK_ROTATED, project, endpoint)
     return endpoint.secret
@@ -168,12 +190,10 @@ def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
     _record(EventType.WEBHOOK_REMOVED, project, endpoint)
 
 
-def describe_state(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    """Return how an endpoint fares: `state` is off, failing or working; since when, and why."""
-    if not endpoint.is_active:
-        return {"state": "off", "since": None, "because": endpoint.switched_off_because}
-    since = endpoint.failing_since
-    return {"state": "failing" if since else "working", "since": since, "because": None}
+def require_unpaused(endpoint: WebhookEndpoint) -> None:
+    """Raise `EndpointPaused` for an endpoint that waits until somebody keeps it."""
+    if endpoint.state == "paused":
+        raise EndpointPaused
 
 
 def find_newest_event(project_id: str) -> str:
@@ -218,6 +238,11 @@ def _spell_alike(url: str) -> str:
 def name_host(endpoint: WebhookEndpoint) -> str:
     """Return the part of the URL that may be shown; the rest may hold a secret."""
     return urlsplit(endpoint.url).hostname or ""
+
+
+def _switch_on(project: Project, endpoint: WebhookEndpoint) -> None:
+    endpoint.is_active, endpoint.failing_since, endpoint.switched_off_because = True, None, None
+    endpoint.read_to = find_newest_event(project.id)
 
 
 def _mark_changed(endpoint: WebhookEndpoint) -> None:

@@ -15,21 +15,29 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from testimonials.activity.event_types import EventType
+from testimonials.activity.recording import record_project_event
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.requests.request_mail import has_due_mails
 from testimonials.core import clock
+from testimonials.core.data.identifiers import new_identifier
 from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.transports import make_transport
 from testimonials.extensions import begin_write, db
 from testimonials.projects.models import NotificationChoice
 from testimonials.projects.notifications.services import is_mail_wanted
+from testimonials.projects.services import lock_project
 from testimonials.testimonials.submission_mail import find_waiting
+from testimonials.webhooks.attempts import Busy, has_due
+from testimonials.webhooks.dispatch import pause_endpoints, read_events
+from testimonials.webhooks.events import NAMES as EVERYTHING
 from tests.agents.oauth.asking import ask_to_connect, consent, exchange, read_code
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import ORIGIN, ask_for_link, mails
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
+from tests.collection.requests.test_purchases import claims, sign
 from tests.conftest import PASSWORD, Caller
 from tests.dashboard.inbox.inbox import Inbox
 from tests.dashboard.transfer import imports
@@ -161,6 +169,32 @@ def is_told_of_more(scene: Scene) -> bool:
         return (scene.project, scene.person.account_id) in find_waiting()
 
 
+def make_purchase_secret(scene: Scene) -> str:
+    found = re.search(r"tst_sign_\w+", scene.press(f"{scene.base}/purchases/secret", last_four=""))
+    assert found
+    return found[0]
+
+
+def proves(scene: Scene, secret: str) -> bool:
+    link = f"/{SLUG}?purchase={sign(secret, claims())}"
+    return "Verified customer" in scene.app.test_client().get(link).text
+
+
+def make_webhook(scene: Scene) -> None:
+    form = {"url": "https://example.com/hook", "events": list(EVERYTHING), "once": new_identifier()}
+    scene.press(f"{scene.base}/integrations/webhooks", **form)
+
+
+def hears(scene: Scene) -> bool:
+    with scene.app.app_context():
+        begin_write()
+        record_project_event(EventType.WIDGET_CHANGED, lock_project(scene.project))
+        db.session.commit()
+        pause_endpoints()
+        read_events()
+        return has_due(Busy())
+
+
 def leaves(scene: Scene, mail: OutboxMail) -> bool:
     """Tell whether a mail that waited is sent, which here means printed."""
     with scene.app.app_context():
@@ -221,6 +255,8 @@ THINGS = {
         lambda scene: Upload(scene.app.test_client(), VIDEO, slug=SLUG),
         lambda _scene, upload: upload.finish().status_code == 204,
     ),
+    "webhook, and its secret": Thing(make_webhook, lambda scene, _: hears(scene)),
+    "secret of links that prove a purchase": Thing(make_purchase_secret, proves),
     "import that runs": Thing(make_import, finish_import),
     "author’s link": Thing(lambda scene: scene.yours, lambda scene, link: scene.opens(link)),
     "link that decides": Thing(make_decision_link, decides),

@@ -51,7 +51,7 @@ from testimonials.proposals.proposal_mail import tell_of_proposals
 from testimonials.settings.table import load_settings
 from testimonials.testimonials import models
 from testimonials.testimonials.emails import send_submissions_mail
-from testimonials.webhooks.emails import send_stopped_mail
+from testimonials.webhooks.emails import send_left_mail, send_stopped_mail
 from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
 from tests.support.servers import MailSink, Received
@@ -70,6 +70,7 @@ ANSWERS = {
     "security": "The reader's own account was changed.",
     "ownership-offer": "The owner of a project that the reader is an admin of asks them; once.",
     "ownership-taken": "The reader handed their own project over.",
+    "left-behind": "Somebody left the reader's own project, and the reader must decide; once.",
     "webhook-stopped": "The reader's own endpoint was switched off, once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
@@ -195,6 +196,7 @@ def write_every_kind(account: Account, text: str) -> None:
     send_author_mail(project, row)
     send_flood_mail(project, reader)
     send_stopped_mail(project, text, text)
+    send_left_mail(project, [text], clock.now())
     notices.tell_of_failed_backup(text)
     notices.tell_of_failed_copy(text)
     db.session.flush()

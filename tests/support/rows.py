@@ -118,7 +118,8 @@ def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -
 def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:
     with app.app_context():
         begin_write()
-        endpoint, _ = add_endpoint(lock_project(project_id), url, [], "owner@example.com")
+        project = lock_project(project_id)
+        endpoint, _ = add_endpoint(project, url, [], "owner@example.com", project.account_id)
         db.session.commit()
         return endpoint.id
 

@@ -223,10 +223,10 @@ def test_what_a_killed_service_had_begun_is_sent_again(start: StartService, tmp_
             connection.execute(
                 text(
                     "INSERT INTO webhook_endpoint (id, project_id, url, events, secret, read_to, "
-                    "is_active, created_by, created_at, updated_at) VALUES "
-                    "(:id, :project, :url, '[]', :secret, '', 1, 'x', 1, 1)"
+                    "is_active, created_by, keeper_id, created_at, updated_at) "
+                    "SELECT :id, id, :url, '[]', :secret, '', 1, 'x', account_id, 1, 1 FROM project"
                 ),
-                {"id": "0" * 24, "project": project, "url": receiver.url, "secret": secret},
+                {"id": "0" * 24, "url": receiver.url, "secret": secret},
             )
 
         def kill(handler: Handler) -> None:

@@ -11,7 +11,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,6 +33,8 @@ from testimonials.testimonials.models import Testimonial
 PURCHASE = "purchase"
 HEADER = {"alg": "HS256", "typ": "JWT"}
 LONGEST_TOKEN = 2_000
+# After a hand-over, for the new owner's shop to change over.
+OLD_SECRET_WORKS = timedelta(days=7)
 # Far enough for a course of two years; a link that never ends would outlive its secret.
 LONGEST_LIFE = timedelta(days=800)
 
@@ -63,6 +65,30 @@ def make_secret(project: Project) -> str:
     return project.purchase_secret
 
 
+def renew_secret(project: Project) -> datetime | None:
+    """Give a project that is handed over a new secret; return until when the old one works too.
+
+    None for a project without one.
+    """
+    if not project.purchase_secret:
+        return None
+    project.old_purchase_secret = project.purchase_secret
+    project.old_purchase_secret_until = clock.now() + OLD_SECRET_WORKS
+    make_secret(project)
+    return project.old_purchase_secret_until
+
+
+def find_old_secret(project: Project) -> str | None:
+    """Return the former owner's secret, while it works."""
+    until = project.old_purchase_secret_until
+    return project.old_purchase_secret if until and until > clock.now() else None
+
+
+def end_old_secret(project: Project) -> None:
+    """End the former owner's secret before its time."""
+    project.old_purchase_secret = project.old_purchase_secret_until = None
+
+
 def make_purchase_url(
     project: Project, claims: Mapping[str, str], days: int, form: str | None, language: str | None
 ) -> str:
@@ -83,8 +109,9 @@ def make_purchase_url(
 
 def read_purchase(project: Project, token: str) -> Purchase | None:
     """Return what a link's token proves, or None: nobody is kept from writing by a bad one."""
-    secret = project.purchase_secret
-    claims = _read_claims(secret, token) if secret and token else None
+    secrets = filter(None, (project.purchase_secret, find_old_secret(project)))
+    read = (_read_claims(secret, token) for secret in secrets if token)
+    claims = next(filter(None, read), None)
     if claims is None or not _is_current(claims.get("exp")):
         return None
     order = claims.get("order")

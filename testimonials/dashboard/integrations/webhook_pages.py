@@ -55,7 +55,8 @@ def add(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         return _go_back(_("This endpoint was added already. Its secret was shown once."))
     try:
         _require_valid(form)
-        _endpoint, secret = add_endpoint(access.project, created_by=owner.email, **form.values)
+        by = {"created_by": owner.email, "keeper_id": owner.account_id}
+        _endpoint, secret = add_endpoint(access.project, **by, **form.values)
     except ServiceError as error:
         return _refuse(access, form, error)
     db.session.commit()
@@ -113,7 +114,7 @@ def replace_secret(owner: SignedIn, project_id: str, webhook_id: str) -> Respons
     if request.form.get("last_four") != endpoint.secret[-4:]:
         db.session.rollback()
         return _go_back(_("This secret was replaced already. The new one was shown once."))
-    url, secret = endpoint.url, rotate_secret(access.project, endpoint)
+    url, secret = endpoint.url, rotate_secret(access.project, endpoint, owner.account_id)
     db.session.commit()
     return _show_secret(access, url, secret)
 

@@ -15,7 +15,7 @@ from testimonials.projects.access import Access
 from testimonials.webhooks.deliveries import list_newest
 from testimonials.webhooks.events import Told
 from testimonials.webhooks.models import WebhookDelivery, WebhookEndpoint
-from testimonials.webhooks.services import describe_state, list_endpoints
+from testimonials.webhooks.services import list_endpoints
 
 # How many deliveries of each endpoint the Integrations page shows.
 NEWEST = 3
@@ -33,7 +33,7 @@ def describe_endpoints(access: Access) -> list[dict[str, Any]]:
 
 def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
     is_old_valid = endpoint.old_secret_until and endpoint.old_secret_until > clock.now()
-    return describe_state(endpoint) | {
+    return {
         "endpoint": endpoint,
         "last_four": endpoint.secret[-4:],
         "old_until": endpoint.old_secret_until if is_old_valid else None,

@@ -123,6 +123,7 @@ def _page(access: Access, offer: OwnershipOffer) -> str:
         testimonial_count=sum(count_by_status(project.id).values()),
         people_count=len(members),
         webhook_count=len(list_endpoints(project)),
+        has_purchase_secret=bool(project.purchase_secret),
         keeps_team=offer.keeps_team,
         expires_at=offer.expires_at,
         obstacle=find_obstacle(project, get_account(access.user.account_id)),

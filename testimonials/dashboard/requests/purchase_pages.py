@@ -6,7 +6,12 @@ from flask.typing import ResponseReturnValue
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_project_event
 from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.collection.purchases.links import count_verified, make_secret
+from testimonials.collection.purchases.links import (
+    count_verified,
+    end_old_secret,
+    find_old_secret,
+    make_secret,
+)
 from testimonials.core.urls import collection_page_url
 from testimonials.core.web.languages import gettext as _
 from testimonials.core.web.response_headers import answer_privately
@@ -47,9 +52,20 @@ def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def switch_off(access: Access) -> ResponseReturnValue:
     """Forget the secret: links that were signed with it open the plain form."""
     access.project.purchase_secret = None
+    end_old_secret(access.project)
     record_project_event(EventType.PURCHASES_CHANGED, access.project)
     db.session.commit()
     return _go_back(_("These links open the plain form from now on."))
+
+
+@purchase_links.post("/dashboard/projects/<project_id>/purchases/end-old")
+@require_role(Role.ADMIN, for_update=True)
+def end_old(access: Access) -> ResponseReturnValue:
+    """End the former owner's secret at once."""
+    end_old_secret(access.project)
+    record_project_event(EventType.PURCHASES_CHANGED, access.project)
+    db.session.commit()
+    return _go_back(_("The former owner’s secret has ended."))
 
 
 def _page(access: Access, new_secret: str = "") -> str:
@@ -60,6 +76,7 @@ def _page(access: Access, new_secret: str = "") -> str:
         notice=read_notice(),
         last_four=(project.purchase_secret or "")[-4:],
         new_secret=new_secret,
+        old_until=project.old_purchase_secret_until if find_old_secret(project) else None,
         verified=count_verified(project),
         link=collection_page_url(project.slug, project.own_host),
     )

@@ -178,6 +178,8 @@ PROJECT = Part(
         "deleted_at": "An imported project is not in the trash.",
         "own_host": "Proved to one instance, to which the name leads.",
         "purchase_secret": "A secret of the owner's shop, for one instance.",
+        "old_purchase_secret": "A secret of the former owner's shop.",
+        "old_purchase_secret_until": "It goes with that secret.",
     },
     {
         "status": Choice("active", "inactive"),

@@ -15,8 +15,9 @@ from flask.testing import FlaskClient
 
 from testimonials.access.scopes import Scope
 from tests.access.tokens import give_token
+from tests.auth.browsers import mails, open_browser
 from tests.collection.requests.asking import ask, form_of, requests_to
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.support.rows import read_testimonials
 from tests.support.shapes import data_of
 from tests.support.visitors import form_token
@@ -100,6 +101,47 @@ def test_only_this_projects_secret_and_this_algorithm_count(
     assert NOTE in html.unescape(client.get(f"/kiln?purchase={good}").text)
     browser.post(f"/dashboard/projects/{project}/purchases/off")
     assert NOTE not in html.unescape(client.get(f"/kiln?purchase={good}").text)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("is_ended", [True, False])
+def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
+    app: Flask,
+    client: FlaskClient,
+    make_caller: MakeCaller,
+    project: str,
+    secret: str,
+    moved_clock: MovableClock,
+    is_ended: bool,
+) -> None:
+    def proves(signed: str) -> bool:
+        link = sign(signed, claims(exp=int(time.time()) + 10**6))
+        return NOTE in html.unescape(client.get("/kiln", query_string={"purchase": link}).text)
+
+    anna, here = (
+        make_caller("anna@x.example", is_claimed=True),
+        f"/dashboard/projects/{project}/purchases",
+    )
+    done = app.test_cli_runner().invoke(args=["projects", "transfer", "kiln", anna.email])
+    assert done.exit_code == 0, done.output
+    (mail,) = [each for each in mails(app) if each.purpose == "left-behind"]
+    assert (mail.recipient, "works too until" in mail.text) == (anna.email, True)
+    browser = open_browser(app, anna)
+    page = html.unescape(browser.get(here).text)
+    assert ("End the former owner’s secret now" in page, secret[-4:] in page) == (True, False)
+    # Whoever makes another for their shop ends the new one alone.
+    last_four = re.search(r'name="last_four" value="(\w{4})"', page)[1]
+    shown = browser.post(f"{here}/secret", data={"last_four": last_four}).text
+    new = re.search(r"tst_sign_\w{30,}", shown)[0]
+    assert (proves(secret), proves(new)) == (True, True)
+    if is_ended:
+        assert browser.post(f"{here}/end-old").status_code == 303
+    else:
+        moved_clock.move(days=6.9)
+        assert proves(secret)
+        moved_clock.move(days=0.2)
+    assert (proves(secret), proves(new)) == (False, True)
+    assert "End the former" not in browser.get(here).text
 
 
 def test_the_api_makes_links_and_tells_which_are_used(

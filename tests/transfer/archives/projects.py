@@ -84,7 +84,8 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     form = {"name": "after-class", "title": "After class", "design": design}
     db.session.add(CollectionForm(project_id=project.id, **form))
     project.cover_id = project.portrait_id = project.logo_id
-    project.purchase_secret = "secret"
+    project.purchase_secret = project.old_purchase_secret = "secret"
+    project.old_purchase_secret_until = row.created_at
     project.own_host = "reviews.example.com"
     project.page_design = {"language": "nl", "signature": "Mira, who bakes it"}
     design = {"brandColor": "#C2410C", "labels": {"showMore": "More"}, "chosen": [row.id]}

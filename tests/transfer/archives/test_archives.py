@@ -84,7 +84,7 @@ OTHER_TABLES = {
 TOLD_ANEW = {
     "project": {
         "account_id", "feed_version", "last_testimonial_at", "deleted_at", "own_host",
-        "purchase_secret",
+        "purchase_secret", "old_purchase_secret", "old_purchase_secret_until",
     },
     "testimonial": {"import_id"},
     "testimonial_change": {"undone_at"},
