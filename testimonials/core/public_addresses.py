@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import urlsplit
 
+from testimonials.core.faults import FAULTS, refusing
+
 # Says whether an address and a port may be connected to.
 Check = Callable[[str, int], bool]
 
@@ -29,11 +31,16 @@ SPECIAL = tuple(
     )
 )  # fmt: skip
 MAX_ADDRESSES = 4
+LONGEST_HOST = 253
 PORTS = {"http": 80, "https": 443}
 
 
 class AddressRefused(Exception):
     """The host leads to an address that may not be connected to, or to none."""
+
+
+class AnswerBroken(OSError):
+    """What a server answers can't be read as HTTP."""
 
 
 class UrlRefused(Exception):
@@ -60,13 +67,15 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast
 
 
+# A name that the DNS can't have.
+@refusing(lambda _fault: UrlRefused())
 def connect(
     host: str, port: int, seconds: float, is_allowed: Check, addresses: Sequence[str] = ()
 ) -> socket.socket:
     """Return a connection to the first of a host's addresses that accepts one in time.
 
     They are looked up unless they are known. Raises `AddressRefused` unless all of them are
-    allowed, and `OSError`.
+    allowed, `UrlRefused` for a name that nobody can have, and `OSError`.
     """
     if not addresses:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -95,8 +104,7 @@ def ask(
 ) -> Answer:
     """Send a request and read at most `most_bytes` of the answer, within `seconds` altogether.
 
-    Follows no redirect and uses no proxy. Raises `UrlRefused`, `AddressRefused`, `OSError`,
-    `http.client.HTTPException` and `ValueError`.
+    Follows no redirect and uses no proxy. Raises `UrlRefused`, `AddressRefused` and `OSError`.
     """
     end = time.monotonic() + seconds
     host, port, is_secure, path = _read_url(url)
@@ -118,10 +126,11 @@ def ask(
         connection.request(method, path, body=body, headers=dict(headers))
         with connection.getresponse() as answer:
             return _read(answer, most_bytes)
-    except (OSError, http.client.HTTPException):
+    except (OSError, http.client.HTTPException, *FAULTS) as fault:
         if time.monotonic() >= end:
             raise TimeoutError from None
-        raise
+        broken = AnswerBroken(f"its answer is no HTTP ({type(fault).__name__})")
+        raise fault if isinstance(fault, OSError) else broken from None
     finally:
         timer.cancel()
         connection.close()
@@ -135,16 +144,18 @@ def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
     )
 
 
+@refusing(lambda _fault: UrlRefused())
 def _read_url(url: str) -> tuple[str, int, bool, str]:
     """Return the host, the port, whether it is https, and the path with the query."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
-    except ValueError:
-        raise UrlRefused from None
+    parts = urlsplit(url)
+    host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
     if parts.scheme not in PORTS or not host or not port or parts.username is not None:
         raise UrlRefused
+    if len(host) > LONGEST_HOST:
+        raise UrlRefused
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    # HTTP has no way to ask for another.
+    path.encode("ascii")
     return host, port, parts.scheme == "https", path
 
 

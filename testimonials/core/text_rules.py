@@ -43,14 +43,19 @@ TAG_PATTERN = (
 # A label of a host name: ASCII letters, digits, - and _, not - at its ends, and any character
 # outside ASCII but white space and invisible ones: registries decide which of those they allow.
 _UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
-_EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}]"
-_INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}]"
+# What becomes / ? # @ or : in the form of names, so that `urlsplit` refuses it.
+_DISGUISED = (
+    r"\u2047-\u2049\u2100\u2101\u2105\u2106\u2a74\ufe13\ufe16\ufe55\ufe56\ufe5f\ufe6b\uff03\uff0f"
+    r"\uff1a\uff1f\uff20"
+)
+_EDGE = rf"[^\u0000-/:-@\[-\^`{{-\u007e{_UNSEEN}{_DISGUISED}]"
+_INNER = rf"[^\u0000-,./:-@\[-\^`{{-\u007e{_UNSEEN}{_DISGUISED}]"
 _LABEL = rf"{_EDGE}(?:{_INNER}{{0,61}}{_EDGE})?"
 _HOST = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+PORT = r"(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 # After the host: nothing that must be escaped in a URL, or that could break out of markup.
 _REST = rf"""(?:[/?#][^\u0000- "<>\\\^`{{|}}\u007f-\u009f{_SPACE}]*)?"""
-_ADDRESS = rf"{_HOST}(?::{_PORT})?{_REST}"
+_ADDRESS = rf"{_HOST}(?::{PORT})?{_REST}"
 _SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
 
 # For the OpenAPI document; the one with an optional scheme may be empty too.

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import http.client
 import ipaddress
 import time
 from dataclasses import dataclass, field
@@ -91,7 +90,7 @@ def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Findi
         )
     except AddressRefused:
         return _with(found, is_elsewhere=True, problem=NOT_PUBLIC)
-    except (UrlRefused, OSError, http.client.HTTPException, ValueError) as error:
+    except (UrlRefused, OSError) as error:
         return _with(
             found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)
         )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from flask import Request
 
 from testimonials.auth.sign_in.cookies import read_session_cookie
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.faults import FAULTS
 from testimonials.core.hosts.own_hosts import own_hosts
 from testimonials.core.urls import own_origins
 from testimonials.insights.counting import Beacon
@@ -77,10 +79,9 @@ def _read_body(request: Request) -> dict[str, Any]:
     length = request.content_length
     if length is None or length > MAX_BYTES:
         return {}
-    try:
+    sent = None
+    with suppress(*FAULTS):
         sent = json.loads(request.get_data(cache=False))
-    except (ValueError, RecursionError):
-        return {}
     return sent if isinstance(sent, dict) else {}
 
 

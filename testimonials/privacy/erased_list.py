@@ -13,6 +13,7 @@ from sqlalchemy import delete, select
 from testimonials.core import clock
 from testimonials.core.data.erased import KINDS, PROJECT, Erased
 from testimonials.core.data.sqlite_file import open_file
+from testimonials.core.faults import refusing
 from testimonials.extensions import db
 from testimonials.projects.models import Project
 from testimonials.settings.current import current_settings
@@ -41,13 +42,11 @@ def read_list(file: Path) -> ErasedList:
 
 def parse_list(content: bytes, name: str) -> ErasedList:
     """Return what a file of this name says; raise `ListDamaged`."""
-    try:
+    with refusing(lambda _fault: ListDamaged(f"{name} is damaged")):
         values = json.loads(content)
         if values["format"] != FORMAT:
             raise ValueError(FORMAT)
         rows = [(str(row["kind"]), str(row["id"]), int(row["at"])) for row in values["erased"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ListDamaged(f"{name} is damaged") from None
     return {(kind, id): at for kind, id, at in rows if kind in KINDS}
 
 

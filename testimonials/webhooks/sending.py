@@ -4,17 +4,18 @@ import base64
 import email.utils
 import hashlib
 import hmac
-import http.client
 import secrets
 import socket
 import ssl
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from testimonials import __version__
 from testimonials.core import clock
+from testimonials.core.faults import FAULTS
 from testimonials.core.public_addresses import (
     AddressRefused,
     Answer,
@@ -109,7 +110,7 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
             headers=headers,
             body=message.body,
         )
-    except (AddressRefused, UrlRefused, OSError, http.client.HTTPException, ValueError) as fault:
+    except (AddressRefused, UrlRefused, OSError) as fault:
         error = describe_fault(fault)
     ms = int((time.monotonic() - begun) * 1000)
     if answer is None:
@@ -120,7 +121,7 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
 
 def describe_fault(fault: Exception) -> str:
     """Return why no answer came, as a sentence for the log."""
-    if isinstance(fault, AddressRefused | UrlRefused | socket.gaierror | UnicodeError):
+    if isinstance(fault, AddressRefused | UrlRefused | socket.gaierror):
         return NOWHERE
     if isinstance(fault, TimeoutError):
         return f"No complete answer came within {SECONDS:g} seconds."
@@ -136,8 +137,7 @@ def read_retry_after(answer: Answer) -> float:
     given = answer.headers.get("Retry-After", "") if answer.status in (429, 503) else ""
     if given.isascii() and given.isdigit():
         return float(given[:9])
-    try:
+    with suppress(*FAULTS):
         wanted = email.utils.parsedate_to_datetime(given)
         return max(0.0, (wanted - clock.now()).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0
+    return 0.0

@@ -126,6 +126,10 @@ LIES = {
     "a header of endless length": VIDEO.replace(
         b"\x15\x49\xa9\x66", b"\x15\x49\xa9\x66\x01" + b"\xff" * 6 + b"\xf0", 1
     ),
+    # It ends with its name; what was in it is in a part that nobody reads.
+    "a time of a fragment without a time": MP4.replace(
+        b"\0\0\0\x14tfdt\1" + bytes(11), b"\0\0\0\x08tfdt\0\0\0\x0cfree" + bytes(4), 1
+    ),
     "another document type": VIDEO.replace(b"\x42\x82\x84webm", b"\x42\x82\x84wxbm"),
 }
 

@@ -153,7 +153,7 @@ def test_a_website_that_is_no_http_address_is_400(agent: Caller) -> None:
         assert "http" in error["message"]
 
 
-@given(st.text(alphabet="ab.:/[]@?#%-0é\u200b ", max_size=30))
+@given(st.text(alphabet="ab.:/[]@?#%-0é\u200b ／℀：٣", max_size=30))
 def test_whatever_website_is_kept_is_one_that_a_parser_takes(text: str) -> None:
     try:
         url = complete_website(text)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from testimonials.core.text_rules import PORT
 from testimonials.core.web.signing import TokenPurpose
 
 MAX_NAME = 80
@@ -23,7 +24,7 @@ UNNAMED = "An unnamed program"
 # The web with TLS, or a program on the person's own machine. Nothing that a browser might read in
 # another way than we do: no user names, fragments, backslashes or other than ASCII.
 _URI = re.compile(
-    r"(?:https://[A-Za-z0-9.-]+|(http://(?:127\.0\.0\.1|localhost)))(?::\d{1,5})?"
+    rf"(?:https://[A-Za-z0-9.-]+|(http://(?:127\.0\.0\.1|localhost)))(?::{PORT})?"
     r"(?:/[!$%&'*+,./0-9:;=@A-Z_a-z~()-]*)?(?:\?[!$%&'*+,./0-9:;=?@A-Z_a-z~()-]*)?"
 )
 
@@ -78,4 +79,4 @@ def _without_port(uri: str) -> str:
     """Return the address without the port of a program on the same machine, which changes."""
     if (found := _URI.fullmatch(uri)) is None or not found[1]:
         return uri
-    return re.sub(rf"^({re.escape(found[1])}):\d+", r"\1", uri)
+    return re.sub(rf"^({re.escape(found[1])}):[0-9]+", r"\1", uri)

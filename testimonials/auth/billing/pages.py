@@ -6,6 +6,7 @@ import logging
 from flask import Blueprint, Response, jsonify, request
 
 from testimonials.auth.billing.services import apply_event
+from testimonials.core.faults import refusing
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.extensions import begin_write, db
 from testimonials.settings.current import current_settings
@@ -30,12 +31,8 @@ def take_stripe_event() -> Response:
     raw = request.get_data(cache=False)
     _check_signature(raw, request.headers.get("Stripe-Signature", ""), secret)
     begin_write()
-    try:
+    with refusing(_refuse_event):
         apply_event(json.loads(raw))
-    except ValueError as error:
-        db.session.rollback()
-        logger.warning("billing: an event can't be read: %s", error)
-        raise EventRefused("The event can't be read.") from None
     db.session.commit()
     return jsonify({"received": True})
 
@@ -44,11 +41,17 @@ def _check_signature(raw: bytes, header: str, secret: str) -> None:
     # Imported with the first event: most services take no payments.
     from stripe import SignatureVerificationError, Webhook
 
-    # The other errors come from signed bodies that are no events.
-    try:
+    # Faults come from signed bodies that are no events.
+    with refusing(_refuse_signature, SignatureVerificationError):
         Webhook.construct_event(raw, header, secret)
-    except (SignatureVerificationError, ValueError, AttributeError, KeyError, TypeError) as error:
-        logger.warning("billing: an event was refused: %s", type(error).__name__)
-        raise EventRefused(
-            "The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock."
-        ) from None
+
+
+def _refuse_signature(fault: Exception) -> EventRefused:
+    logger.warning("billing: an event was refused: %s", type(fault).__name__)
+    return EventRefused("The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock.")
+
+
+def _refuse_event(fault: Exception) -> EventRefused:
+    db.session.rollback()
+    logger.warning("billing: an event can't be read: %r", fault)
+    return EventRefused("The event can't be read.")

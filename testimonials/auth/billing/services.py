@@ -7,7 +7,7 @@ customer it is; whether a subscription runs, and for which plan), then the plan 
 import logging
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, or_, select, update
@@ -30,6 +30,7 @@ logger = logging.getLogger("testimonials.billing")
 RUNNING = frozenset({"active", "trialing", "past_due"})
 ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
 SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
+PROVIDERS_ID = re.compile("[!-~]{1,255}")
 CHECKOUT_EVENT = "checkout.session.completed"
 # How long a subscription may wait for the checkout that says whose it is.
 UNLINKED_KEPT = timedelta(days=90)
@@ -60,21 +61,25 @@ def set_plan(account: Account, name: str | None) -> None:
 def apply_event(event: dict[str, Any]) -> None:
     """Apply one verified Stripe event; those about anything but subscriptions are ignored.
 
-    The caller has begun a write. Raises `ValueError` for an event of an unexpected shape.
+    The caller has begun a write, and refuses an event of an unexpected shape, whatever that raises.
     """
-    try:
-        kind, subject = event["type"], event["data"]["object"]
-        time = datetime.fromtimestamp(int(event["created"]), UTC)
-        # One event at a time: two that complete each other must see each other. SQLite has only
-        # one writer anyway.
-        if db.engine.dialect.name == "postgresql":
-            db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
-        if kind == CHECKOUT_EVENT:
-            _apply_checkout(subject, time)
-        elif SUBSCRIPTION_EVENT.fullmatch(kind):
-            _apply_subscription(kind, subject, time)
-    except (KeyError, TypeError, AttributeError, OverflowError, OSError) as error:
-        raise ValueError(f"unexpected shape: {error!r}") from None
+    kind, subject = event["type"], event["data"]["object"]
+    time = clock.from_milliseconds(int(event["created"]) * 1000)
+    # One event at a time: two that complete each other must see each other. SQLite has only
+    # one writer anyway.
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    if kind == CHECKOUT_EVENT:
+        _apply_checkout(subject, time)
+    elif SUBSCRIPTION_EVENT.fullmatch(kind):
+        _apply_subscription(kind, subject, time)
+
+
+def _read_id(value: Any) -> str:
+    """Return one of the provider's ids, as it is stored; raise `ValueError`."""
+    if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
+        raise ValueError("an id of another form")
+    return value
 
 
 def delete_unlinked_subscriptions() -> int:
@@ -106,7 +111,7 @@ def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
             session["id"], customer, _describe_reference(reference),
         )  # fmt: skip
         return
-    account.billing_customer = customer
+    account.billing_customer = customer = _read_id(customer)
     db.session.execute(
         update(BillingSubscription)
         .where(BillingSubscription.customer == customer)
@@ -119,17 +124,18 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
     """Record whether a subscription runs, and for which plan."""
     is_running = subject["status"] in RUNNING and not kind.endswith(".deleted")
     is_ended = subject["status"] in ENDED or kind.endswith(".deleted")
-    known = db.session.get(BillingSubscription, subject["id"])
+    subscription, customer = _read_id(subject["id"]), _read_id(subject["customer"])
+    known = db.session.get(BillingSubscription, subscription)
     if not (is_running or is_ended) or (known is not None and _is_older(known, time, is_ended)):
         return
-    account = _find_owner(subject, known)
+    account = _find_owner(subject, customer, known)
     prices = [str(item["price"]["id"]) for item in subject["items"]["data"]]
     plan = _largest(plan for plan in current_settings().plans if {*prices} & {*plan.prices})
     if plan is None and is_running:
         logger.warning(
             "billing: subscription %s of customer %s (account %s) is for the price %s, which is in "
             "no plan; add it to TESTIMONIALS_PLANS and resend the event from Stripe's dashboard",
-            subject["id"], subject["customer"], account.id if account else "unknown",
+            subscription, customer, account.id if account else "unknown",
             ", ".join(prices),
         )  # fmt: skip
         return
@@ -137,7 +143,7 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
         if plan is None:
             # The end of a subscription that never was a plan here.
             return
-        known = BillingSubscription(id=subject["id"], customer=subject["customer"])
+        known = BillingSubscription(id=subscription, customer=customer)
         db.session.add(known)
     known.is_running, known.told_at = is_running, time
     known.plan = plan.name if plan else known.plan
@@ -145,7 +151,7 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
         logger.warning(
             "billing: subscription %s of customer %s belongs to no account yet. Unless a checkout "
             "that names one follows, run: testimonials accounts set-plan EMAIL %s",
-            subject["id"], subject["customer"], known.plan,
+            subscription, customer, known.plan,
         )  # fmt: skip
         return
     known.account_id = account.id
@@ -177,14 +183,15 @@ def _update_plan(account: Account, time: datetime) -> None:
         )
 
 
-def _find_owner(subject: dict[str, Any], known: BillingSubscription | None) -> Account | None:
+def _find_owner(
+    subject: dict[str, Any], customer: str, known: BillingSubscription | None
+) -> Account | None:
     """Return the account of a subscription: the one it names, the one known, or its customer's."""
     named = _find_account((subject.get("metadata") or {}).get("account"))
     if named is not None:
         return named
     if known is not None and known.account_id:
         return _find_account(known.account_id)
-    customer = str(subject["customer"])
     theirs = select(BillingSubscription.account_id).where(BillingSubscription.customer == customer)
     query = select(Account).where(
         or_(Account.billing_customer == customer, Account.id.in_(theirs)), is_live()

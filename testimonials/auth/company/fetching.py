@@ -3,15 +3,15 @@
 Nobody else's pages may wait because the provider doesn't answer.
 """
 
-import http.client
 import json
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlencode
 
+from testimonials.core.faults import FAULTS
 from testimonials.core.public_addresses import AddressRefused, Answer, UrlRefused, ask
 from testimonials.core.web.errors import ServiceError
 from testimonials.settings.current import current_settings
@@ -83,19 +83,16 @@ class Line:
                     headers=agent | dict(headers),
                     body=body,
                 )
-            except (OSError, http.client.HTTPException, AddressRefused, UrlRefused) as error:
+            except (OSError, AddressRefused, UrlRefused) as error:
                 self._note_failure(f"{url}: {error or type(error).__name__}")
-            except ValueError:
-                self._note_failure(f"{url} is no address, or its answer is no HTTP")
         return self._read(url, answer)
 
     def _read(self, url: str, answer: Answer) -> Json:
         if answer.status >= 500 or answer.status == 429:
             self._note_failure(f"{url} answers {answer.status}")
-        try:
+        found = None
+        with suppress(*FAULTS):
             found = json.loads(answer.content) if answer.is_complete else None
-        except ValueError:
-            found = None
         if answer.status != 200:
             said = found.get("error") if isinstance(found, dict) else None
             raise ProviderRefused(f"it answers {answer.status} {str(said or '')[:80]}".strip())

@@ -14,7 +14,7 @@ class Unreadable(ValueError):
 
 
 def read_cbor(data: bytes, start: int = 0, depth: int = 0) -> tuple[Any, int]:
-    """Return the value at `start`, and where it ends; raise `Unreadable`."""
+    """Return the value at `start`, and where it ends; raise `ValueError`."""
     kind, argument, at = _read_head(data, start)
     if depth > MAX_DEPTH:
         raise Unreadable
@@ -49,10 +49,7 @@ def _read_string(data: bytes, at: int, length: int, *, is_text: bool) -> tuple[b
     end = at + length
     if end > len(data):
         raise Unreadable
-    try:
-        return (data[at:end].decode() if is_text else data[at:end]), end
-    except UnicodeDecodeError:
-        raise Unreadable from None
+    return (data[at:end].decode() if is_text else data[at:end]), end
 
 
 def _read_list(data: bytes, at: int, length: int, depth: int) -> tuple[list[Any], int]:

@@ -21,6 +21,7 @@ from testimonials.auth.proofs.webauthn import (
 from testimonials.auth.sign_in.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.data.identifiers import is_identifier
+from testimonials.core.faults import refusing
 from testimonials.core.web.errors import NotFound, ServiceError
 from testimonials.core.web.languages import gettext_noop
 from testimonials.extensions import db
@@ -68,11 +69,9 @@ def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name
             gettext_noop("An account has at most %(most)s passkeys. Remove one first."),
             values={"most": MAX_PASSKEYS},
         )
-    try:
+    with refusing(_refuse):
         challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, session_id)
         made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge.expected)
-    except PasskeyInvalid as problem:
-        raise _refuse(problem) from None
     credential_id = to_base64(made.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
         raise PasskeyRefused(gettext_noop("This passkey is here already."))
@@ -97,15 +96,13 @@ def use_passkey(
 
     For `owner`, only a passkey of their own counts. Call it within a writing transaction.
     """
-    try:
+    with refusing(_refuse):
         challenge = read_challenge(token, reason, owner.session_id if owner else "")
         said = _read_answer(answer)
         account, passkey = _find_passkey(said)
         if owner is not None and owner.account_id != account.id:
             raise PasskeyInvalid("another account's passkey")
         _take_use(passkey, said, challenge)
-    except PasskeyInvalid as problem:
-        raise _refuse(problem) from None
     return account, passkey
 
 
@@ -157,15 +154,12 @@ def _take_use(passkey: Passkey, said: dict[str, Any], challenge: Challenge) -> N
 def _read_answer(text: str) -> dict[str, Any]:
     if len(text) > 4 * LONGEST:
         raise PasskeyInvalid("too long")
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        raise PasskeyInvalid("no JSON") from None
+    said = json.loads(text)
     if not isinstance(said, dict):
         raise PasskeyInvalid("no JSON")
     return said
 
 
-def _refuse(problem: PasskeyInvalid) -> PasskeyRefused:
+def _refuse(problem: Exception) -> PasskeyRefused:
     logger.info("A passkey was refused: %s", problem)
     return PasskeyRefused()

@@ -10,6 +10,7 @@ import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from testimonials.auth.addresses import Email
 from testimonials.collection.requests.address_lists import REFERENCE_LENGTH
 from testimonials.core import clock
 from testimonials.core.data.identifiers import new_signing_secret
+from testimonials.core.faults import FAULTS
 from testimonials.core.urls import collection_page_url, form_url
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
@@ -160,13 +162,12 @@ def _read_claims(secret: str, token: str) -> dict[str, Any] | None:
     head, _, body = signed.partition(".")
     if not hmac.compare_digest(seal.encode(), _encode(_seal(secret, signed)).encode()):
         return None
-    try:
+    with suppress(*FAULTS):
         header, claims = json.loads(_decode(head)), json.loads(_decode(body))
-    except (ValueError, RecursionError):
-        return None
-    # Another algorithm, or a header that must be understood, is another kind of token.
-    is_ours = isinstance(header, dict) and header.get("alg") == "HS256" and "crit" not in header
-    return claims if is_ours and isinstance(claims, dict) else None
+        # Another algorithm, or a header that must be understood, is another kind of token.
+        if header.get("alg") == "HS256" and "crit" not in header and isinstance(claims, dict):
+            return claims
+    return None
 
 
 def _is_current(expires: object) -> bool:

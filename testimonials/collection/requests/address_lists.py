@@ -4,12 +4,14 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import getaddresses
 from itertools import chain
 
 from testimonials.auth.addresses import Email
 from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_rows
+from testimonials.core.faults import FAULTS
 from testimonials.core.terminal_text import make_printable
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
@@ -161,10 +163,9 @@ def read_csv(content: bytes) -> AddressList:
 def _read_line(line: str) -> list[tuple[str, str]]:
     # Strict versions of the library return nothing for a line with an empty place in it.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
-    try:
+    with suppress(*FAULTS):
         return [pair for pair in getaddresses([line]) if any(pair)]
-    except RecursionError:
-        return []
+    return []
 
 
 def write_table(people: Iterable[Person]) -> str:

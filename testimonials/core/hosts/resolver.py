@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testimonials.core.faults import refusing
+
 RESOLV_CONF = Path("/etc/resolv.conf")
 PORT = 53
 A, CNAME, TXT, AAAA = 1, 5, 16, 28
@@ -76,11 +78,12 @@ def _ask_any(name: str, kind: int, servers: list[tuple[str, int]], end: float) -
             break
         try:
             return _ask(name, kind, server, min(SHARE, left))
-        except (OSError, ValueError, struct.error, IndexError, LookupFailed) as error:
+        except (OSError, LookupFailed) as error:
             reason = str(error) or type(error).__name__
     raise LookupFailed(reason)
 
 
+@refusing(lambda fault: LookupFailed(str(fault) or type(fault).__name__))
 def _ask(name: str, kind: int, server: tuple[str, int], seconds: float) -> Records:
     number = secrets.randbelow(65_536)
     question = _write_name(name) + struct.pack("!HH", kind, INTERNET)

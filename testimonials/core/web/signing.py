@@ -8,6 +8,7 @@ import click
 from itsdangerous import BadData, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
 
 from testimonials.core import clock
+from testimonials.core.faults import refusing
 from testimonials.settings.current import current_settings
 
 
@@ -63,14 +64,14 @@ class TokenPurpose:
 
         Raises `TokenInvalid`, or `TokenExpired` past `max_age_seconds`.
         """
-        try:
-            payload, time = self._serializer().loads(
-                token, max_age=max_age_seconds, return_timestamp=True
-            )
-        except SignatureExpired as error:
-            raise TokenExpired(self._serializer().load_payload(error.payload or b"")) from None
-        except BadData:
-            raise TokenInvalid from None
+        serializer = self._serializer()
+        with refusing(lambda _fault: TokenInvalid(), BadData):
+            try:
+                payload, time = serializer.loads(
+                    token, max_age=max_age_seconds, return_timestamp=True
+                )
+            except SignatureExpired as error:
+                raise TokenExpired(serializer.load_payload(error.payload or b"")) from None
         return payload, time
 
     def find(

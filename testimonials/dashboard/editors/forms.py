@@ -4,12 +4,14 @@ That way only what somebody changed is written, not what a colleague changed mea
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from marshmallow import fields, missing
 from werkzeug.datastructures import MultiDict
 
+from testimonials.core.faults import FAULTS
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.core.web.fields import Text
 from testimonials.core.web.forms import FormSchema
@@ -60,8 +62,7 @@ def read_edit(schema: EditorForm, form: MultiDict[str, str]) -> Edit:
 
 
 def read_before(text: str) -> dict[str, Any]:
-    try:
+    before = None
+    with suppress(*FAULTS):
         before = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
     return before if isinstance(before, dict) else {}

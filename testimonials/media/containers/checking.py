@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
+from testimonials.core.faults import refusing
 from testimonials.core.web.languages import gettext as _
-from testimonials.media.containers.contents import Contents, Unreadable
+from testimonials.media.containers.contents import Contents
 from testimonials.media.containers.mp4 import read_mp4
 from testimonials.media.containers.ogg import read_ogg
 from testimonials.media.containers.webm import WebM, read_webm, write_duration
@@ -26,16 +27,15 @@ GRACE_SECONDS = 2.0
 SIDES = range(16, 8193)
 
 
+# Damage can make a reader raise anything.
+@refusing(lambda _fault: RecordingRefused(_(DAMAGED)))
 def check_recording(path: Path, kind: str) -> Contents:
     """Return what is in the file; complete the header of one that a browser recorded.
 
     Raises `RecordingRefused`, with the reason in the visitor's language.
     """
     longest = current_settings().recording_seconds
-    try:
-        found = _read(path, longest)
-    except (Unreadable, OverflowError):
-        raise RecordingRefused(_(DAMAGED)) from None
+    found = _read(path, longest)
     # What names a codec is shown, and stored as text.
     if found and not all(map(CODEC.fullmatch, found.video + found.audio)):
         raise RecordingRefused(_(DAMAGED))
@@ -48,10 +48,7 @@ def check_recording(path: Path, kind: str) -> Contents:
     if found.seconds > longest + GRACE_SECONDS:
         raise RecordingRefused(_(TOO_LONG, seconds=longest))
     if isinstance(found, WebM):
-        try:
-            write_duration(path, found)
-        except OverflowError:
-            raise RecordingRefused(_(DAMAGED)) from None
+        write_duration(path, found)
     return found
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 
-class Unreadable(Exception):
+class Unreadable(ValueError):
     """The file is damaged, or not what its first bytes say."""
 
 

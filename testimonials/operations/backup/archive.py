@@ -17,11 +17,11 @@ import shutil
 import tarfile
 import tempfile
 import time
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TypedDict, cast
 
+from testimonials.core.faults import refusing
 from testimonials.media.store import FOLDER
 
 FORMAT = "testimonials-backup"
@@ -135,7 +135,13 @@ def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = Tr
     `RestoreRefused`, and `OSError` when the disk is full.
     """
     try:
-        with gzip.open(source, "rb") as stream:
+        with (
+            refusing(
+                lambda fault: RestoreRefused(f"it is damaged or cut off ({fault})"),
+                tarfile.TarError,
+            ),
+            gzip.open(source, "rb") as stream,
+        ):
             manifest = _read_manifest(stream)
             (folder / FOLDER).mkdir()
             kept = {
@@ -150,8 +156,6 @@ def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = Tr
                 raise RestoreRefused("there is more data after its end")
     except gzip.BadGzipFile:
         raise RestoreRefused("it is damaged, or not a backup (.tar.gz)") from None
-    except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise RestoreRefused(f"it is damaged or cut off ({error})") from None
     if missing := [name for name in manifest["members"] if name not in seen]:
         raise RestoreRefused(f"{missing[0]}, which its manifest names, is missing")
     return manifest
@@ -195,10 +199,7 @@ def _read_manifest(stream: gzip.GzipFile) -> Manifest:
         raise RestoreRefused("it is not a backup made by this program (no manifest)")
     if not 0 <= first.size <= MAX_MANIFEST_BYTES:
         raise RestoreRefused("its manifest is too large")
-    try:
-        values = json.loads(stream.read(first.size))
-    except (ValueError, RecursionError):
-        raise RestoreRefused("its manifest is not valid JSON") from None
+    values = json.loads(stream.read(first.size))
     stream.read(_padding(first.size))
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise RestoreRefused("it is not a backup made by this program")
@@ -207,12 +208,10 @@ def _read_manifest(stream: gzip.GzipFile) -> Manifest:
             f"it has format {values.get('formatVersion')} and was made by version "
             f"{values.get('programVersion')}, but this program reads format {FORMAT_VERSION}"
         )
-    try:
+    with refusing(lambda _fault: RestoreRefused("its manifest is incomplete")):
         for member in values["members"].values():
             member["size"] = int(member["size"])
         manifest = cast(Manifest, {key: values[key] for key in Manifest.__annotations__})
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
-        raise RestoreRefused("its manifest is incomplete") from None
     others = [name for name in manifest["members"] if not RECORDING.fullmatch(name)]
     if DATABASE not in others or not MEMBERS.issuperset(others):
         raise RestoreRefused("its manifest names files that no backup has, or no database")

@@ -17,6 +17,7 @@ from testimonials.core.data.sqlite_file import (
     list_columns,
     read_revision,
 )
+from testimonials.core.faults import refusing
 from testimonials.media.store import FOLDER
 from testimonials.migrations.runner import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.operations.backup.archive import (
@@ -131,6 +132,7 @@ def list_erased(
     return {key: at for key, at in joined.items() if key not in back}
 
 
+@refusing(lambda _fault: RestoreRefused("its manifest is wrong"))
 def check_backup(manifest: Manifest, work: Path) -> None:
     """Check what was unpacked into `work`; raise `RestoreRefused`."""
     database = work / DATABASE

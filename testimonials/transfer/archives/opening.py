@@ -4,10 +4,8 @@ The file may come from anybody. Only the files that belong in it are read, each 
 names in it are never used as paths.
 """
 
-import io
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import IO, Any
 from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint
 
+from testimonials.core.faults import refusing
 from testimonials.core.long_json import load_json
 from testimonials.core.pictures.stored_images import ImageDamaged, measure_stored_image
 from testimonials.core.terminal_text import make_printable
@@ -35,16 +34,9 @@ from testimonials.transfer.archives.writing import JSON_NAME, image_file, record
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
+# Others have errors of their own.
+PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
-# What the zip module raises for damaged, encrypted and otherwise unreadable files.
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    io.UnsupportedOperation,
-)
 _FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
 _KEYS = {"format", "version", "program", "exportedAt", "project", "team", *LISTS}
 
@@ -71,7 +63,10 @@ class Archive:
     @contextmanager
     def open_recording(self, recording_id: str) -> Iterator[IO[bytes]]:
         """Open a recording, whose contents were not checked; raise `ArchiveRefused`."""
-        with _refusing(), self.file.open(recording_file(recording_id)) as opened:
+        with _refusing():
+            opened = self.file.open(recording_file(recording_id))
+        # From here on the disk may be full, which is no damage.
+        with opened, refusing(_refuse_damage):
             yield opened
 
     @property
@@ -100,20 +95,23 @@ def open_archive(
 @contextmanager
 def _refusing() -> Iterator[None]:
     try:
-        yield
+        # A damaged file has places before its beginning, which the system refuses.
+        with refusing(_refuse_damage, OSError):
+            yield
     except ValidationError as error:
         reason = make_printable(str(error.messages[0]))
         raise ArchiveRefused(
             gettext_noop("The archive can’t be imported. %(reason)s"), values={"reason": reason}
         ) from None
-    except _UNREADABLE as error:
-        raise ArchiveRefused(
-            gettext_noop(
-                "The file is not an archive, or it is damaged (%(error)s). Export the project "
-                "again."
-            ),
-            values={"error": type(error).__name__},
-        ) from None
+
+
+def _refuse_damage(fault: Exception) -> ArchiveRefused:
+    return ArchiveRefused(
+        gettext_noop(
+            "The file is not an archive, or it is damaged (%(error)s). Export the project again."
+        ),
+        values={"error": type(fault).__name__},
+    )
 
 
 def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
@@ -137,6 +135,8 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
     names = file.namelist()
     if len(names) > MAX_FILES or len(set(names)) != len(names):
         raise ValidationError("It has too many files, or the same file twice.")
+    if not {each.compress_type for each in file.infolist()} <= PACKINGS:
+        raise ValidationError("It is packed in a way that archives are not.")
     for name in names:
         if name != JSON_NAME and not _FILE.fullmatch(name):
             raise ValidationError(f"It has a file that doesn’t belong there: {name[:80]!r}.")
@@ -144,21 +144,18 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
 
 def _read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """Return a file's bytes, without unpacking more than the limit."""
-    try:
-        with file.open(name) as opened:
-            content = opened.read(limit + 1)
-    except KeyError:
-        raise ValidationError(f"{name} is missing.") from None
+    if name not in file.NameToInfo:
+        raise ValidationError(f"{name} is missing.")
+    with file.open(name) as opened:
+        content = opened.read(limit + 1)
     if len(content) > limit:
         raise ValidationError(f"{name} is larger than {limit // (1024 * 1024)} MB.")
     return content
 
 
 def _parse(content: bytes) -> dict[str, Any]:
-    try:
+    with refusing(lambda _fault: ValidationError(f"{JSON_NAME} is not JSON in UTF-8.")):
         parsed = load_json(content.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise ValidationError(f"{JSON_NAME} is not JSON in UTF-8.") from None
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
         raise ValidationError(f"{JSON_NAME} does not have the format “{FORMAT}”.")
     version = parsed.get("version")

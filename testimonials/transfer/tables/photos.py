@@ -3,7 +3,6 @@
 Only http(s) on its usual ports, only addresses of the public internet, each redirect checked again.
 """
 
-import http.client
 import io
 import socket
 from collections.abc import Sequence
@@ -75,18 +74,18 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SEC
         try:
             answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
             content, location = _read(answer)
-        except UrlRefused:
+            if location is None:
+                return content
+            url = urljoin(url, location)
+        except (UrlRefused, ValueError):
             raise PictureUnreachable("It is not a plain http:// or https:// URL.") from None
         except socket.gaierror:
             raise PictureUnreachable("There is no such website.") from None
         except AddressRefused:
             raise PictureUnreachable("It leads to a private network.") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except OSError as error:
             name = type(error).__name__
             raise PictureUnreachable(f"It can’t be fetched ({name}).") from None
-        if location is None:
-            return content
-        url = urljoin(url, location)
     raise PictureUnreachable("It redirects too often.")
 
 

@@ -3,11 +3,13 @@
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, read_rows
+from testimonials.core.faults import FAULTS, refusing
 from testimonials.core.long_json import load_json
 from testimonials.core.web.languages import gettext, gettext_noop
 from testimonials.transfer.tables.table_export import COLUMNS, unshield
@@ -31,6 +33,7 @@ ENCODINGS = {
 _KANA = re.compile("[\u3041-\u30fe]")
 # The first line in which spreadsheet programs may name the delimiter of the others.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
+UNREADABLE = gettext_noop("The file can’t be read (%(error)s). Save it again, and use that.")
 # The keys under which services put their lists in JSON.
 LISTS = ("testimonials", "reviews", "items", "data", "results")
 
@@ -64,6 +67,7 @@ class Table:
     lines: list[Line]
 
 
+@refusing(lambda fault: TableUnreadable(UNREADABLE, values={"error": type(fault).__name__}))
 def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LINES) -> Table:
     """Return the contents of a CSV or JSON file; raise `TableUnreadable`."""
     if content[:4] == b"PK\x03\x04":
@@ -170,10 +174,8 @@ def _read_json(text: str) -> Table:
 def _parse_json(text: str) -> Any:
     """Return parsed JSON; several objects, each on a line of its own, become a list."""
     for parse in (load_json, _parse_lines):
-        try:
+        with suppress(*FAULTS):
             return parse(text)
-        except (ValueError, RecursionError):
-            continue
     raise TableUnreadable(gettext_noop("The file begins like JSON but is not valid JSON."))
 
 

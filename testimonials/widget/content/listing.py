@@ -3,7 +3,6 @@
 Pages go by key, so nothing repeats or is skipped when something is approved in the meantime.
 """
 
-import binascii
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, literal, select, tuple_
 
 from testimonials.core import clock
+from testimonials.core.faults import refusing
 from testimonials.core.web.errors import ValidationFailed
 from testimonials.extensions import db
 from testimonials.projects.models import Project
@@ -135,15 +135,12 @@ def _make_cursor(row: Testimonial) -> str:
 def _read_cursor(cursor: str | None) -> Key | None:
     if cursor is None:
         return None
-    try:
+    wrong = {"after": ["Must be the value of `next` in an answer of this feed."]}
+    with refusing(lambda _fault: ValidationFailed.of(wrong)):
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         match = _CURSOR.fullmatch(text)
         if match is None:
             raise ValueError(cursor)
         time = clock.from_milliseconds(int(match[2]))
-    except (ValueError, OverflowError, binascii.Error):
-        raise ValidationFailed.of(
-            {"after": ["Must be the value of `next` in an answer of this feed."]}
-        ) from None
     # Pages that were open during an upgrade have cursors without a rating.
     return Key(match[1] == "1", float(match[4] or 0), time, match[3])

@@ -204,6 +204,7 @@ def test_other_addresses_are_not_registered(client: FlaskClient) -> None:
         "https://a.example/#x", "https://me@a.example/", "https://a.example\\@b.example/",
         "https://a.example/ x", "https://a.example/\n", "https://ä.example/",
         "https://a.example/" + "x" * 500, "//a.example/", "", 5, None,
+        "https://a.example:８４４３/", "http://127.0.0.1:٦٢٧٤/", "https://a.example:99999/",
     ):  # fmt: skip
         answer = client.post("/oauth/register", json={"redirect_uris": [uri]})
         error = answer.json["error"]  # type: ignore[index]

@@ -143,12 +143,23 @@ def test_nothing_is_taken_in_without_the_right_signature(paid: Flask, buyer: Cal
 NO_EVENT = '{"object": "event", "type": "%s", "created": %s, "data": {"object": %s}}'
 
 
+UPDATED = "customer.subscription.updated"
+SUBJECT = {
+    "id": "sub_1", "customer": CUSTOMER, "status": "active",
+    "items": {"data": [{"price": {"id": "price_starter"}}]},
+}  # fmt: skip
+
+
 def test_a_signed_body_that_is_no_event_is_refused(paid: Flask) -> None:
     for body in (
         b"", b"[]", b"\xff", b"{", b'{"type": 1}', b'{"type": "customer.subscription.created"}',
         (NO_EVENT % ("customer.subscription.created", "1", "{}")).encode(),
         (NO_EVENT % ("checkout.session.completed", '"x"', "5")).encode(),
         (NO_EVENT % ("checkout.session.completed", "1e99", "{}")).encode(),
+        (NO_EVENT % ("checkout.session.completed", "1", "[" * 5000 + "]" * 5000)).encode(),
+        (NO_EVENT % (UPDATED, "1", json.dumps(SUBJECT | {"id": ["sub_1"]}))).encode(),
+        (NO_EVENT % (UPDATED, "1", json.dumps(SUBJECT | {"id": "sub\0"}))).encode(),
+        (NO_EVENT % (UPDATED, "1", json.dumps(SUBJECT | {"customer": {}}))).encode(),
     ):  # fmt: skip
         headers = {"Stripe-Signature": sign(body)}
         answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)

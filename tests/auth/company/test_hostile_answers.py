@@ -67,6 +67,8 @@ PROVES_NOTHING: list[tuple[Change, str]] = [
     (with_header(alg="NONE"), "its algorithm is NONE"),
     (signed_with_public_key, "its algorithm is HS256"),
     (with_header(alg=None), "its algorithm is None"),
+    (with_header(alg=["RS256"]), "it can't be read"),
+    (with_header(alg={"RS256": 1}), "it can't be read"),
     # The key's kind is the provider's word, not the token's.
     (with_header(alg="ES256"), "its key is not one of the provider's"),
     (with_header(kid="one-ec"), "its key is not one of the provider's"),

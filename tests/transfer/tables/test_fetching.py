@@ -28,6 +28,7 @@ ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {
     "/round": (302, b"", {"Location": "/round"}),
     "/inwards": (302, b"", {"Location": "http://10.0.0.1/secret"}),
     "/file": (302, b"", {"Location": "file:///etc/passwd"}),
+    "/nowhere": (302, b"", {"Location": "http://[/"}),
     "/large": (200, bytes(11 * 1024 * 1024), {}),
 }
 
@@ -96,6 +97,7 @@ def test_each_address_of_a_name_is_tried(website: str) -> None:
         ("/round", "It redirects too often.", PATIENCE),
         ("/inwards", "It leads to a private network.", PATIENCE),
         ("/file", "It is not a plain http:// or https:// URL.", PATIENCE),
+        ("/nowhere", "It is not a plain http:// or https:// URL.", PATIENCE),
         ("/large", "It is too large.", PATIENCE),
         ("/drip", "It can’t be fetched", 1.0),
     ],
