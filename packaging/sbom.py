@@ -42,7 +42,6 @@ NAMED = {
     "requests": "Apache-2.0",
     "segno": "BSD-3-Clause",
     "stripe": "MIT",
-    "text-unidecode": "Artistic-1.0-Perl OR GPL-2.0-or-later",
     "waitress": "ZPL-2.1",
     "zxcvbn": "MIT",
 }

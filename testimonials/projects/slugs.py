@@ -74,8 +74,10 @@ def _transliterate(character: str) -> str:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         # Combining accents, joiners and the like.
         return ""
-    # A table of 300 KB that most names don't need.
-    from text_unidecode import unidecode
+    if unicodedata.category(character) in ("So", "Sk"):
+        # Emoji have names, which nobody means.
+        return " "
+    # Tables that most names don't need.
+    from anyascii import anyascii
 
-    latin: str = unidecode(character)
-    return " " if latin in ("", "[?]") else latin
+    return anyascii(character) or " "

@@ -234,7 +234,7 @@ LAZY = {
         "prometheus_client.process_collector",
     },
     "operations.shared_metrics": {"prometheus_client.parser"},
-    "projects.slugs": {"text_unidecode"},
+    "projects.slugs": {"anyascii"},
     # Imports the driver of PostgreSQL.
     "extensions": {"testimonials.core.data.postgres_watch"},
     "serving.server": {"testimonials.core.data.postgres_watch"},
@@ -258,7 +258,7 @@ def test_no_import_inside_a_function() -> None:
 STEEP = {
     "unicodedata.normalize(": {"core.text_rules"},
     '.encode("idna")': {"domains.names"},
-    "unidecode(": {"projects.slugs"},
+    "anyascii(": {"projects.slugs"},
     "SequenceMatcher": set(),
 }
 

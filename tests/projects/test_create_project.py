@@ -308,7 +308,7 @@ def test_text_becomes_ascii_lower_case_with_dashes() -> None:
         ("Fern & Fable Salon", "fern-fable-salon"), ("UPPER", "upper"),
         ("already-fine-1", "already-fine-1"), ("--a---b__c--", "a-b-c"),
         ("Crème Brûlée", "creme-brulee"), ("Cre\u0300me", "creme"), ("Straße", "strasse"),
-        ("Москва", "moskva"), ("北京", "bei-jing"), ("ﬁne", "fine"), ("１２３", "123"),
+        ("Москва", "moskva"), ("北京", "beijing"), ("ﬁne", "fine"), ("１２３", "123"),
         ("a\u200db\u00adc", "abc"), ("a\u00a0b", "a-b"), ("a/b?c#d", "a-b-c-d"),
         ("../../etc/passwd", "etc-passwd"), ("😀😀", ""), ("---", ""), ("", ""),
     ):  # fmt: skip
