@@ -1,7 +1,7 @@
 """The table of tools: each is one operation of the API, named by what an owner would say.
 
 Arguments and their meaning come from the operation; here stands what helps a model choose. At most
-20, since every one costs each conversation a few hundred words.
+21, since every one costs each conversation a few hundred words.
 """
 
 from dataclasses import dataclass
@@ -43,6 +43,21 @@ TOOLS = (
         "under externalIds of your own. Safe to repeat, also to change or add something later; "
         "what is left out stays. The answer says what was done and what waits for the owner, and "
         "has the embed snippet and all links. Try it with dryRun first.",
+    ),
+    Tool(
+        "get_summary",
+        "get_summary",
+        "Get the summary",
+        "Say how a project stands: what waits for the owner, how many testimonials and stars there "
+        "are, what came of requests by mail, which websites show the widget.",
+    ),
+    Tool(
+        "get_insights",
+        "get_insights",
+        "Get the insights",
+        "Get numbers of the last days: views of widget and wall by day, which testimonials were "
+        "read most, and the way from opening the page to being shown. Counts are of views, not of "
+        "people.",
     ),
     Tool(
         "list_testimonials",

@@ -150,10 +150,10 @@ def keyed(agent: Caller) -> Agent:
     return Agent(agent.client, agent.headers)
 
 
-def test_at_most_20_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller) -> None:
+def test_at_most_21_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller) -> None:
     tools = connect(app, owner.account_id, *Scope).ask("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS]
-    assert len(tools) <= 20
+    assert len(tools) <= 21
     # What every conversation pays: about a token for four bytes.
     assert len(json.dumps(tools)) < 40_000
     for tool in tools:
@@ -162,6 +162,19 @@ def test_at_most_20_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller)
         assert tool["annotations"]["readOnlyHint"] is tool["name"].startswith(
             ("list", "get", "who")
         )
+
+
+def test_how_a_project_stands_and_what_is_read_of_it_are_tools(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    owner.create_testimonial(project, rating=5)
+    reading = connect(app, owner.account_id, Scope.READ)
+    summary = reading.call("get_summary")
+    assert (summary["ratingCount"], summary["testimonials"]["approved"]) == (1, 1)
+    insights = reading.call("get_insights", projectId=project, days=7)
+    assert len(insights["days"]) == 7
+    drafting = connect(app, owner.account_id, Scope.DRAFT)
+    assert not {"get_summary", "get_insights"} & drafting.tools()
+    assert "read" in drafting.fail("get_insights", projectId=project)
 
 
 def test_a_token_sees_what_it_may_do_or_propose(app: Flask, owner: Caller) -> None:
