@@ -6,7 +6,7 @@ WORKDIR /source
 COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 COPY testimonials testimonials
 RUN python -m venv /opt/testimonials \
- && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,stripe,metrics,sentry,s3]'
+ && /opt/testimonials/bin/pip install --no-cache-dir --constraint constraints.txt '.[postgres,redis,metrics,sentry]'
 
 FROM python:3.11-slim
 # Pictures to share bring fonts for Latin, Cyrillic, Greek, Arabic, Hebrew, Chinese, Japanese, Korean

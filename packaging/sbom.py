@@ -24,7 +24,7 @@ Component = dict[str, Any]
 
 PROJECT = "testimonials"
 # What the wheel may bring with it.
-EXTRAS = ("postgres", "redis", "metrics", "sentry", "stripe")
+EXTRAS = ("postgres", "redis", "metrics", "sentry")
 LATE = ("late_pillow", "late_psycopg")
 # Licences that packages name in words of their own, read from their licence files.
 NAMED = {
@@ -41,7 +41,6 @@ NAMED = {
     "ordered-set": "MIT",
     "requests": "Apache-2.0",
     "segno": "BSD-3-Clause",
-    "stripe": "MIT",
     "waitress": "ZPL-2.1",
     "zxcvbn": "MIT",
 }

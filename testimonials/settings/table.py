@@ -32,7 +32,6 @@ UNIX = "unix:"
 # Packages that settings need: the setting, the prefix of its value, the module, the extra.
 EXTRAS = (
     ("database_url", "postgresql", "psycopg", "postgres"),
-    ("stripe_webhook_secret", "", "stripe", "stripe"),
     ("ratelimit_storage_url", "", "redis", "redis"),
     ("metrics_token", "", "prometheus_client", "metrics"),
     ("sentry_dsn", "", "sentry_sdk", "sentry"),

@@ -221,7 +221,6 @@ LAZY = {
     "admin_group": {"testimonials.commands"},
     "agents.mcp.stdio": {"urllib.request"},
     "auth.addresses": {"disposable_email_domains", "email_validator"},
-    "auth.billing.pages": {"stripe"},
     "core.data.database": {"sqlalchemy.dialects.postgresql"},
     "core.logs.error_reports": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "migrations.checks": {"alembic.autogenerate", "alembic.migration"},

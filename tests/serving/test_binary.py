@@ -106,7 +106,7 @@ def test_everything_in_it_has_a_licence(binary: Path, tmp_path: Path) -> None:
     wanted = {"Flask", "pillow", "psycopg-binary", "HarfBuzz", "PostgreSQL", "OpenSSL", "SQLite"}
     assert names >= wanted | {"Fraunces", "FriBiDi", "CPython", "PyInstaller bootloader"}
     optional = {part["name"] for part in parts if part.get("scope") == "optional"}
-    assert optional >= {"stripe", "sentry-sdk"}
+    assert optional >= {"sentry-sdk"}
     assert not optional & {"pillow", "Flask"}
 
 
@@ -197,14 +197,11 @@ def test_admin_commands_work_in_it(tmp_path: Path, binary: Path) -> None:
     findings = root.run("doctor")
     assert "Traceback" not in findings.stdout + findings.stderr
     root.environment |= {
-        "TESTIMONIALS_STRIPE_WEBHOOK_SECRET": "whsec_" + "a" * 32,
-        "TESTIMONIALS_PLANS": "starter=5:price_1",
+        "TESTIMONIALS_SENTRY_DSN": "https://key@sentry.example.com/1",
     }
     lacking = root.run("accounts", "list")
     assert lacking.returncode == 1
-    assert lacking.stderr.startswith(
-        "Error: TESTIMONIALS_STRIPE_WEBHOOK_SECRET needs an extra package"
-    )
+    assert lacking.stderr.startswith("Error: TESTIMONIALS_SENTRY_DSN needs an extra package")
 
 
 def _descendants(pid: int) -> set[int]:

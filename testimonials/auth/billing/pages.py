@@ -1,7 +1,10 @@
 """The webhook for the payment provider's events; it exists only where its secret is set."""
 
+import hashlib
+import hmac
 import json
 import logging
+import time
 
 from flask import Blueprint, Response, jsonify, request
 
@@ -14,6 +17,8 @@ from testimonials.settings.current import current_settings
 billing = Blueprint("billing", __name__)
 
 logger = logging.getLogger("testimonials.billing")
+# Stripe's own: an event that is older was recorded by somebody else, or the clocks differ.
+TOLERANCE_SECONDS = 300
 
 
 class EventRefused(ServiceError):
@@ -24,12 +29,16 @@ class EventRefused(ServiceError):
 
 @billing.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
-    """Apply an event from Stripe once Stripe's own library has checked its signature."""
+    """Apply an event from Stripe once its signature was checked."""
     secret = current_settings().stripe_webhook_secret
     if not secret:
         raise NotFound("There is nothing at this address.")
     raw = request.get_data(cache=False)
-    _check_signature(raw, request.headers.get("Stripe-Signature", ""), secret)
+    if not is_signed(raw, request.headers.get("Stripe-Signature", ""), secret):
+        logger.warning("billing: an event was refused: it has no valid, recent signature")
+        raise EventRefused(
+            "The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock."
+        )
     begin_write()
     with refusing(_refuse_event):
         apply_event(json.loads(raw))
@@ -37,18 +46,24 @@ def take_stripe_event() -> Response:
     return jsonify({"received": True})
 
 
-def _check_signature(raw: bytes, header: str, secret: str) -> None:
-    # Imported with the first event: most services take no payments.
-    from stripe import SignatureVerificationError, Webhook
+def is_signed(raw: bytes, header: str, secret: str) -> bool:
+    """Return whether Stripe signed a body: HMAC with SHA-256 over a recent time, dot and body.
 
-    # Faults come from signed bodies that are no events.
-    with refusing(_refuse_signature, SignatureVerificationError):
-        Webhook.construct_event(raw, header, secret)
-
-
-def _refuse_signature(fault: Exception) -> EventRefused:
-    logger.warning("billing: an event was refused: %s", type(fault).__name__)
-    return EventRefused("The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock.")
+    The header is `t=TIME,v1=SIGNATURE`, with a signature for each secret while one is replaced.
+    """
+    parts = [each.partition("=")[::2] for each in header.split(",")]
+    times = [value for name, value in parts if name == "t"]
+    if not times or not times[0].isdecimal() or not times[0].isascii():
+        return False
+    if int(times[0][:20]) < time.time() - TOLERANCE_SECONDS:
+        return False
+    signed = times[0].encode() + b"." + raw
+    right = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest().encode()
+    return any(
+        hmac.compare_digest(value.encode("utf-8", "replace"), right)
+        for name, value in parts
+        if name == "v1"
+    )
 
 
 def _refuse_event(fault: Exception) -> EventRefused:

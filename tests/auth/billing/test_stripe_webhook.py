@@ -12,9 +12,11 @@ from itertools import count, permutations
 from typing import Any
 
 import pytest
+import stripe
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from testimonials.auth.billing.pages import is_signed
 from testimonials.extensions import db
 from testimonials.operations.jobs.registry import send_due_requests
 from tests.auth.browsers import open_browser
@@ -118,6 +120,28 @@ def test_who_pays_gets_the_plan(paid: Flask, buyer: Caller) -> None:
     assert plan_of(paid, buyer) == "starter"
     assert read_account(paid, buyer.account_id).billing_customer == CUSTOMER
     assert room(buyer) == 2
+
+
+def test_signatures_are_taken_as_stripes_own_library_takes_them() -> None:
+    body = json.dumps(Subscription().event("created", 0)).encode()
+    good, now = sign(body), int(time.time())
+    right, other = good.split(",")[1], sign(body, "whsec_anotherSecret").split(",")[1]
+    headers = [
+        good, f"{good},{other}", f"t={now},{other},{right}", f"{right},t={now}", f"t={now}",
+        f"t={now},t=1,{right}", f"t=1,t={now},{right}", sign(body, at=now + 900),
+        sign(body, at=now - 290), sign(body, at=now - 310), good.upper(),
+        f"t={now},v1={'é' * 64}", f"t={'9' * 30},{right}", f"t=-{now},{right}", ",", "=", "t", "v1",
+    ]  # fmt: skip
+    for header in headers:
+        try:
+            stripe.Webhook.construct_event(body, header, SECRET)
+            is_taken = True
+        except (stripe.SignatureVerificationError, ValueError):
+            is_taken = False
+        assert is_signed(body, header, SECRET) == is_taken, header
+    assert is_signed(b"\xff" + body, sign(b"\xff" + body), SECRET)
+    for header in (f"t=１{str(now)[1:]},{right}", f"t={now}²,{right}"):
+        assert not is_signed(body, header, SECRET)
 
 
 def test_nothing_is_taken_in_without_the_right_signature(paid: Flask, buyer: Caller) -> None:
