@@ -130,7 +130,7 @@ def test_signatures_are_taken_as_stripes_own_library_takes_them() -> None:
         good, f"{good},{other}", f"t={now},{other},{right}", f"{right},t={now}", f"t={now}",
         f"t={now},t=1,{right}", f"t=1,t={now},{right}", sign(body, at=now + 900),
         sign(body, at=now - 290), sign(body, at=now - 310), good.upper(),
-        f"t={now},v1={'é' * 64}", f"t={'9' * 30},{right}", f"t=-{now},{right}", ",", "=", "t", "v1",
+        f"t={'9' * 30},{right}", f"t=-{now},{right}", ",", "=", "t", "v1",
     ]  # fmt: skip
     for header in headers:
         try:
@@ -140,7 +140,7 @@ def test_signatures_are_taken_as_stripes_own_library_takes_them() -> None:
             is_taken = False
         assert is_signed(body, header, SECRET) == is_taken, header
     assert is_signed(b"\xff" + body, sign(b"\xff" + body), SECRET)
-    for header in (f"t=１{str(now)[1:]},{right}", f"t={now}²,{right}"):
+    for header in (f"t=１{str(now)[1:]},{right}", f"t={now}²,{right}", f"t={now},v1={'é' * 64}"):
         assert not is_signed(body, header, SECRET)
 
 
