@@ -71,6 +71,7 @@ def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
     """Store the picture that is shown before the video plays."""
     project = find_public_project(slug=slug)
     uploads.find_upload(project, recording_id)
+    uploads.require_open(project)
     limiter.count(uploads.POSTERS_PER_ADDRESS, f"{project.id} {client_key()}")
     request.max_content_length = uploads.POSTER.max_bytes
     # Decoded before the lock is taken, so that no submission waits for it.

@@ -388,6 +388,14 @@ def test_a_provider_that_never_says_when_confirms_nothing_and_a_mailed_link_does
     assert browser.get(late).status_code == 404
 
 
+@pytest.mark.parametrize("listed", [["sub", "email"], ["sub", "auth_time"], []])
+def test_the_doctor_reads_whether_a_provider_says_when(
+    app: Flask, provider: InventiveProvider, listed: list[str]
+) -> None:
+    provider.metadata = {"claims_supported": listed}
+    assert ("(auth_time)" in doctor(app)) == (listed == ["sub", "email"])
+
+
 def test_who_has_a_password_gets_no_link(
     app: Flask, make_caller: MakeCaller, moved_clock: MovableClock
 ) -> None:
