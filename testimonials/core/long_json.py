@@ -5,7 +5,7 @@ import json.scanner
 from typing import Any
 
 # The usual parser reads so much in a few milliseconds, during which nothing else runs.
-SHORT = 512 * 1024
+SHORT = 64 * 1024
 # On average a long text has so many characters for each list or object, and for each value: of
 # smaller ones, millions would have to be kept, and looked through whenever memory is tidied.
 LEAST_PART, LEAST_VALUE = 16, 8
