@@ -81,6 +81,8 @@ HEADERS = (
     (";;,=,q=9,de;q=abc,\x7f--,;q=", "en"),
     ("x" * 5000, "en"),
     ("../../etc/passwd", "en"),
+    # Longer than any browser's: the rest is not read.
+    (f"{'x,' * 600}de", "en"),
 )
 
 

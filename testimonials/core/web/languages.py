@@ -36,6 +36,8 @@ DOMAIN = "messages"
 PARAMETER = "lang"
 # Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
 LONGEST_QUERY = 2000
+# Of a header that says what is accepted; no browser's is longer.
+LONGEST_ACCEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,7 @@ def use_language(code: str | None = None) -> None:
 
     Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
     """
-    accepted = request.headers.get("Accept-Language", "")
-    g.language = find_language(code or "") or match_language(accepted) or ENGLISH
+    g.language = find_language(code or "") or _read_language() or ENGLISH
     g.is_translated = True
 
 
@@ -130,7 +131,11 @@ def choose_language() -> Language:
     """Return the language that the request asks for by its URL, a form, or the browser."""
     if (asked := asked_language()) is not None:
         return asked
-    return match_language(request.headers.get("Accept-Language", "")) or ENGLISH
+    return _read_language() or ENGLISH
+
+
+def _read_language() -> Language | None:
+    return match_language(request.headers.get("Accept-Language", "")[:LONGEST_ACCEPT])
 
 
 @lru_cache(maxsize=500)

@@ -16,6 +16,7 @@ from testimonials.core.url_rules import current_path
 from testimonials.core.urls import base_url, origin_of
 from testimonials.core.web.api.problems import use_problem_details
 from testimonials.core.web.errors import ServiceError, wants_json
+from testimonials.core.web.languages import LONGEST_ACCEPT
 from testimonials.settings.current import current_settings
 
 PAGE_POLICY = (
@@ -28,9 +29,6 @@ PAGE_POLICY = (
 # What a page may use of the device.
 DEVICES, NO_DEVICES = "camera=(self), microphone=(self)", "camera=(), microphone=()"
 DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
-
-# Longer than any browser's header.
-LONGEST_ACCEPT = 1000
 
 
 class _Request(Request):
