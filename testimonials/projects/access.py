@@ -94,27 +94,27 @@ def find_access(
 ) -> Access:
     """Return the user's access to a project, locked if asked for.
 
-    Raises `NotFound` for a project that isn't shared with them, or to who can't act any more;
-    `RoleTooLow`, `AccountSuspended` and `StrongSignInNeeded`.
+    Raises `NotFound` for a project that isn't shared with them, `RoleTooLow`, `AccountSuspended`
+    where its owner is or they are themselves, and `StrongSignInNeeded`.
     """
     if not is_identifier(project_id):
         raise NotFound
-    is_user = select(_USER.id).where(_USER.id == user.account_id, _USER.suspended_at.is_(None))
+    since = select(_USER.suspended_at).where(_USER.id == user.account_id).scalar_subquery()
     query = (
-        select_with_roles(user.account_id, Project, Account.requires_strong)
+        select_with_roles(user.account_id, Project, Account.requires_strong, since)
         .join(Account, Account.id == Project.account_id)
-        .where(Project.id == project_id, Project.deleted_at.is_(None), is_user.exists())
+        .where(Project.id == project_id, Project.deleted_at.is_(None))
     )
     if for_update:
         lock_before_roles(Project.id == project_id)
     row = db.session.execute(query).one_or_none()
-    role = None if row is None else read_role(*row[2:])
+    role = None if row is None else read_role(*row[3:])
     if row is None or role is None:
         raise NotFound
-    project, requires_strong = row[:2]
+    project, requires_strong, suspended_at = row[:3]
     if role < needed:
         raise RoleTooLow
-    if project.suspension is not Suspension.NONE:
+    if project.suspension is not Suspension.NONE or suspended_at is not None:
         raise AccountSuspended
     if requires_strong and not user.is_strong:
         raise StrongSignInNeeded
