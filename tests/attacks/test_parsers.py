@@ -16,7 +16,7 @@ from tests.conftest import MakeApp, MakeCaller
 from tests.support.mutating import mutate
 from tests.support.sampling import rounds
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.postgres]
 
 # Once they are read, the table has what is in them.
 READ = (parsers_of_files, parsers_of_messages, parsers_of_proofs)
