@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from testimonials.access.callers import Caller
 from testimonials.access.guards import require_access
-from testimonials.activity.actors import ActorKind, act_as
+from testimonials.activity.actors import ActorKind, act_as, current_network
+from testimonials.activity.browsers import describe_program
 from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event
 from testimonials.auth.addresses import hash_mailbox, normalize_email, require_open_signup
@@ -49,11 +50,12 @@ def agent_init(body: dict[str, Any]) -> Response:
     ``claimRequired: true`` and ``expiresInDays``: the owner must click the magic link in the mail
     within those days, or the account and its projects are removed. Calling it again for a
     still-unclaimed address issues a new key and link and invalidates the earlier ones: overwrite
-    what you stored. For a claimed address, ``data`` holds ``claimRequired: false``,
-    ``accountExists: true`` and ``message``; ask the owner for their key. At most 5 requests an
-    hour from one IP address and 3 an hour for one e-mail address. A call may be repeated without
-    an Idempotency-Key: there is one account for an address, and the latest key works. With
-    ``dryRun=true`` the answer has no ``accountId`` and ``apiKey``, and no mail is sent.
+    what you stored. If there is a project already, the mail names the program and the network that
+    it came from, and lets its reader revoke the new key. For a claimed address, ``data`` holds
+    ``claimRequired: false``, ``accountExists: true`` and ``message``; ask the owner for their key.
+    At most 5 requests an hour from one IP address and 3 an hour for one e-mail address. A call may
+    be repeated without an Idempotency-Key: there is one account for an address, and the latest key
+    works. With ``dryRun=true`` the answer has no ``accountId`` and ``apiKey``, and no mail is sent.
     """
     email = normalize_email(body["email"])
     if not is_known_email(email):
@@ -64,9 +66,11 @@ def agent_init(body: dict[str, Any]) -> Response:
     if access is None:
         return answer("Account exists", ACCOUNT_EXISTS)
     account, link = access.account, make_claim_link(access.account, access.claim_nonce)
-    send_claim_mail(account, link, summarize_projects(account.id), is_resend=False)
+    program = describe_program(request.user_agent.string)
+    by = f"{program}, from {current_network() or 'an unknown network'}"
+    send_claim_mail(account, link, summarize_projects(account.id), is_resend=False, issued_to=by)
     act_as(ActorKind.AGENT, account.key_last_four)
-    record_event(EventType.KEY_ISSUED, account.id)
+    record_event(EventType.KEY_ISSUED, account.id, browser=program)
     return commit_answer("Account ready to be claimed", _describe_access(access), is_secret=True)
 
 

@@ -85,7 +85,8 @@ def create_command(email: str, no_mail: bool, as_json: bool) -> None:
         raise click.ClickException(f"The account of {address} exists and is claimed.")
     link = make_claim_link(access.account, access.claim_nonce)
     if not no_mail:
-        send_claim_mail(access.account, link, summarize_projects(access.account.id), is_resend=True)
+        projects = summarize_projects(access.account.id)
+        send_claim_mail(access.account, link, projects, is_resend=True, issued_to="the operator")
     record_event(EventType.KEY_ISSUED, access.account.id)
     db.session.commit()
     record = {

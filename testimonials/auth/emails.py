@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import render_template
 
+from testimonials.auth.links import make_not_me_link
 from testimonials.auth.models import Account
 from testimonials.auth.suspension.refusal import operator_address
 from testimonials.core import clock
@@ -28,8 +29,14 @@ class ProjectSummary:
 
 
 def send_claim_mail(
-    account: Account, link: str, projects: Sequence[ProjectSummary], *, is_resend: bool
+    account: Account,
+    link: str,
+    projects: Sequence[ProjectSummary],
+    *,
+    is_resend: bool,
+    issued_to: str = "",
 ) -> None:
+    """Mail a magic link; of a key that was `issued_to` somebody, say so where there is data."""
     deadline = account.claim_expires_at
     _put_into_outbox(
         account.email,
@@ -43,6 +50,8 @@ def send_claim_mail(
         expires_at_label=f"{clock.day(deadline)}, {deadline:%H:%M} UTC",
         projects=projects,
         is_resend=is_resend,
+        issued_to=issued_to,
+        not_me=make_not_me_link(account) if issued_to and projects else "",
     )
 
 

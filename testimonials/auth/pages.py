@@ -11,12 +11,13 @@ from testimonials.activity.event_types import EventType
 from testimonials.activity.recording import record_event, record_project_event
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.link_requests import LinkPurpose, request_link
-from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_link
+from testimonials.auth.links import LinkInvalid, LinkUsed, find_account_of_key, find_account_of_link
 from testimonials.auth.models import Account
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.services import (
     claim_account,
     delete_account,
+    drop_key,
     find_key_problem,
     replace_key,
 )
@@ -34,6 +35,7 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.services import list_projects
 from testimonials.projects.team.services import judge_password
+from testimonials.testimonials.claiming import describe_issued, describe_keys, mark_added
 from testimonials.testimonials.services import summarize_projects
 
 claim = Blueprint("claim", __name__)
@@ -96,6 +98,32 @@ def show_declined() -> ResponseReturnValue:
     return render_template("auth/declined.html")
 
 
+@claim.get("/claim/not-me/<token>")
+def show_not_me(token: str) -> ResponseReturnValue:
+    """Ask whoever got the mail about a new key whether to revoke it."""
+    account = find_account_of_key(token)
+    shown = {"email": account.email, "issued": describe_issued(account.id)[:1]}
+    return answer_privately(render_template("auth/not_me.html", **shown))
+
+
+@claim.post("/claim/not-me/<token>")
+@limiter.per_address(CLAIM_PER_ADDRESS)
+def revoke_key(token: str) -> ResponseReturnValue:
+    """Revoke the key of an unclaimed account; delete nothing."""
+    begin_write()
+    account = find_account_of_key(token)
+    drop_key(account)
+    act_as(ActorKind.PERSON, account.id)
+    record_event(EventType.KEY_DROPPED, account.id)
+    db.session.commit()
+    return redirect(url_for(".show_revoked"), 303)
+
+
+@claim.get("/claim/revoked")
+def show_revoked() -> ResponseReturnValue:
+    return render_template("auth/revoked.html")
+
+
 @claim.get("/claim")
 def show_link_request() -> ResponseReturnValue:
     return _link_problem("invalid")
@@ -128,6 +156,7 @@ def _claim(account: Account, password_hash: str) -> str | None:
     if account.was_asked_for and "drop" in request.form:
         for gone in delete_projects(account.id):
             record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+    mark_added(account.id)
     claim_account(account, password_hash)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
@@ -164,6 +193,7 @@ def _claim_form(account: Account, errors: Errors) -> str:
         was_asked_for=account.was_asked_for,
         projects=summarize_projects(account.id),
         proposed=describe_waiting(account.id),
+        keys=describe_keys(account.id),
         errors=errors,
         drop="drop" in request.form,
     )

@@ -157,6 +157,10 @@ def claim_url(token: str) -> str:
     return f"{app_url()}/claim/{token}"
 
 
+def not_me_url(token: str) -> str:
+    return f"{app_url()}/claim/not-me/{token}"
+
+
 def reset_url(token: str) -> str:
     return f"{app_url()}/reset/{token}"
 

@@ -25,6 +25,7 @@ from testimonials.extensions import begin_write, db, limiter
 from testimonials.projects.changes import delete_projects
 from testimonials.projects.team.company_roles import follow_groups
 from testimonials.settings.current import current_settings
+from testimonials.testimonials.claiming import describe_keys, mark_added
 from testimonials.testimonials.services import summarize_projects
 
 company_claim = Blueprint("company_claim", __name__)
@@ -65,6 +66,7 @@ def _claim(account: Account, person: CompanyPerson) -> None:
     if request.form.get("key") == "drop":
         drop_key(account)
         record_event(EventType.KEY_DROPPED, account.id)
+    mark_added(account.id)
     claim_for(account, person)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     record_event(EventType.COMPANY_LINKED, account.id, who=person.email)
@@ -85,6 +87,7 @@ def _page(account: Account, errors: Errors) -> str:
         key_choice=request.form.get("key", ""),
         projects=summarize_projects(account.id),
         proposed=describe_waiting(account.id),
+        keys=describe_keys(account.id),
         drop="drop" in request.form,
         errors=errors,
     )

@@ -42,6 +42,7 @@ from testimonials.projects.team.answering import (
 )
 from testimonials.projects.team.invitations import INVITATION_PER_ADDRESS
 from testimonials.projects.team.services import judge_password
+from testimonials.testimonials.claiming import describe_keys, mark_added
 from testimonials.testimonials.services import summarize_projects
 
 invitation = Blueprint("invitation", __name__)
@@ -131,6 +132,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     accept_invitation(found, account)
     _record_joining(found, account)
     _give_up(account)
+    mark_added(account.id)
     record_event(EventType.ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     db.session.commit()
@@ -209,6 +211,7 @@ def _page(found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> 
         signed_in_as=signed_in.email if signed_in else None,
         agent_key=waiting if waiting and waiting.has_key else None,
         projects=summarize_projects(waiting.id) if waiting else [],
+        keys=describe_keys(waiting.id) if waiting else {},
         key_choice=request.form.get("key", ""),
         drop="drop" in request.form,
         errors=errors,
