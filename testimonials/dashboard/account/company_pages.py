@@ -63,6 +63,8 @@ def prove(owner: SignedIn) -> ResponseReturnValue:
 def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     """Ask who opened the link of a mail to press a button, since mail scanners open links too."""
     token = request.args.get("proof", "")
+    if not token:
+        return redirect(url_for(HERE), 303)
     check_proof(owner, token)
     return _mailed_page(owner, token)
 
