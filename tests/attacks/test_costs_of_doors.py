@@ -225,6 +225,7 @@ def test_no_door_works_more_than_in_proportion(
     assert problems == []
 
 
+@pytest.mark.thorough
 def test_a_password_that_is_too_long_is_answered_at_every_door(
     watched: Flask, world: World, instance: Path
 ) -> None:
@@ -237,6 +238,9 @@ def test_a_password_that_is_too_long_is_answered_at_every_door(
 
     found: dict[str, set[str]] = {"password": set(), "current": set(), "proof": set()}
     for door in (each for each in find_doors(watched) if each.method == "POST"):
+        if door.rule.rule.endswith("/company/mailed"):
+            # Its proof is the token of a link.
+            continue
         begin()
         target = Target(watched, world, door)
         for name in found.keys() & AskedValues.names:
