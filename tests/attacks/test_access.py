@@ -35,6 +35,7 @@ PUBLIC = {
     },
     "It says the same to everybody, after a link was used.": {
         "/claim/declined",
+        "/claim/revoked",
         "/invite/declined",
         "/yours/done/<any(deleted, 'not-mine'):reason>",
     },
