@@ -98,7 +98,7 @@ def show_declined() -> ResponseReturnValue:
     return render_template("auth/declined.html")
 
 
-@claim.get("/claim/not-me/<token>")
+@claim.get("/not-me/<token>")
 def show_not_me(token: str) -> ResponseReturnValue:
     """Ask whoever got the mail about a new key whether to revoke it."""
     account = find_account_of_key(token)
@@ -106,7 +106,7 @@ def show_not_me(token: str) -> ResponseReturnValue:
     return answer_privately(render_template("auth/not_me.html", **shown))
 
 
-@claim.post("/claim/not-me/<token>")
+@claim.post("/not-me/<token>")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def revoke_key(token: str) -> ResponseReturnValue:
     """Revoke the key of an unclaimed account; delete nothing."""

@@ -158,7 +158,7 @@ def claim_url(token: str) -> str:
 
 
 def not_me_url(token: str) -> str:
-    return f"{app_url()}/claim/not-me/{token}"
+    return f"{app_url()}/not-me/{token}"
 
 
 def reset_url(token: str) -> str:

@@ -29,7 +29,7 @@ from tests.access.tokens import give_token
 from tests.agents.oauth.asking import ask_to_connect
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
-from tests.auth.links import ORIGIN, ask_for_link, init, mails
+from tests.auth.links import ORIGIN, ask_for_link, credentials, init, mails
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
@@ -274,6 +274,9 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 303
     assert ask_for_link(client, "/forgot", owner.email).status_code == 200
+    begun = credentials(init(client, "unclaimed@example.com"))
+    assert client.post("/v1/projects", json={}, headers=begun).status_code == 200
+    # There is something now, so the mail about another key has a link that revokes it.
     assert init(client, "unclaimed@example.com").status_code == 200
     page = browser.get(f"{base}/page").text
     found = re.search(r"/media/(\w+)\.webp", page)

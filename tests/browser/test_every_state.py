@@ -57,7 +57,7 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.goto(old)
     yield page
     # Whoever doesn't know of the newer key revokes it, and claims what it has left.
-    page.goto(site.mailed_link(project.email, rf"{site.url}/claim/not-me/\S+"))
+    page.goto(site.mailed_link(project.email, rf"{site.url}/not-me/\S+"))
     yield page
     press(page, "This wasn’t me", "The key is revoked")
     yield page
