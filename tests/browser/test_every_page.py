@@ -38,7 +38,6 @@ NO_PAGES = {
     },
     "It takes a company's provider, as in account/test_company.": {"/login/company/claim"},
     "It takes a mailed link, as in account/test_company.": {"/dashboard/account/company/mailed"},
-    "It takes a mailed link, as in test_every_state.": {"/not-me/<token>"},
     "It takes an offer, as in test_every_state.": {"/dashboard/projects/<project_id>/offer"},
     "It takes a recording, as in test_every_state.": {"/yours/<token>/recording"},
 }  # fmt: skip
