@@ -43,6 +43,7 @@ SILENT_VIEWS = {
     "dashboard.choose_theme": PREFERENCE,
     "mcp.answer_agent": "What a tool does is recorded by the view that it runs.",
     "oauth.register": WRITES_NOTHING,
+    "account_company.take_mailed_proof": "What the proof is for is recorded.",
     "purchases.create_purchase_link": "What is written by it is recorded.",
     "asking.preview_requests": WRITES_NOTHING, "importing.upload_import": WAITING,
     "importing.change_import": WAITING,
