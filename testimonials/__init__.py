@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flask import Flask
 
-    from testimonials.settings.table import Settings
+    from testimonials.core.settings.table import Settings
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ def main() -> None:
     # Imported modules stay to the end: collecting garbage among them while they load takes a tenth
     # of the time to start.
     gc.disable()
-    from testimonials.cli import main as command
+    from testimonials.cli.main import main as command
 
     gc.freeze()
     gc.enable()

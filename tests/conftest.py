@@ -28,13 +28,13 @@ from xdist.scheduler import LoadScopeScheduling
 
 from setup import compile_catalogs
 from testimonials import create_app
-from testimonials.auth.services import claim_account, start_account
+from testimonials.auth.accounts import claim_account, start_account
 from testimonials.core import clock, passwords
+from testimonials.core.extensions import begin_write, db
 from testimonials.core.passwords import hash_password
-from testimonials.extensions import begin_write, db
+from testimonials.core.settings.table import load_settings
 from testimonials.migrations.runner import upgrade
-from testimonials.settings.table import load_settings
-from testimonials.testimonials.counts.checking import find_wrong_counts
+from testimonials.testimonials.counts import find_wrong_counts
 from tests.support import sampling
 from tests.support.applications import Applications
 from tests.support.process import Service, start_service
@@ -173,9 +173,10 @@ def pytest_terminal_summary(
 # What these make for their tests takes long, so one worker makes it, and early.
 TOGETHER = (
     "tests/browser/widget/test_other_engines.py", "tests/operations/backup/test_restore.py",
-    "tests/serving/test_binary.py", "tests/serving/test_nginx.py",
-    "tests/serving/test_packaging.py", "tests/serving/test_serve.py",
-    "tests/serving/test_serve_pictures.py", "tests/serving/test_serve_workers.py",
+    "tests/operations/server/test_binary.py", "tests/operations/server/test_nginx.py",
+    "tests/operations/server/test_packaging.py", "tests/operations/server/test_serve.py",
+    "tests/operations/server/test_serve_pictures.py",
+    "tests/operations/server/test_serve_workers.py",
 )  # fmt: skip
 
 

@@ -18,19 +18,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from testimonials import create_app
+from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
-from testimonials.auth.services import claim_account
-from testimonials.auth.sign_in.sessions import start_session
-from testimonials.extensions import begin_write, db, limiter
-from testimonials.settings.table import load_settings
-from tests.support.largest_inputs import (
-    TAKEN,
-    Input,
-    Place,
-    Sent,
-    draw_words,
-    list_inputs,
-)
+from testimonials.auth.sessions import start_session
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.settings.table import load_settings
+from tests.support.largest_inputs import TAKEN, Input, Place, Sent, draw_words, list_inputs
 from tests.support.process import Service, start_service
 
 ROUNDS = 5

@@ -24,14 +24,14 @@ from urllib.parse import urlsplit
 from sqlalchemy import insert, select
 
 from testimonials import create_app
-from testimonials.access.scopes import Scope
-from testimonials.access.tokens import make_token
 from testimonials.auth.models import Account
-from testimonials.auth.sign_in.sessions import start_session
-from testimonials.extensions import begin_write, db
-from testimonials.projects.configuration.defaults import WIDGET_CONFIG, default_page_config
+from testimonials.auth.scopes import Scope
+from testimonials.auth.sessions import start_session
+from testimonials.auth.tokens import make_token
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.settings.table import load_settings
+from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import Project
-from testimonials.settings.table import load_settings
 from tests.support.process import Service, start_service
 from tests.support.servers import PostgresServer, new_database
 from tools.scale_rows import COMMON, RARE, add_testimonials

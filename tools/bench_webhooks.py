@@ -7,11 +7,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.webhooks.sending import new_secret
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.integrations.webhooks.sending import new_secret
+from tests.integrations.webhooks.receiver import receiving
 from tests.support.process import Service, start_service
 from tests.support.servers import MailSink, wait_for
-from tests.webhooks.receiver import receiving
 
 DUE = 10_000
 EVENTS = 1_000_000

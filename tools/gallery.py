@@ -22,13 +22,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, sync_playwright
 
-from testimonials.projects.configuration.defaults import (
-    CARD_STYLES,
-    PALETTES,
-    THEMES,
-    WIDGET_CONFIG,
-)
-from testimonials.widget.design.looks import LOOKS
+from testimonials.projects.defaults import CARD_STYLES, PALETTES, THEMES, WIDGET_CONFIG
+from testimonials.widget.drafts import LOOKS
 from testimonials.widget.selection import SHAPES
 from tests.support.process import Service, start_service
 from tools.journey import CHROMIUM, CHROMIUM_FLAGS, TESTIMONIALS, Quiet

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 

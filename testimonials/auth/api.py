@@ -4,23 +4,27 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from testimonials.access.callers import Caller
-from testimonials.access.guards import require_access
-from testimonials.activity.actors import ActorKind, act_as, current_network
-from testimonials.activity.browsers import describe_program
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_event
-from testimonials.auth.addresses import hash_mailbox, normalize_email, require_open_signup
+from testimonials.auth.accounts import NewAccess, is_known_email, start_account
+from testimonials.auth.api_auth import require_access
+from testimonials.auth.callers import Caller
+from testimonials.auth.email_addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
-from testimonials.auth.links import make_claim_link
+from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
-from testimonials.auth.services import NewAccess, is_known_email, start_account
-from testimonials.core.web.endpoint import answer, endpoint
-from testimonials.core.web.writes import commit_answer
-from testimonials.extensions import begin_write, limiter
-from testimonials.settings.current import current_settings
-from testimonials.testimonials.services import summarize_projects
+from testimonials.core.audit import (
+    ActorKind,
+    act_as,
+    current_network,
+    describe_program,
+    record_event,
+)
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, limiter
+from testimonials.core.http.idempotency import commit_answer
+from testimonials.core.http.resource import answer, endpoint
+from testimonials.core.settings.current import current_settings
+from testimonials.testimonials.testimonials import summarize_projects
 
 auth = Blueprint("auth", __name__)
 

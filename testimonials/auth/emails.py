@@ -6,14 +6,16 @@ from typing import Any
 
 from flask import render_template
 
-from testimonials.auth.links import make_not_me_link
+from testimonials.auth.accounts import operator_address
+from testimonials.auth.magic_links import make_not_me_link
 from testimonials.auth.models import Account
-from testimonials.auth.suspension.refusal import operator_address
 from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import ENGLISH, speaking
+from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.urls import app_url, forgot_url, login_url
-from testimonials.core.web.languages import ENGLISH, speaking
-from testimonials.extensions import db
+
+# The mails about accounts.
 
 
 @dataclass(frozen=True)
@@ -241,3 +243,43 @@ def describe_days_left(account: Account) -> str:
     unit, length = next((each for each in units if seconds >= each[1]), ("minute", 60))
     count = max(1, int(seconds // length))
     return f"{count} {unit}{'s' if count > 1 else ''}"
+
+
+# The mails to people whose account an operator suspends or restores.
+
+
+def send_suspended_mail(account: Account) -> None:
+    """Say why, what stopped, and whom to ask."""
+    widgets = (
+        "Your widgets and walls are empty meanwhile."
+        if account.hides_widgets
+        else "What your widgets and walls show stays there."
+    )
+    send_plain_mail(
+        account.email,
+        "suspended",
+        "Your account is suspended",
+        [
+            "The operator has suspended your account. The reason:",
+            account.suspended_reason or "",
+            "Nobody can sign in to it, its keys and tokens are refused, and its pages take no "
+            f"testimonials. {widgets} Nothing was deleted.",
+        ],
+        footnote=f"If you think that this is wrong, write to {operator_address()}.",
+    )
+
+
+def send_restored_mail(account: Account) -> None:
+    """Say that everything works again."""
+    send_plain_mail(
+        account.email,
+        "restored",
+        "Your account works again",
+        [
+            "The operator has restored your account. Your pages take testimonials again, keys and "
+            "tokens work as before, and what waited is being sent. Sign in again to go on."
+        ],
+        footnote="You get this mail because this address has an account.",
+        link=login_url(),
+        button="Sign in",
+    )

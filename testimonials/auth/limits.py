@@ -1,6 +1,6 @@
 """The rate limits of this feature (spec, "Limits"; decisions, "Accounts, keys, claiming")."""
 
-from testimonials.core.web.rate_limits import Limit
+from testimonials.core.http.rate_limits import Limit
 
 AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
 AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")

@@ -1,13 +1,27 @@
-"""Accounts."""
+"""Accounts, sessions, passkeys, authenticator apps, identities at a company, access tokens."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import Boolean, ForeignKey, Integer, String, Text, false
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.data.database import Base, Timestamp, present
-from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
+
+# Accounts.
 
 
 class Account(Base):
@@ -133,3 +147,151 @@ class BillingSubscription(Base):
     is_running: Mapped[bool] = mapped_column(Boolean)
     # Events older than this are ignored.
     told_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+# Passkeys, the authenticator app and its recovery codes.
+
+
+class Passkey(Base):
+    """A public key whose other half a phone, a computer or a security key keeps."""
+
+    __tablename__ = "passkey"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    # As base64url, the way browsers send it; at most 1,023 bytes.
+    credential_id: Mapped[str] = mapped_column(String(1400), unique=True)
+    # As COSE, the way the authenticator sent it.
+    public_key: Mapped[bytes] = mapped_column(LargeBinary)
+    # Always 0 for passkeys that are synced between devices.
+    sign_count: Mapped[int] = mapped_column(BigInteger)
+    is_synced: Mapped[bool] = mapped_column(Boolean)
+    name: Mapped[str] = mapped_column(String(60))
+    # When the newest challenge that it answered was made; only newer ones count.
+    challenged_at: Mapped[datetime] = mapped_column(Timestamp)
+    added_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    used_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class AuthenticatorApp(Base):
+    """The secret that an account shares with an app, which makes a code of it every 30 seconds."""
+
+    __tablename__ = "authenticator_app"
+
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    # Checking a code needs the secret itself; base32.
+    secret: Mapped[str] = mapped_column(String(64))
+    # The 30 seconds of the newest code that was used; only later ones count.
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    added_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    codes_made_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class RecoveryCode(Base):
+    """A code that stands in for the app once; using it deletes the row."""
+
+    __tablename__ = "recovery_code"
+
+    account_id: Mapped[str] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    )
+    code_hash: Mapped[str] = mapped_column(primary_key=True)
+
+
+# Company accounts that sign in here, and attempts that are under way.
+
+
+class CompanyIdentity(Base):
+    """A person at an issuer, known by the issuer's own name for them, who may sign in here.
+
+    Addresses change hands; `subject` never does.
+    """
+
+    __tablename__ = "company_identity"
+    __table_args__ = (
+        UniqueConstraint("issuer", "subject", name="uq_company_identity_subject"),
+        UniqueConstraint("account_id", "issuer", name="uq_company_identity_account"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    issuer: Mapped[str] = mapped_column(String(500))
+    subject: Mapped[str] = mapped_column(String(255))
+    # The address that the issuer last named, for the person to recognise the account by.
+    email: Mapped[str | None] = mapped_column(String(254))
+    linked_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    used_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class CompanyAttempt(Base):
+    """A browser that went to the issuer and may come back once, within minutes.
+
+    `id` is a hash of the state, `browser_hash` of what the browser's cookie holds. `purpose` is one
+    of `AttemptPurpose`; `account_id` is who was signed in, where the answer is for them alone.
+    """
+
+    __tablename__ = "company_attempt"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    browser_hash: Mapped[str]
+    purpose: Mapped[str] = mapped_column(String(10))
+    account_id: Mapped[str | None]
+    verifier: Mapped[str] = mapped_column(String(128))
+    nonce: Mapped[str] = mapped_column(String(64))
+    # Where to go afterwards, and what was typed into a form that had to wait for this.
+    target: Mapped[str] = mapped_column(Text)
+    draft: Mapped[str] = mapped_column(Text)
+    started_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
+
+
+# Access tokens.
+
+# A token that nobody used for this long is named, so that somebody revokes it.
+UNUSED = timedelta(days=90)
+
+
+class AccessToken(Base):
+    """A credential with scopes, for the projects of an account or for one of them.
+
+    Of the token itself only the hash is stored. It works until it expires or is revoked.
+    """
+
+    __tablename__ = "access_token"
+    __table_args__ = (Index("ix_access_token_account_id_created_at", "account_id", "created_at"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    # None: all projects of the account.
+    project_id: Mapped[str | None] = mapped_column(
+        ForeignKey("project.id", ondelete="CASCADE"), index=True
+    )
+    name: Mapped[str] = mapped_column(String(80))
+    scopes: Mapped[list[str]] = mapped_column(JSON)
+    # The table allows none, from when a token could wait to be fetched.
+    token_hash: Mapped[str] = mapped_column(unique=True, nullable=True)
+    last_four: Mapped[str] = mapped_column(default="")
+    # The person who made it: the owner, or an administrator of the one project.
+    made_by_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    # How it was made: `manual` or `oauth`.
+    client: Mapped[str] = mapped_column(String(20), default="manual")
+    # None: never.
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The operation, and whether it was called by `api` or by `mcp`.
+    last_used_for: Mapped[str | None] = mapped_column(String(80))
+    last_used_by: Mapped[str | None] = mapped_column(String(20))
+    revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def state(self) -> str:
+        """Return `active`, `unused` (works, but for 90 days nobody used it), `expired` or
+        `revoked`."""
+        now = clock.now()
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return "unused" if (self.last_used_at or self.created_at) <= now - UNUSED else "active"

@@ -4,9 +4,9 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
-from testimonials.auth.addresses import Email, SignupClosed, require_open_signup
-from testimonials.core.web.fields import StrictSchema, Text, Time
-from testimonials.core.web.forms import FormSchema
+from testimonials.auth.email_addresses import Email, SignupClosed, require_open_signup
+from testimonials.core.http.fields import StrictSchema, Text, Time
+from testimonials.core.http.forms import FormSchema
 
 
 class AgentInitSchema(StrictSchema):

@@ -1,56 +1,90 @@
-"""The public page on which visitors write, at ``{app_url}/<slug>``."""
+"""The collection page: the form, the thanks, the theme, pictures."""
 
 from typing import Any
 
 from flask import Blueprint, Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.addresses import hash_mailbox
-from testimonials.collection import photos, services
-from testimonials.collection.authors.services import (
-    find_ours,
-    make_author_token,
-    make_author_url,
-)
-from testimonials.collection.describe import describe_form, describe_page, describe_thanks
-from testimonials.collection.emails import send_author_mail
-from testimonials.collection.forms.services import find_shown_form, takes_testimonials
-from testimonials.collection.look.theme import write_card_styles, write_theme
-from testimonials.collection.models import CollectionForm, MailedRequest
-from testimonials.collection.picture import testimonial_picture
-from testimonials.collection.picture.share_picture import (
+from testimonials.auth.email_addresses import hash_mailbox
+from testimonials.collection import storing, submission_schemas
+from testimonials.collection.author_rights import find_ours, make_author_token, make_author_url
+from testimonials.collection.forms import find_shown_form, takes_testimonials
+from testimonials.collection.images import pictures
+from testimonials.collection.images.pictures import (
     find_share_picture,
     keep_share_picture,
     make_share_picture,
     picture_fingerprint,
 )
-from testimonials.collection.purchases.links import PURCHASE, is_used, read_purchase
-from testimonials.collection.recordings import store_recording
-from testimonials.collection.requests.answering import find_request, prefill
-from testimonials.collection.schemas import MailMeForm, read_prefill
+from testimonials.collection.models import CollectionForm, MailedRequest
+from testimonials.collection.page_data import describe_form, describe_page, describe_thanks
+from testimonials.collection.request_mail import send_author_mail
+from testimonials.collection.responses import find_request, prefill
 from testimonials.collection.spam import ADDRESS
-from testimonials.collection.submission_form import (
+from testimonials.collection.submission import (
     FilledForm,
     read_hidden,
     read_link,
     read_submission_form,
 )
-from testimonials.core.web.errors import NotFound, answer_service_error
-from testimonials.core.web.forms import read_unsent_form
-from testimonials.core.web.languages import (
+from testimonials.collection.submission_schemas import MailMeForm, read_prefill, store_recording
+from testimonials.collection.verified_purchases import PURCHASE, is_used, read_purchase
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import NotFound, answer_service_error
+from testimonials.core.http.forms import read_unsent_form
+from testimonials.core.http.i18n import (
     PARAMETER,
     current_language,
     language_query,
     use_visitors_language,
 )
-from testimonials.core.web.rate_limits import Limit, client_key
-from testimonials.core.web.response_headers import answer_privately
-from testimonials.core.web.static_files import compress
-from testimonials.extensions import begin_write, db, limiter
-from testimonials.projects.changes import find_renamed
+from testimonials.core.http.rate_limits import Limit, client_key
+from testimonials.core.http.security import answer_privately
+from testimonials.core.http.static import compress
+from testimonials.core.images.colors import find_text
 from testimonials.projects.models import Project, Suspension
-from testimonials.projects.services import find_public_project, lock_project
-from testimonials.testimonials.moderation.services import find_testimonial
+from testimonials.projects.projects import find_public_project, lock_project
+from testimonials.projects.settings import find_renamed
+from testimonials.testimonials.moderation import find_testimonial
+from testimonials.widget.colors import derive_colours
+from testimonials.widget.render import page_styles
+from testimonials.widget.settings import read_settings
+
+# The style sheets of a project's pages, which allow no inline style.
+
+
+def write_theme(project: Project) -> str:
+    """Return the colours that follow from the button's, and where the cover is looked at.
+
+    The button keeps its colour: where its text could not be read, it gets another text.
+    """
+    config, focus = project.page_config, project.whole_page_design["coverFocus"]
+    button = config["buttonColor"]
+    both = derive_colours(button)
+    names = {
+        "accent": "accent",
+        "solid": "solid",
+        "on-solid": "on",
+        "soft": "soft",
+        "on-soft": "text",
+    }
+    derived = [
+        f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in names.items()
+    ]
+    # At the root, where the editor's preview sets what was chosen just now.
+    chosen = (
+        f"--tm-button:{button};--tm-button-text:{find_text(button, config['buttonTextColor'])};"
+        f"--tm-focus:{focus['x']}% {focus['y']}%"
+    )
+    return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
+
+
+def write_card_styles(project: Project) -> str:
+    """Return the styles of the widget's cards, as configured, within an element of ours."""
+    return page_styles(read_settings(project), "", "single", 1, has_extras=True)
+
+
+# The public page on which visitors write, at ``{app_url}/<slug>``.
 
 collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
@@ -76,7 +110,7 @@ def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
     known |= prefill(asked or purchase)
     # A form that a link has filled in may be sent at once.
     is_empty = not set(request.args) - {PARAMETER}
-    token = services.make_form_token(project, is_empty=is_empty)
+    token = storing.make_form_token(project, is_empty=is_empty)
     filled = FilledForm(token, known, form=form, purchase=purchase, hidden=read_hidden())
     page = _form(project, filled, asked)
     # It shows the name and address of the person who was asked.
@@ -98,7 +132,7 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
     signs = [ADDRESS] if count > HELD_ABOVE else []
     submission = form.to_submission(signs=signs, may_mail=_may_mail(form.values))
     begin_write()
-    token = make_author_token(services.receive(lock_project(project.id), submission))
+    token = make_author_token(storing.receive(lock_project(project.id), submission))
     db.session.commit()
     # The form says which language it was in, whatever the browser prefers.
     query = {"yours": token, **language_query()}
@@ -180,15 +214,15 @@ def get_testimonial_picture(slug: str, testimonial_id: str) -> ResponseReturnVal
     """Serve what a link to a testimonial shows, or the page's picture if it can't be drawn."""
     project = find_public_project(slug=slug)
     row = find_testimonial(project, testimonial_id)
-    wanted = testimonial_picture.describe_picture(project, row)
-    if (content := testimonial_picture.find_picture(wanted)) is None:
-        content = testimonial_picture.draw_for_link(wanted)
+    wanted = pictures.describe_picture(project, row)
+    if (content := pictures.find_picture(wanted)) is None:
+        content = pictures.draw_for_link(wanted)
         if content is None:
             return redirect(url_for(".get_share_picture", slug=slug))
         begin_write()
-        testimonial_picture.keep_picture(wanted, content)
+        pictures.keep_picture(wanted, content)
         db.session.commit()
-    return testimonial_picture.send_picture(wanted, content, max_age=300)
+    return pictures.send_picture(wanted, content, max_age=300)
 
 
 @collection.errorhandler(NotFound)
@@ -253,6 +287,6 @@ def _keep_files(project: Project, form: FilledForm) -> None:
     """Store the files of a form with errors, so that they needn't be uploaded again."""
     if form.photo is not None or form.recording is not None:
         begin_write()
-        photos.store_photo(form.photo)
+        submission_schemas.store_photo(form.photo)
         store_recording(project, form.recording)
         db.session.commit()

@@ -5,11 +5,11 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
-from testimonials.core.web.fields import Text
-from testimonials.core.web.forms import FormSchema
-from testimonials.core.web.languages import current_language, gettext, gettext_noop, translate
-from testimonials.projects.configuration.questions import SCALE_RANGE, Question
-from testimonials.testimonials.answers import Answer
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import current_language, gettext, gettext_noop, translate
+from testimonials.projects.page_design import SCALE_RANGE, Question
+from testimonials.testimonials.fields import Answer
 
 ANSWER_LENGTH = 500
 

@@ -1,163 +1,176 @@
-"""What a visitor or an author sends from a page, and the sentence that they agree to."""
+"""Forms, requests, purchase links and share pictures in the API."""
 
-from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from marshmallow import post_load
+from marshmallow import Schema, fields
 
-from testimonials.auth.addresses import Email
-from testimonials.core.web.fields import Switch
-from testimonials.core.web.forms import FormSchema, SentForm
-from testimonials.core.web.languages import gettext, gettext_noop
-from testimonials.projects.models import Project
-from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words
+from testimonials.auth.email_addresses import Email
+from testimonials.collection.address_lists import REFERENCE_LENGTH
+from testimonials.collection.images.looks import LOOKS, SIZES
+from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text, Time
+from testimonials.core.http.i18n import LANGUAGES
+from testimonials.core.http.resource import QuerySchema
+from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
+from testimonials.projects import defaults, page_design
+from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.page_design import (
+    QuestionSchema,
+    prompt_list,
+    question_list,
+    question_translations,
+    word_translations,
+)
+from testimonials.testimonials.fields import AuthorLine
 
-# Asked for where the project collects them.
-OPTIONAL = ("role", "company", "email", "rating")
+# Shapes of forms, and of the page's design, in the API.
 
-
-# Without the author's photo, and with it.
-_CONSENTS = {
-    "written": (
-        gettext_noop("%(name)s may show my words and name on its website and in print."),
-        gettext_noop("%(name)s may show my words, name and photo on its website and in print."),
-    ),
-    "video": (
-        gettext_noop(
-            "%(name)s may show my video, voice, words and name on its website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may show my video, voice, words, name and photo on its website and in print."
-        ),
-    ),
-    "voice": (
-        gettext_noop(
-            "%(name)s may play my voice and show my words and name on its website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may play my voice and show my words, name and photo on its website and in "
-            "print."
-        ),
-    ),
-    "any": (
-        gettext_noop(
-            "%(name)s may show my words and name, and my video or voice if I send one, on its "
-            "website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may show my words, name and photo, and my video or voice if I send one, on "
-            "its website and in print."
-        ),
-    ),
-}
+NAME_LENGTH, TITLE_LENGTH = 60, 80
+FORM_NAME = Text(
+    NAME_LENGTH,
+    one_line=True,
+    blank=False,
+    description="In its address, `/<slug>/f/<name>`: becomes lower case with dashes.",
+)
 
 
-class WordsForm(FormSchema):
-    """What an author may correct."""
+class WholeSchema(StrictSchema):
+    """What the API answers of something that bodies may send in part."""
 
-    text = Words(error_messages={"required": gettext_noop("Write a sentence or two.")})
-    name = AuthorName(
-        attribute="author_name",
-        error_messages={"required": gettext_noop("Add your name, as it should appear.")},
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.required = True
+
+
+class WholeQuestionSchema(WholeSchema, QuestionSchema):
+    """A question of the owner's own, as the API shows it."""
+
+    translations = question_translations("WholeQuestion")
+
+
+class WholeStepSchema(WholeSchema, page_design.StepSchema):
+    """A step after sending, as the API shows it."""
+
+
+class WholeFocusSchema(WholeSchema, page_design.FocusSchema):
+    """The point of the cover that always shows, in percent from the left and the top."""
+
+
+class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
+    """All of the page's design, as the API shows it."""
+
+    coverFocus = fields.Nested(WholeFocusSchema)
+    questions = question_list(WholeQuestionSchema)
+    steps = page_design.step_list(WholeStepSchema)
+    translations = page_design.page_translations("WholePage")
+    coverUrl = fields.String(allow_none=True, metadata={"description": "Changed by `PUT cover`."})
+    portraitUrl = fields.String(
+        allow_none=True,
+        metadata={"description": "The face beside the signature; changed by `PUT portrait`."},
     )
-    role = AuthorLine(attribute="author_role", load_default="")
-    company = AuthorLine(attribute="author_company")
-    rating = Rating(is_whole=True)
 
 
-class SentenceForm(WordsForm):
-    """What the author of a recording may correct."""
+class FormDesignSchema(StrictSchema):
+    """What a form has of its own; empty words and prompts are the page's."""
 
-    text = Words(required=False, load_default="")
+    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    description = Text(defaults.DESCRIPTION_LENGTH)
+    prompts = prompt_list()
+    questions = question_list()
+    tag = Text(
+        TAG_LENGTH,
+        one_line=True,
+        description="What is sent by this form gets this tag.",
+        metadata={"pattern": f"^$|{TAG_PATTERN}"},
+    )
+    translations = word_translations("Form")
 
 
-class ConsentForm(FormSchema):
-    """The consent to show the words."""
+class FormUpdateSchema(FormDesignSchema):
+    """The body of PATCH forms; only the fields that are sent change."""
 
-    consent = Switch(
+    name = FORM_NAME
+    title = Text(TITLE_LENGTH, one_line=True, blank=False, description="What you call it.")
+    isOpen = Switch(attribute="is_open", description="false: it takes nothing now.")
+
+
+class FormCreateSchema(FormUpdateSchema):
+    """The body of POST forms."""
+
+    title = Text(
+        TITLE_LENGTH,
+        one_line=True,
+        blank=False,
         required=True,
-        error_messages={"required": gettext_noop("Tick this, so that your words may be shown.")},
-    )
-
-    @post_load
-    def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        # The sentence is stored, not the tick.
-        values.pop("consent", None)
-        return values
-
-
-class SubmissionForm(WordsForm, ConsentForm):
-    """The form of the collection page."""
-
-    email = Email(
-        attribute="author_email",
-        error_messages={
-            "malformed": gettext_noop(
-                "Write the address like name@example.com, or leave it empty."
-            ),
-            "disposable": gettext_noop("Use a permanent address, or leave this empty."),
-        },
+        description="What you call it; names its address if `name` doesn't.",
     )
 
 
-class RecordingForm(SubmissionForm):
-    """The form of the collection page, sent with a recording."""
+class FormSchema(WholeSchema, FormDesignSchema):
+    """A form of a project."""
 
-    text = Words(required=False, load_default="")
-
-
-class MailMeForm(FormSchema):
-    """Where the author's own link is mailed to."""
-
-    email = Email(required=True)
-
-
-def read_submission(
-    form: Mapping[str, str], collect: Mapping[str, bool], *, has_recording: bool = False
-) -> SentForm:
-    """Read what a visitor sent, of the fields that the project collects.
-
-    With a recording, the words may be left out.
-    """
-    schema = RecordingForm if has_recording else SubmissionForm
-    return _make_schema(schema, _asked(collect)).read(form)
+    name = fields.String()
+    title = fields.String()
+    isOpen = fields.Boolean(attribute="is_open")
+    url = fields.String()
+    questions = question_list(WholeQuestionSchema)
+    translations = word_translations("WholeForm")
+    createdAt = Time(attribute="created_at")
+    updatedAt = Time(attribute="updated_at")
 
 
-def read_correction(
-    form: Mapping[str, str], collect: Mapping[str, bool], *, has_recording: bool = False
-) -> SentForm:
-    """Read what an author sent, of the fields that their form has."""
-    schema = SentenceForm if has_recording else WordsForm
-    return _make_schema(schema, _asked(collect)).read(form)
+# Shapes of the API's links that prove a purchase.
+
+MOST_DAYS = 365
 
 
-def read_prefill(query: Mapping[str, str], collect: Mapping[str, bool]) -> dict[str, str]:
-    """Return what a link such as ``?name=Aiko&rating=5`` fills in, where the project asks for it.
+class PurchaseLinkCreateSchema(StrictSchema):
+    """A purchase, and how the link to write about it should be."""
 
-    Invalid values are ignored: the visitor didn't write them.
-    """
-    sent = read_submission(query, collect)
-    return {
-        name: text
-        for name in ("name", *OPTIONAL)
-        if (text := sent.typed.get(name, "").strip()) and name not in sent.errors
-    }
+    order = Text(
+        REFERENCE_LENGTH,
+        one_line=True,
+        blank=False,
+        required=True,
+        description="Your reference of the purchase. It marks one testimonial.",
+    )
+    name = AuthorLine(load_default="", description="Of the customer; fills in the form.")
+    email = Email(is_lasting=False, description="Of the customer; fills in the form.")
+    company = AuthorLine(load_default="")
+    form = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        load_default="",
+        description="The name of the form to open; left out: the project’s own page.",
+    )
+    language = Choice(
+        *(language.code for language in LANGUAGES), description="Of the page that it opens."
+    )
+    expiresInDays = Count(
+        1, MOST_DAYS, attribute="days", load_default=60, description="How long the link works."
+    )
 
 
-def consent_sentence(project: Project, kind: str = "written") -> str:
-    """Return the sentence that a visitor agrees to; the testimonial keeps it.
+class PurchaseLinkSchema(Schema):
+    """A link that proves a purchase."""
 
-    `kind` is that of the testimonial, or "any" where a file may come with the form.
-    """
-    shows_photo = bool(project.page_config["collectFields"].get("avatar"))
-    return gettext(_CONSENTS[kind][shows_photo], name=project.name)
+    url = fields.String(required=True)
+    order = fields.String(required=True)
+    isUsed = fields.Boolean(
+        required=True,
+        metadata={"description": "Whether a testimonial is marked for this purchase already."},
+    )
+    expiresAt = Time(required=True)
 
 
-def _asked(collect: Mapping[str, bool]) -> frozenset[str]:
-    return frozenset(name for name in OPTIONAL if collect.get(name))
+# The query of a testimonial's picture.
 
 
-@cache
-def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
-    return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])
+class PictureQuerySchema(QuerySchema):
+    """How a picture looks and how large it is."""
+
+    look = Choice(*LOOKS, load_default=LOOKS[0], description="Its colours follow the widget's.")
+    size = Choice(
+        *SIZES,
+        load_default="landscape",
+        description="`landscape` has 1200 x 630 pixels, `square` 1080 x 1080, `story` 1080 x 1920 "
+        "with room for an app's buttons.",
+    )

@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlalchemy import Select, func, select
 
-from testimonials.collection.emails import send_flood_mail
 from testimonials.collection.questions import list_texts
+from testimonials.collection.request_mail import send_flood_mail
 from testimonials.core import clock
-from testimonials.core.text_rules import normalize
-from testimonials.extensions import db
+from testimonials.core.extensions import db
+from testimonials.core.settings.current import current_settings
+from testimonials.core.text import normalize
 from testimonials.projects.models import Project
-from testimonials.projects.notifications.services import list_readers
-from testimonials.settings.current import current_settings
+from testimonials.projects.notifications import list_readers
 from testimonials.testimonials.models import Testimonial
 
 # Stored in `Testimonial.held_for`, in this order.

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.http.errors import ServiceError
 
 # The module's own limit would refuse a whole file for one long cell.
 csv.field_size_limit(1024**3)

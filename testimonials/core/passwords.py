@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
-from testimonials.core.text_rules import normalize
-from testimonials.core.web.languages import gettext
+from testimonials.core.http.i18n import gettext
+from testimonials.core.text import normalize
 
 MIN_LENGTH = 10
 # Of UTF-8, counted before anything else is done with a password: what normalizes text takes time

@@ -1,27 +1,249 @@
-"""What the dashboard's forms share: their errors, and answers to the page's scripts."""
+"""The editor of further forms."""
 
-from flask import jsonify, request
+from typing import Any
+
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.core.web.errors import ServiceError
-from testimonials.core.web.languages import translate
+from testimonials.collection.forms import (
+    MAX_FORMS,
+    change_form,
+    create_form,
+    delete_form,
+    describe_form,
+    find_form,
+    list_forms,
+    read_form_design,
+)
+from testimonials.collection.models import CollectionForm
+from testimonials.collection.schemas import NAME_LENGTH, TITLE_LENGTH, FormDesignSchema
+from testimonials.core.audit import record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.fields import Text
+from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
+from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.urls import collection_page_url, form_url
+from testimonials.core.text import TAG_LENGTH
+from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.page_editor import (
+    TABS,
+    VIEWS,
+    describe_frame,
+    describe_questions,
+    find_open,
+    find_targets,
+)
+from testimonials.dashboard.page_form import PageEdit, check_lists, go_on, name_fields, read_lists
+from testimonials.dashboard.page_lists import Form
+from testimonials.dashboard.widget_form import EditorForm, read_edit
+from testimonials.projects import defaults
+from testimonials.projects.access import Access, Role
 
-Errors = dict[str, list[str]]
+# What the pages of forms read and show.
+
+WORDS = ("headline", "description", "tag")
+LISTS = ("prompts", "questions")
 
 
-def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
-    """Return a service's errors by field; an error without a field goes to `field`."""
-    return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
-        field: [error.shown]
+class NameForm(FormSchema):
+    """What a new form is called."""
+
+    title = Text(TITLE_LENGTH, one_line=True, required=True)
+
+
+class RenameForm(NameForm):
+    """What a form is called, and its place in its address."""
+
+    address = Text(NAME_LENGTH, one_line=True, required=True, attribute="name")
+
+
+class WordsForm(EditorForm):
+    """A form's own words and its tag; an empty word is the page's."""
+
+    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    description = Text(defaults.DESCRIPTION_LENGTH)
+    tag = Text(TAG_LENGTH, one_line=True)
+
+
+def read_form_edit(form: CollectionForm, sent: Form) -> PageEdit:
+    """Read the words and lists of a form's page; `values` are for `change_form`."""
+    edit, typed = PageEdit("form"), read_edit(WordsForm(), sent)
+    lists = read_lists(read_form_design(form), sent)
+    loaded, errors = check_lists(FormDesignSchema(), lists)
+    edit.values, edit.errors = typed.changes | loaded, typed.errors | errors
+    edit.shown = typed.shown | lists
+    go_on(edit, sent.get("do", ""))
+    return edit
+
+
+def pick(form: CollectionForm) -> dict[str, Any]:
+    """Return what a form's page shows of it."""
+    design = read_form_design(form)
+    return {
+        "config": {name: design[name] for name in WORDS},
+        "lists": {name: design[name] for name in LISTS},
     }
 
 
-def wants_json() -> bool:
-    """Return whether a script on the page sent the request."""
-    return bool(request.accept_mimetypes.best == "application/json")
+def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dict[str, Any]:
+    """Return what the page of a form shows."""
+    project, stored = access.project, pick(form)
+    lists = {name: edit.shown.get(name, stored["lists"][name]) for name in LISTS}
+    page = project.page_config | project.whole_page_design
+    return describe_frame(access) | {
+        "form": {"name": form.name, "title": form.title, "is_open": form.is_open},
+        "page_words": {name: page[name] for name in ("headline", "description", "prompts")},
+        "tabs": TABS,
+        "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
+        "view": "opened",
+        "preview_url": url_for("page_editor.show_page_preview", form=form.name),
+        "page_url": form_url(project.slug, form.name, project.own_host),
+        "values": stored["config"] | edit.shown,
+        "before": stored["config"] | stored["lists"],
+        "lists": lists,
+        "errors": edit.errors,
+        "targets": find_targets(edit.errors),
+        "open_ids": find_open(lists["questions"], edit.errors),
+        **describe_questions(project, lists["questions"]),
+    }
 
 
-def answer_errors(errors: Errors) -> ResponseReturnValue:
-    shown = {name: list(map(translate, texts)) for name, texts in errors.items()}
-    message = " ".join(text for texts in shown.values() for text in texts)
-    return jsonify({"message": message, "errors": shown}), 422
+# A project's further forms: listing, adding, editing, closing and deleting them.
+
+page_forms = Blueprint("page_forms", __name__)
+
+
+@page_forms.get("/dashboard/projects/<project_id>/forms")
+@require_role(Role.ADMIN)
+def show_forms(access: Access) -> ResponseReturnValue:
+    return _list(access)
+
+
+@page_forms.post("/dashboard/projects/<project_id>/forms")
+@require_role(Role.ADMIN, for_update=True)
+def add_form(access: Access) -> ResponseReturnValue:
+    """Add a form; ``title`` is what it is called, and names its address."""
+    sent = NameForm().read(request.form)
+    try:
+        form = None if sent.errors else create_form(access.project, sent.values)
+    except ServiceError as error:
+        form = None
+        sent.errors["title"] = [text for each in to_form_errors(error).values() for text in each]
+    if form is None:
+        db.session.rollback()
+        return _list(access, sent.errors, sent.typed), 422
+    here = url_for(".show_form", form_name=form.name)
+    return _finish(access, EventType.FORM_ADDED, form, _("Added"), here)
+
+
+@page_forms.get("/dashboard/projects/<project_id>/forms/<form_name>")
+@require_role(Role.ADMIN)
+def show_form(access: Access, form_name: str) -> ResponseReturnValue:
+    """Show what a form says and asks; ``?add=question`` adds an empty question."""
+    return _edit(access, form_name, PageEdit("form"))
+
+
+@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>")
+@require_role(Role.ADMIN, for_update=True)
+def save_form(access: Access, form_name: str) -> ResponseReturnValue:
+    """Change the words and questions that were sent and differ from what the page showed."""
+    form = find_form(access.project, form_name)
+    edit = read_form_edit(form, request.form)
+    is_changed = _change(access, form, edit)
+    if edit.errors:
+        return _refuse(access, form_name, edit)
+    here = url_for(".show_form", form_name=form.name, add=edit.adds or None)
+    event = EventType.FORM_CHANGED if is_changed else None
+    done = _finish(access, event, form, edit.notice, here, edit.place)
+    return jsonify({"ok": True, **pick(form)}) if wants_json() else done
+
+
+@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/rename")
+@require_role(Role.ADMIN, for_update=True)
+def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
+    form, sent = find_form(access.project, form_name), RenameForm().read(request.form)
+    try:
+        if not sent.errors:
+            change_form(access.project, form, sent.values)
+    except ServiceError as error:
+        sent.errors["address"] = [text for each in to_form_errors(error).values() for text in each]
+    if sent.errors:
+        db.session.rollback()
+        errors = {f"{form_name}-{field}": texts for field, texts in sent.errors.items()}
+        typed = {f"{form_name}-{field}": text for field, text in sent.typed.items()}
+        return _list(access, errors, typed), 422
+    return _finish(access, EventType.FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
+
+
+@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
+@require_role(Role.ADMIN, for_update=True)
+def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
+    """Open a form (``open=1``) or close it."""
+    form = find_form(access.project, form_name)
+    change_form(access.project, form, {"is_open": request.form.get("open") == "1"})
+    text = _("%(title)s is open") if form.is_open else _("%(title)s is closed")
+    return _finish(
+        access, EventType.FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms")
+    )
+
+
+@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
+@require_role(Role.ADMIN, for_update=True)
+def remove_form(access: Access, form_name: str) -> ResponseReturnValue:
+    form = find_form(access.project, form_name)
+    delete_form(access.project, form)
+    text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
+    return _finish(access, EventType.FORM_DELETED, form, text, url_for(".show_forms"))
+
+
+def _change(access: Access, form: CollectionForm, edit: PageEdit) -> bool:
+    """Change the form; return whether anything changed, and note errors."""
+    try:
+        return not edit.errors and change_form(access.project, form, edit.values)
+    except ServiceError as error:
+        edit.errors = name_fields(edit.shown, error.errors or {})
+        return False
+
+
+def _refuse(access: Access, form_name: str, edit: PageEdit) -> ResponseReturnValue:
+    db.session.rollback()
+    return answer_errors(edit.errors) if wants_json() else (_edit(access, form_name, edit), 422)
+
+
+def _finish(
+    access: Access,
+    event: EventType | None,
+    form: CollectionForm,
+    notice: str,
+    here: str,
+    place: str = "",
+) -> ResponseReturnValue:
+    if event is not None:
+        record_project_event(event, access.project, form=form.title)
+    db.session.commit()
+    return redirect(add_notice(here, notice) + (f"#{place}" if place else ""), 303)
+
+
+def _list(
+    access: Access, errors: Errors | None = None, values: dict[str, str] | None = None
+) -> str:
+    project = access.project
+    forms: list[dict[str, Any]] = [describe_form(project, each) for each in list_forms(project)]
+    return render_template(
+        "dashboard/page/forms.html",
+        shell=build_shell(access, "page"),
+        notice=read_notice(),
+        forms=forms,
+        page_url=collection_page_url(project.slug, project.own_host),
+        errors=errors or {},
+        values=values or {},
+        most=MAX_FORMS,
+    )
+
+
+def _edit(access: Access, form_name: str, edit: PageEdit) -> str:
+    form = find_form(access.project, form_name)
+    return render_template("dashboard/page/form.html", **describe_editor(access, form, edit))

@@ -8,9 +8,9 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DatabaseError
 
 import testimonials.migrations.tables  # noqa: F401
-from testimonials.core.data import sqlite_file
-from testimonials.core.data.damage import is_damage
-from testimonials.core.data.database import Base
+from testimonials.core.db import sqlite
+from testimonials.core.db.engine import Base
+from testimonials.core.db.sqlite import is_damage
 from testimonials.migrations.runner import current, find_file, head, open_connection
 
 
@@ -23,7 +23,7 @@ def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list
     try:
         differences = find_differences(engine)
         file = find_file(engine)
-        damage = sqlite_file.find_damage(file) if file is not None else []
+        damage = sqlite.find_damage(file) if file is not None else []
         return [*map(describe, damage), *differences]
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())

@@ -4,7 +4,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 import testimonials.migrations.tables  # noqa: F401
-from testimonials.core.data.database import Base
+from testimonials.core.db.engine import Base
 
 
 def run() -> None:

@@ -17,10 +17,10 @@ import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.core.data.damage import describe_damage, is_damage, is_lost
-from testimonials.core.data.database import Base
-from testimonials.core.data.outages import MAKE_ROOM
-from testimonials.extensions import BUSY_TIMEOUT_MS
+from testimonials.core.db.engine import Base
+from testimonials.core.db.outages import MAKE_ROOM
+from testimonials.core.db.sqlite import describe_damage, is_damage, is_lost
+from testimonials.core.extensions import BUSY_TIMEOUT_MS
 from testimonials.migrations.statements import run_statements
 
 FOLDER = Path(__file__).parent

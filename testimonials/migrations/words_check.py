@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, text
 
-from testimonials.testimonials.search.words import SCRIPTS
+from testimonials.testimonials.search import SCRIPTS
 
 # What the triggers of SQLite index: all words of a row, with a space around each letter of scripts
 # without spaces.

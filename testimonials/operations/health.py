@@ -14,13 +14,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.data.damage import describe_damage, is_damage, read_damage
-from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.db.sqlite import describe_damage, is_damage, read_damage
+from testimonials.core.extensions import db, limiter
+from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
-from testimonials.extensions import db, limiter
+from testimonials.core.settings.current import current_settings
 from testimonials.migrations import runner
-from testimonials.operations.backup.models import COPY_JOB, LIST_JOB, VERIFY_JOB
-from testimonials.settings.current import current_settings
+from testimonials.operations.backup.creating import COPY_JOB, LIST_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0

@@ -16,15 +16,14 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
-from testimonials.core.counting import Ticker
+from testimonials.core.extensions import db, limiter
 from testimonials.core.mail.outbox import count_mails, measure_waiting
-from testimonials.extensions import db, limiter
-from testimonials.media.quota import find_whole_share
+from testimonials.core.metrics import SharedPages, Ticker, merge
+from testimonials.core.settings.current import current_settings
+from testimonials.integrations.webhooks.log import count_by_state, list_failing
 from testimonials.operations.health import list_jobs, measure_free
-from testimonials.operations.shared_metrics import SharedPages, merge
-from testimonials.settings.current import current_settings
-from testimonials.testimonials.counts.services import count_states
-from testimonials.webhooks.deliveries import count_by_state, list_failing
+from testimonials.testimonials.counts import count_states
+from testimonials.testimonials.media.recordings import find_whole_share
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from testimonials.auth.links import make_claim_link
+from testimonials.auth.accounts import is_live, renew_agent_nonce, start_account
+from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.models import Account
-from testimonials.auth.services import is_live, renew_agent_nonce, start_account
-from testimonials.core.urls import agent_guide_url, collection_page_url, widget_page_url
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.urls import agent_guide_url, collection_page_url, widget_page_url
 from testimonials.projects.models import Project
-from testimonials.projects.services import SlugTaken, create_project, list_projects
-from testimonials.projects.slugs import random_slug
-from testimonials.testimonials.services import add_approved_testimonial, seed_demos
-from testimonials.widget.services import update_widget_config
+from testimonials.projects.projects import SlugTaken, create_project, list_projects, random_slug
+from testimonials.testimonials.testimonials import add_approved_testimonial, seed_demos
+from testimonials.widget.settings import update_widget_config
 
 EMAIL = "rosa@example.com"
 PROJECT = {

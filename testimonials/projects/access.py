@@ -1,22 +1,26 @@
-"""Access to projects: their owner, and the colleagues invited to one or to all of an owner's."""
+"""The role of a person or a caller in a project: one look-up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, or_, select, true, union_all
+from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, or_, select, true, union_all
 from sqlalchemy.orm import aliased
 
+from testimonials.auth.accounts import AccountSuspended
+from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
-from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.auth.suspension.refusal import AccountSuspended
-from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.web.errors import NotFound, ServiceError
-from testimonials.core.web.languages import gettext_noop
-from testimonials.extensions import db
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.idempotency import pause_call
+from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
-from testimonials.settings.current import current_settings
+
+# Access to projects: their owner, and the colleagues invited to one or to all of an owner's.
 
 # Who acts, beside the owner of the project.
 _USER = aliased(Account)
@@ -249,3 +253,51 @@ def _pick_shared(
 def _has_word(word: str) -> ColumnElement[bool]:
     columns = (Project.business_name, Project.slug)
     return or_(*(column.icontains(word, autoescape=True) for column in columns))
+
+
+# The projects that a caller of the API reaches.
+
+
+def find_project(caller: Caller, project_id: str, *, for_update: bool = False) -> Project:
+    """Return a project that the caller reaches, locked if it is to change; raise `NotFound`."""
+    _require_reach(caller, project_id)
+    query = select(Project).where(
+        Project.id == project_id, Project.account_id == caller.id, Project.deleted_at.is_(None)
+    )
+    if for_update:
+        query = query.with_for_update()
+    project = db.session.scalars(query).one_or_none()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def go_on_writing(caller: Caller, project_id: str) -> Project:
+    """Begin the next part of a long call (`pause_call`); return the project, locked anew."""
+    pause_call(caller.id)
+    return find_project(caller, project_id, for_update=True)
+
+
+def _require_reach(caller: Caller, project_id: str) -> None:
+    if not is_identifier(project_id) or caller.project_id not in (None, project_id):
+        raise NotFound
+
+
+_FIND_VERSION = select(Project.feed_version).where(
+    Project.id == bindparam("project_id"),
+    Project.account_id == bindparam("account_id"),
+    Project.deleted_at.is_(None),
+)
+
+
+def find_version(caller: Caller, project_id: str) -> int:
+    """Return the feed version of a project that the caller reaches; raise `NotFound`.
+
+    Reads nothing else, since every request answered from the cache needs it.
+    """
+    _require_reach(caller, project_id)
+    values = {"project_id": project_id, "account_id": caller.id}
+    version = db.session.connection().scalar(_FIND_VERSION, values)
+    if version is None:
+        raise NotFound
+    return int(version)

@@ -1,165 +1,168 @@
-"""Changes to a project: its page, logo and address; pausing, deleting and restoring it."""
+"""What agents may change or propose: for each kind its rules, its scope and its service.
 
-from collections.abc import Sequence
-from datetime import timedelta
+The API's views and accepted proposals both come here, so that both do the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select, update
-from sqlalchemy.exc import IntegrityError
-
-from testimonials.auth.models import Account
-from testimonials.core import clock
-from testimonials.core.data.erased import PROJECT, note_erased
-from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.pictures.images import Image
-from testimonials.core.web.errors import NotFound
-from testimonials.core.web.languages import gettext_noop
-from testimonials.extensions import db
-from testimonials.projects.limits import require_room
-from testimonials.projects.models import OldSlug, Project
-from testimonials.projects.services import (
-    SlugTaken,
-    choose_slug,
-    complete_website,
-    is_held,
-    is_shown,
-    lock_account,
-    mark_edited,
+from testimonials.auth.scopes import Scope
+from testimonials.collection import changes as page_changes
+from testimonials.collection.changes import (
+    DesignUpdateSchema,
+    FormChangeSchema,
+    FormNameSchema,
+    PagePictureSchema,
+    RequestSchema,
+    TestimonialEditSchema,
 )
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import StrictSchema
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.projects.models import Project
+from testimonials.projects.page_design import PageDesignSchema
+from testimonials.projects.schemas import PageConfigUpdateSchema, WidgetConfigUpdateSchema
+from testimonials.testimonials import changes
+from testimonials.testimonials.schemas import DecisionSchema, TestimonialAddSchema
 
-GRACE = timedelta(days=7)
-
-
-def update_page_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change the locked project's page; `changes` come from `PageConfigUpdateSchema`.
-
-    Raises `ValidationFailed` for a website that isn't an http(s) URL.
-    """
-    config = {name: value for name, value in changes.items() if name != "businessName"}
-    if "website" in config:
-        config["website"] = complete_website(config["website"])
-    if "collectFields" in config:
-        config["collectFields"] = project.page_config["collectFields"] | config["collectFields"]
-    name = changes.get("businessName", project.business_name)
-    merged = project.page_config | config
-    if merged == project.page_config and name == project.business_name:
-        return
-    project.page_config, project.business_name = merged, name
-    mark_edited(project)
+Values = dict[str, Any]
 
 
-def set_logo(project: Project, image: Image | None) -> None:
-    """Set the locked project's logo, or remove it."""
-    set_picture(project, "logo", image)
+@dataclass(frozen=True)
+class Kind:
+    """One kind of change."""
+
+    # In a few words, after "would" or "proposed to".
+    title: str
+    # Checks the values. A proposal stores what it dumps, and loads that again when it is accepted.
+    schema: StrictSchema
+    # Lets a caller do it at once.
+    scope: Scope
+    # Takes the locked project, the target's id, the loaded values and how the history names who
+    # acts. Where people are asked by mail, the account is locked before the project.
+    apply: Callable[[Project, str | None, Values, str], changes.Outcome]
+    # The values as they are now, by the names that the API uses. Raises `NotFound` for a target
+    # or a picture that isn't there.
+    before: Callable[[Project, str | None, Values], Values]
+    # The message of the API's answer when it was done.
+    done: str
+    needs_target: bool = False
+
+    def read_before(self, project: Project, target_id: str | None, values: Values) -> Values:
+        """Return what is there now of the fields that `values` would change."""
+        if (target_id is None) is self.needs_target:
+            rule = "Name the testimonial." if self.needs_target else "This kind has no target."
+            raise ValidationFailed.of({"targetId": [rule]})
+        now = self.before(project, target_id, values)
+        wanted = self.schema.dump(values)
+        return {name: value for name, value in now.items() if name in wanted}
 
 
-def set_picture(project: Project, name: str, image: Image | None) -> None:
-    """Set the locked project's `logo`, `cover` or `portrait`, or remove it."""
-    if image is not None:
-        db.session.add(image)
-        db.session.flush()
-    setattr(project, f"{name}_id", None if image is None else image.id)
-    mark_edited(project)
-
-
-def rename_slug(project: Project, text: str) -> None:
-    """Give the locked project a new slug; the old one redirects, and stays reserved for 90 days.
-
-    Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
-    """
-    slug = choose_slug(text, "")
-    if slug is None or slug == project.slug:
-        return
-    if is_held(slug, project.id):
-        raise SlugTaken
-    old = project.slug
-    db.session.execute(delete(OldSlug).where(OldSlug.slug == slug))
-    try:
-        with db.session.begin_nested():
-            project.slug = slug
-            db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
-    except IntegrityError:
-        raise SlugTaken from None
-    mark_edited(project)
-
-
-def set_active(project: Project, *, is_active: bool) -> None:
-    project.status = "active" if is_active else "inactive"
-    mark_edited(project)
-
-
-def move_to_trash(project: Project) -> None:
-    """Delete the locked project; its owner can restore it for 7 days."""
-    project.deleted_at = clock.now()
-    mark_edited(project)
-
-
-def take_back(account_id: str, project_id: str) -> Project:
-    """Restore a deleted project.
-
-    Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
-    """
-    account = lock_account(account_id)
-    project = None
-    if is_identifier(project_id):
-        project = db.session.scalars(
-            select(Project)
-            .where(
-                Project.id == project_id,
-                Project.account_id == account_id,
-                Project.deleted_at > clock.now() - GRACE,
-            )
-            .with_for_update()
-        ).one_or_none()
-    if project is None:
-        raise NotFound(gettext_noop("This project can no longer be restored."))
-    require_room(account)
-    project.deleted_at = None
-    mark_edited(project)
-    return project
-
-
-def list_deleted(account_id: str) -> Sequence[Project]:
-    """Return the deleted projects that can still be restored, last deleted first."""
-    return db.session.scalars(
-        select(Project)
-        .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
-        .order_by(Project.deleted_at.desc())
-    ).all()
-
-
-def delete_projects(account_id: str) -> Sequence[Project]:
-    """Delete every project of the account permanently; return them."""
-    gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
-    note_erased(db.session(), PROJECT, [each.id for each in gone])
-    db.session.execute(delete(Project).where(Project.account_id == account_id))
-    return gone
-
-
-def give_up_projects(*conditions: ColumnElement[bool]) -> None:
-    """Hide projects that nobody can restore: their removal takes several transactions."""
-    values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
-    hide = update(Project).where(*conditions).values(values)
-    db.session.execute(hide, execution_options={"synchronize_session": False})
-
-
-def is_past_grace() -> ColumnElement[bool]:
-    return Project.deleted_at <= clock.now() - GRACE
-
-
-def delete_trashed_projects() -> int:
-    """Delete permanently the projects that were deleted 7 days ago; return how many."""
-    removed = db.session.scalars(delete(Project).where(is_past_grace()).returning(Project.id)).all()
-    note_erased(db.session(), PROJECT, removed)
-    return len(removed)
-
-
-def find_renamed(slug: str) -> str | None:
-    """Return the current slug of the project that once had this one."""
-    query = (
-        select(Project.slug)
-        .join(OldSlug, OldSlug.project_id == Project.id)
-        .join(Account, Account.id == Project.account_id)
-        .where(OldSlug.slug == slug, is_shown())
-    )
-    return db.session.scalar(query) if "\0" not in slug else None
+KINDS: dict[str, Kind] = {
+    "page": Kind(
+        gettext_noop("change the collection page"),
+        PageConfigUpdateSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_page,
+        page_changes.read_page,
+        "Page updated",
+    ),
+    "logo": Kind(
+        gettext_noop("change the logo"),
+        PagePictureSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_logo,
+        page_changes.read_picture("logo"),
+        "Logo updated",
+    ),
+    "cover": Kind(
+        gettext_noop("change the page’s cover"),
+        PagePictureSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_cover,
+        page_changes.read_picture("cover"),
+        "Cover updated",
+    ),
+    "portrait": Kind(
+        gettext_noop("change the face beside the page’s signature"),
+        PagePictureSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_portrait,
+        page_changes.read_picture("portrait"),
+        "Portrait updated",
+    ),
+    "page.design": Kind(
+        gettext_noop("change the page’s questions and look"),
+        PageDesignSchema(),
+        Scope.CONFIGURE,
+        page_changes.change_design,
+        page_changes.read_design,
+        "Page design updated",
+    ),
+    "form": Kind(
+        gettext_noop("add or change a form"),
+        FormChangeSchema(),
+        Scope.CONFIGURE,
+        page_changes.save_form,
+        page_changes.read_form,
+        "Form saved",
+    ),
+    "form.delete": Kind(
+        gettext_noop("delete a form"),
+        FormNameSchema(),
+        Scope.CONFIGURE,
+        page_changes.remove_form,
+        page_changes.read_form,
+        "Form deleted",
+    ),
+    "widget": Kind(
+        gettext_noop("change the widget"),
+        WidgetConfigUpdateSchema(),
+        Scope.CONFIGURE,
+        changes.change_widget,
+        changes.read_widget,
+        "Widget configuration updated",
+    ),
+    "design": Kind(
+        gettext_noop("change the widget’s design"),
+        DesignUpdateSchema(),
+        Scope.CONFIGURE,
+        changes.change_design,
+        changes.read_design,
+        "Widget design updated",
+    ),
+    "testimonial.add": Kind(
+        gettext_noop("add a testimonial"),
+        TestimonialAddSchema(),
+        Scope.PUBLISH,
+        changes.add_testimonial,
+        changes.read_nothing,
+        "Testimonial created",
+    ),
+    "testimonial.edit": Kind(
+        gettext_noop("edit a testimonial"),
+        TestimonialEditSchema(),
+        Scope.PUBLISH,
+        changes.edit,
+        changes.read_testimonial,
+        "Testimonial updated",
+        needs_target=True,
+    ),
+    "testimonial.decide": Kind(
+        gettext_noop("decide about testimonials"),
+        DecisionSchema(),
+        Scope.PUBLISH,
+        changes.decide,
+        changes.read_states,
+        "Decided",
+    ),
+    "request": Kind(
+        gettext_noop("ask customers by mail"),
+        RequestSchema(),
+        Scope.CONFIGURE,
+        changes.ask,
+        changes.read_nothing,
+        "Requests accepted",
+    ),
+}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
-from testimonials.core.urls import project_url
-from testimonials.core.web.languages import gettext_noop
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.urls import project_url
 from testimonials.projects.models import (
     MemberInvitation,
     OwnershipOffer,

@@ -1,4 +1,4 @@
-"""The tables of projects, their teams and their widgets' sightings."""
+"""Projects, their members and invitations, host names and proposals."""
 
 from datetime import datetime
 from enum import IntEnum
@@ -12,19 +12,22 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     String,
+    UniqueConstraint,
     case,
     false,
     select,
 )
 from sqlalchemy.orm import Mapped, column_property, mapped_column, validates
 
-from testimonials.auth.models import Account
-from testimonials.core.data.database import Base, Timestamp, present
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.urls import image_url
-from testimonials.projects.configuration.dashboard_config import require_known
-from testimonials.projects.configuration.page_design import read_page_design
-from testimonials.projects.configuration.widget_design import read_design
+from testimonials.auth.models import AccessToken, Account
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.urls import image_url, target_host
+from testimonials.projects.defaults import require_known
+from testimonials.projects.page_design import read_page_design
+from testimonials.projects.widget_design import read_design
+
+# The tables of projects, their teams and their widgets' sightings.
 
 
 class Suspension(IntEnum):
@@ -296,3 +299,89 @@ class WidgetSighting(Base):
     )
     origin: Mapped[str] = mapped_column(String(300), primary_key=True)
     seen_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+# The table of own host names.
+
+TXT_PREFIX = "_testimonials."
+
+
+class CustomDomain(Base):
+    """A host name that a project wants or has. `Project.own_host` is the one that its links use.
+
+    Any number of projects may want a name; the one that its TXT record names holds it.
+    """
+
+    __tablename__ = "custom_domain"
+    __table_args__ = (UniqueConstraint("host", "is_held"),)
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    host: Mapped[str] = mapped_column(String(253))
+    # What the TXT record has to say. It is public.
+    token: Mapped[str] = mapped_column(String(60))
+    # True or None, so that the unique key holds for those who have the name alone.
+    is_held: Mapped[bool | None] = mapped_column(Boolean)
+    verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Since when the TXT record of a name that is held isn't there.
+    missing_since: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Since when this service answers there, with a certificate that browsers take.
+    serving_since: Mapped[datetime | None] = mapped_column(Timestamp)
+    checked_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    next_check_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
+    # Names and addresses that the host led to when it was last looked up.
+    points_to: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    # Why it can't be opened, in a sentence.
+    problem: Mapped[str] = mapped_column(String(300), default="", server_default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def records(self) -> list[dict[str, str]]:
+        """What the name's zone needs."""
+        return [
+            {"type": "TXT", "name": f"{TXT_PREFIX}{self.host}", "value": self.token},
+            {"type": "CNAME", "name": self.host, "value": target_host()},
+        ]
+
+
+# Proposals.
+
+
+class Proposal(Base):
+    """One change that an agent proposed: `kind` and `values`, waiting for a person.
+
+    Nothing of it is public before it is accepted.
+    """
+
+    __tablename__ = "proposal"
+    __table_args__ = (Index("ix_proposal_project_id_status_id", "project_id", "status", "id"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    # One of `KINDS`.
+    kind: Mapped[str] = mapped_column(String(40))
+    # The testimonial that it is about, if it is about one. No foreign key: it may be gone.
+    target_id: Mapped[str | None]
+    values: Mapped[dict[str, Any]] = mapped_column(JSON)
+    # What was there when it was made, of the same fields.
+    before: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    # Why, in the agent's words.
+    reason: Mapped[str] = mapped_column(String(500), default="")
+    # `waiting`, `accepted`, `declined`, or `withdrawn` by the agent.
+    status: Mapped[str] = mapped_column(String(20), default="waiting")
+    # Who proposed it, as in `Event`.
+    actor_kind: Mapped[str] = mapped_column(String(20))
+    actor_name: Mapped[str | None]
+    token_id: Mapped[str | None] = mapped_column(
+        ForeignKey(AccessToken.id, ondelete="SET NULL"), index=True
+    )
+    # What accepting it made, such as the id of a testimonial.
+    result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    # What the person who decided wrote to the agent.
+    note: Mapped[str | None] = mapped_column(String(500))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    decided_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    decided_by_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Account.id, ondelete="SET NULL"), index=True
+    )

@@ -1,22 +1,17 @@
-"""Shapes of requests and answers about projects."""
+"""Projects and host names in the API."""
 
 from typing import Any
 
 from marshmallow import Schema, fields
 
-from testimonials.core.text_rules import WEBSITE_PATTERN
-from testimonials.core.web.endpoint import QuerySchema
-from testimonials.core.web.fields import (
-    Choice,
-    Colour,
-    Count,
-    StrictSchema,
-    Switch,
-    Text,
-    Time,
-)
-from testimonials.core.web.paging import After
-from testimonials.projects.configuration import defaults, widget_design
+from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text, Time
+from testimonials.core.http.pagination import After
+from testimonials.core.http.resource import QuerySchema
+from testimonials.core.text import WEBSITE_PATTERN
+from testimonials.projects import defaults, widget_design
+from testimonials.projects.domains import LONGEST, STATES, describe_state
+
+# Shapes of requests and answers about projects.
 
 
 class ProjectsQuerySchema(QuerySchema):
@@ -164,3 +159,58 @@ class ProjectSchema(Schema):
     widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
+
+
+# Shapes of a project's own host name in the API.
+
+
+class DomainUpdateSchema(StrictSchema):
+    host = Text(
+        LONGEST,
+        one_line=True,
+        required=True,
+        metadata={"description": "Such as `reviews.example.com`."},
+    )
+
+
+class DomainRecordSchema(Schema):
+    """A record that the name's zone needs."""
+
+    type = fields.String(required=True)
+    name = fields.String(required=True)
+    value = fields.String(required=True)
+
+
+class DomainSchema(Schema):
+    """A project's own host name, what the DNS needs, and what was found there last."""
+
+    host = fields.String(required=True)
+    state = fields.Function(
+        describe_state,
+        required=True,
+        metadata={
+            "type": "string",
+            "enum": list(STATES),
+            "description": "`waiting` for the TXT record, `verified` but not answering yet, or "
+            "`serving`: links to the public pages use it.",
+        },
+    )
+    records = fields.List(
+        fields.Nested(DomainRecordSchema),
+        required=True,
+        metadata={"description": "The TXT record says whose it is, the CNAME leads here."},
+    )
+    points_to = fields.List(
+        fields.String(),
+        data_key="pointsTo",
+        required=True,
+        metadata={"description": "Where it led to when it was looked up last."},
+    )
+    problem = fields.String(
+        required=True, metadata={"description": "Why it doesn’t answer; empty if it does."}
+    )
+    verified_at = Time(data_key="verifiedAt", required=True, allow_none=True)
+    serving_since = Time(data_key="servingSince", required=True, allow_none=True)
+    checked_at = Time(data_key="checkedAt", required=True, allow_none=True)
+    next_check_at = Time(data_key="nextCheckAt", required=True)
+    created_at = Time(data_key="createdAt", required=True)

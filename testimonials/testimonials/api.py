@@ -1,31 +1,56 @@
-"""The API's doors to testimonials."""
+"""The API of testimonials: listing, adding, editing, deciding, undoing, tags."""
 
+import io
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app
 
-from testimonials.access.callers import Caller
-from testimonials.access.guards import require_access
-from testimonials.access.scopes import Scope
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
-from testimonials.agents.bulk import add_each, say_added
-from testimonials.core.data.versioned_cache import VersionedCache
-from testimonials.core.web.endpoint import answer_bytes, dump_json, endpoint, wrap
-from testimonials.core.web.paging import add_link, link_to
-from testimonials.core.web.writes import begin_call, commit_answer
-from testimonials.projects.reach import find_project, find_version
-from testimonials.proposals.calls import carry_out
-from testimonials.proposals.schemas import BulkResultsSchema, ReasonQuerySchema
-from testimonials.testimonials import services
+from testimonials.auth.api_auth import require_access
+from testimonials.auth.callers import Caller
+from testimonials.auth.scopes import Scope
+from testimonials.collection.changes import TestimonialEditSchema
+from testimonials.core.audit import record_project_event
+from testimonials.core.db.cache import VersionedCache
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import limiter
+from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
+from testimonials.core.http.pagination import add_link, answer_page, link_to
+from testimonials.core.http.resource import answer, answer_bytes, dump_json, endpoint, wrap
+from testimonials.core.images.uploads import AVATAR, UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
+from testimonials.integrations.bulk import add_each, say_added
+from testimonials.projects.access import find_project, find_version, go_on_writing
+from testimonials.projects.change_calls import carry_out, keep_picture
+from testimonials.projects.proposal_schemas import BulkResultsSchema, ReasonQuerySchema
+from testimonials.testimonials import testimonials as services
+from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import (
     BulkSchema,
+    DecisionSchema,
+    DecisionsSchema,
     DeletedCountSchema,
     PageQuerySchema,
+    SubmissionQuerySchema,
+    SubmissionSchema,
+    TagRemovedSchema,
+    TagRenameSchema,
+    TagSchema,
     TestimonialCreateSchema,
+    TestimonialDetailSchema,
     TestimonialListSchema,
     TestimonialSchema,
+    UndoneSchema,
+    UndoSchema,
 )
+from testimonials.testimonials.submissions import decide_all, require_known
+from testimonials.testimonials.submissions import list_submissions as read_submissions
+from testimonials.testimonials.tags import delete_tag, list_project_tags
+from testimonials.testimonials.tags import rename_tag as change_name
+from testimonials.testimonials.undo import make_undo_token, undo_batch
+from testimonials.testimonials.visibility import describe_testimonial, find_seen
+from testimonials.widget.settings import replace_tag
+
+# The API's doors to testimonials.
 
 testimonials = Blueprint("testimonials", __name__)
 
@@ -139,3 +164,264 @@ def _write_page(project_id: str, query: dict[str, Any]) -> tuple[bytes, str]:
     found = services.list_visible(project_id, **query)
     page = {"items": found.items, "limit": query["limit"], "offset": query["offset"]}
     return wrap("OK", dump_json(_TESTIMONIAL_LIST.dump(page))), link_to(found.next)
+
+
+# The API's doors to one testimonial: reading, editing, its photo, the trash.
+
+editing = Blueprint("editing", __name__)
+
+_DECISIONS = DecisionsSchema()
+
+
+@editing.get("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@require_access(Scope.READ, by_key=True)
+@endpoint(data=TestimonialDetailSchema, raises=(404,))
+def get_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Response:
+    """Read a testimonial.
+
+    An access token reads it in any state, with ``originalText`` and ``history``. The account's key
+    reads approved and demo ones, as the list does, without these two.
+    """
+    row = find_seen(caller, find_project(caller, project_id), testimonial_id)
+    return answer("OK", describe_testimonial(caller, row))
+
+
+@editing.patch("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(
+    data=TestimonialDetailSchema,
+    body=TestimonialEditSchema,
+    query=ReasonQuerySchema,
+    raises=(404, 409),
+    example={"text": "By Friday we had five new bookings.", "tags": ["case study"], "pinned": True},
+)
+def update_testimonial(
+    caller: Caller,
+    project_id: str,
+    testimonial_id: str,
+    body: dict[str, Any],
+    query: dict[str, Any],
+) -> Response:
+    """Edit a testimonial.
+
+    Only the fields sent are changed. ``originalText`` keeps the author's words. An empty
+    ``authorRole``, ``authorCompany``, ``reply``, ``tags`` or ``highlights`` removes it; null
+    removes ``rating``, ``authorEmail`` and ``authorAvatar``. ``transcript``, ``captions`` and
+    ``showsTranscript`` belong to a recording. A demo or withdrawn one is refused with 409.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    row = find_testimonial(project, testimonial_id)
+    describe = partial(describe_testimonial, caller, row)
+    require_match(describe())
+    return carry_out(caller, project, "testimonial.edit", body, row.id, describe=describe, **query)
+
+
+@editing.put("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(
+    data=TestimonialDetailSchema,
+    content_types=UPLOADED_TYPES,
+    max_bytes=AVATAR.max_bytes,
+    query=ReasonQuerySchema,
+    raises=(404, 409, 429, 503),
+)
+def set_avatar(
+    caller: Caller, project_id: str, testimonial_id: str, content: bytes, query: dict[str, Any]
+) -> Response:
+    """Upload the author's photo.
+
+    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is turned upright, cut
+    square and scaled down, and nothing else of the file is kept.
+    """
+    find_testimonial(find_project(caller, project_id), testimonial_id)
+    limiter.count(UPLOADS_PER_ACCOUNT, caller.id)
+    # Decoded before the lock is taken, so that no submission waits for it.
+    image = read_image(io.BytesIO(content), AVATAR)
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    row = find_testimonial(project, testimonial_id)
+    describe = partial(describe_testimonial, caller, row)
+    require_match(describe())
+    values = {"avatar_id": keep_picture(caller, project, "testimonial.edit", image, row.id)}
+    return carry_out(
+        caller, project, "testimonial.edit", values, row.id, describe=describe, **query
+    )
+
+
+@editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(data=TestimonialDetailSchema, query=ReasonQuerySchema, raises=(404, 409))
+def remove_avatar(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
+    """Remove the author's photo.
+
+    An uploaded one, and the URL of one elsewhere.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    row = find_testimonial(project, testimonial_id)
+    describe, values = partial(describe_testimonial, caller, row), {"avatar_id": None}
+    require_match(describe())
+    return carry_out(
+        caller, project, "testimonial.edit", values, row.id, describe=describe, **query
+    )
+
+
+@editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
+def delete_testimonial(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
+    """Move a testimonial to the trash.
+
+    It is deleted for good after 30 days, unless the operator chose other; until then ``restore``
+    brings it back.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    row = find_testimonial(project, testimonial_id)
+    require_match(describe_testimonial(caller, row))
+    if caller.drafts_only:
+        values = {"decision": "delete", "ids": [row.id]}
+        return carry_out(caller, project, "testimonial.decide", values, **query)
+    data = decide_all(project, "delete", [row.id], caller.label)
+    return commit_answer("Testimonial deleted", _DECISIONS.dump(data))
+
+
+@editing.post("/v1/projects/<project_id>/testimonials/<testimonial_id>/restore")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
+def restore_testimonial(
+    caller: Caller, project_id: str, testimonial_id: str, query: dict[str, Any]
+) -> Response:
+    """Bring a testimonial back from the trash.
+
+    As it was before.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    row = find_testimonial(project, testimonial_id)
+    require_match(describe_testimonial(caller, row))
+    if caller.drafts_only:
+        values = {"decision": "restore", "ids": [row.id]}
+        return carry_out(caller, project, "testimonial.decide", values, **query)
+    data = decide_all(project, "restore", [row.id], caller.label)
+    return commit_answer("Testimonial restored", _DECISIONS.dump(data))
+
+
+# The API's doors to what waits: reading it, deciding, undoing; and tags.
+
+moderation = Blueprint("moderation", __name__)
+
+_SUBMISSIONS = SubmissionSchema(many=True)
+_TAGS = TagSchema(many=True)
+
+
+@moderation.get("/v1/projects/<project_id>/submissions")
+@require_access(Scope.READ)
+@endpoint(data=SubmissionSchema, is_paged=True, query=SubmissionQuerySchema, raises=(404,))
+def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
+    """List submissions in any state.
+
+    Pending ones unless ``status`` says otherwise, newest first.
+    """
+    project = find_project(caller, project_id)
+    return answer_page(_SUBMISSIONS, read_submissions(project, query))
+
+
+@moderation.post("/v1/projects/<project_id>/submissions/decisions")
+@require_access(Scope.PUBLISH, drafts=True)
+@endpoint(
+    data=DecisionsSchema,
+    body=DecisionSchema,
+    query=ReasonQuerySchema,
+    raises=(404, 409),
+    example={"decision": "approve", "ids": ["6a12d3b4c5f6a7b8c9d0e1f2"]},
+)
+def decide_submissions(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
+    """Decide about testimonials.
+
+    ``release`` takes one out of spam, ``delete`` moves it to the trash. Each is
+    answered in order; one whose state doesn't allow it stays as it is and stops no other. Where a
+    project asks for captions, a recording without is not approved; 409 if that is all that hinders.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    if caller.drafts_only:
+        require_known(project, body["ids"])
+        return carry_out(caller, project, "testimonial.decide", body, **query)
+    data = decide_all(project, body["decision"], body["ids"], caller.label)
+    said = "Decided" if data["undo"] else "Nothing to change"
+    return commit_answer(said, _DECISIONS.dump(data))
+
+
+@moderation.post("/v1/projects/<project_id>/undo")
+@require_access(Scope.PUBLISH)
+@endpoint(
+    data=UndoneSchema,
+    body=UndoSchema,
+    raises=(404, 409),
+    example={"undo": "WyI2YTEyZDNi..."},
+)
+def undo_changes(caller: Caller, project_id: str, body: dict[str, str]) -> Response:
+    """Undo a change of testimonials.
+
+    ``undo`` is what the answer to the change gave. It puts back what was before where nothing has
+    changed since, within a day.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    go_on = partial(go_on_writing, caller, project_id)
+    count = undo_batch(project, body["undo"], caller.label, go_on).count
+    return commit_answer("Undone", {"undoneCount": count})
+
+
+@moderation.get("/v1/projects/<project_id>/tags")
+@require_access(Scope.READ)
+@endpoint(data=TagSchema, many=True, raises=(404,))
+def list_tags(caller: Caller, project_id: str) -> Response:
+    """List tags.
+
+    In alphabetical order, each with how many testimonials have it, without the trash.
+    """
+    return answer("OK", _TAGS.dump(list_project_tags(find_project(caller, project_id).id)))
+
+
+@moderation.patch("/v1/projects/<project_id>/tags/<path:tag>")
+@require_access(Scope.PUBLISH)
+@endpoint(data=TagSchema, body=TagRenameSchema, raises=(404, 422), example={"name": "case study"})
+def rename_tag(caller: Caller, project_id: str, tag: str, body: dict[str, str]) -> Response:
+    """Rename a tag.
+
+    On all testimonials, and in the widgets that select by it. If there is a tag of the new name
+    already, the two become one.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    go_on = partial(go_on_writing, caller, project_id)
+    old, name, count = change_name(project, tag, body["name"], caller.label, go_on)
+    replace_tag(project, old, name)
+    return commit_answer("Tag renamed", {"name": name, "count": count})
+
+
+@moderation.delete("/v1/projects/<project_id>/tags/<path:tag>")
+@require_access(Scope.PUBLISH)
+@endpoint(data=TagRemovedSchema, raises=(404,))
+def remove_tag(caller: Caller, project_id: str, tag: str) -> Response:
+    """Remove a tag from all testimonials.
+
+    ``undo`` brings it back for a day. Widgets that select by it show nothing until it is used
+    again.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    name, batch, count = delete_tag(
+        project, tag, caller.label, partial(go_on_writing, caller, project_id)
+    )
+    undo = make_undo_token(project, batch) if count else None
+    return commit_answer("Tag removed", {"name": name, "count": count, "undo": undo})

@@ -4,13 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from testimonials.activity.actors import Actor, ActorKind
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import add_event, record_project_event
-from testimonials.core.web.languages import gettext_noop
+from testimonials.core.audit import Actor, ActorKind, add_event, record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
+from testimonials.testimonials.batches import Part
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation.parts import Part
 
 # Reasons in `held_for`: the owner marked it as spam, or the holder of the address denies having
 # written it. Anything else was held before anybody heard of it.

@@ -1,21 +1,30 @@
-"""The fields of a testimonial, shared by the API, all forms, and imports."""
+"""The fields that the API, forms and imports share; answers to questions."""
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError
+from sqlalchemy import ColumnElement, cast, select
+from sqlalchemy import Text as SqlalchemyText
 
 from testimonials.core import clock
-from testimonials.core.web.fields import Amount, RuleField, Text, WebUrl
-from testimonials.core.web.languages import gettext_noop
-from testimonials.testimonials.moderation.tags import TagRefused, read_tags
-from testimonials.testimonials.recordings.captions import (
+from testimonials.core.extensions import db
+from testimonials.core.http.fields import Amount, RuleField, Text, WebUrl
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import count_answered, count_forms
+from testimonials.testimonials.media.playback import (
     CAPTIONS_LENGTH,
     CaptionsRefused,
     clean_captions,
 )
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.tags import TagRefused, read_tags
+
+# The fields of a testimonial, shared by the API, all forms, and imports.
 
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
@@ -183,3 +192,74 @@ class Tags(RuleField):
             return read_tags(value)
         except TagRefused as error:
             raise ValidationError(error.message) from None
+
+
+# Answers to the owner's own questions, as they were given and as others may see them.
+#
+# A testimonial keeps each with the question it answers, so that changing or deleting a question
+# leaves them as they are.
+
+Answer = dict[str, Any]
+
+
+def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
+    """Return the answers that everybody may see: asked for in public, and not private since."""
+    return [each for each in testimonial.read_answers(project) if each["isPublic"]]
+
+
+def write_answer(answer: Mapping[str, Any]) -> str:
+    """Return an answer in words; nothing for a consent, which the question itself says."""
+    value = answer["answer"]
+    if value is True:
+        return ""
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
+    """Return how many testimonials of the project answer each question, in the trash too."""
+    wanted = list(ids)
+    counts = count_answered(project.id) if wanted else {}
+    return {each: counts.get(each, 0) for each in wanted}
+
+
+def count_sent(project: Project) -> dict[str, int]:
+    """Return how many testimonials came by each form, by its name, in the trash too."""
+    return count_forms(project.id)
+
+
+def find_kind(project: Project, question_id: str) -> str | None:
+    """Return the kind that a question had when it was answered; None if nobody has."""
+    if not count_answers(project, [question_id])[question_id]:
+        return None
+    query = select(Testimonial.answers).where(
+        Testimonial.project_id == project.id,
+        Testimonial.answers.is_not(None),
+        _has_answer(question_id),
+    )
+    answers: Sequence[Answer] = db.session.scalars(query.limit(1)).first() or ()
+    return next((each["kind"] for each in answers if each["id"] == question_id), None)
+
+
+def note_privacy(project: Project, questions: Iterable[Mapping[str, Any]], gone: set[str]) -> None:
+    """Remember which questions of the locked project are private now.
+
+    Those that are `gone` stay as they were, since their answers are kept.
+    """
+    hidden = dict.fromkeys(project.private_questions)
+    for question in questions:
+        if question["isPublic"]:
+            hidden.pop(question["id"], None)
+        else:
+            hidden[question["id"]] = None
+    for each in gone & hidden.keys():
+        if find_kind(project, each) is None:
+            hidden.pop(each)
+    if list(hidden) != project.private_questions:
+        project.private_questions = list(hidden)
+
+
+def _has_answer(question_id: str) -> ColumnElement[bool]:
+    # Quotes inside of a text are escaped, so only the id itself looks like this.
+    return cast(Testimonial.answers, SqlalchemyText).contains(
+        f'"id": "{question_id}"', autoescape=True
+    )

@@ -7,8 +7,8 @@ from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
-from testimonials.core.data.database import Base, Timestamp, present
-from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
 
 

@@ -4,24 +4,27 @@ from datetime import timedelta
 
 from sqlalchemy import delete, func, select, update
 
-from testimonials.access.tokens import revoke_tokens_for
 from testimonials.auth.models import Account
+from testimonials.auth.tokens import revoke_tokens_for
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
-from testimonials.collection.purchases.links import renew_secret
+from testimonials.collection.verified_purchases import renew_secret
 from testimonials.core import clock
-from testimonials.core.data.database import insert_if_missing
-from testimonials.core.web.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.web.languages import gettext, gettext_noop
-from testimonials.extensions import db
-from testimonials.media.quota import find_account_share
+from testimonials.core.db.engine import insert_if_missing
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.integrations.webhooks.endpoints import pause_left, send_left_mail
 from testimonials.projects.access import ROLES, Access, Role
-from testimonials.projects.limits import count_projects, project_limit_of
 from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
-from testimonials.projects.services import lock_account, mark_edited
-from testimonials.projects.team.services import find_member, list_members, settle_roles
+from testimonials.projects.projects import (
+    count_projects,
+    lock_account,
+    mark_edited,
+    project_limit_of,
+)
+from testimonials.projects.team import find_member, list_members, settle_roles
+from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.testimonials.models import Recording
-from testimonials.webhooks.emails import send_left_mail
-from testimonials.webhooks.leaving import pause_left
 
 LIFETIME = timedelta(days=7)
 

@@ -1,26 +1,92 @@
-"""The API's endpoints for the widget's settings and its snippet."""
+"""The API of the widget: its settings, the snippet, saved widgets."""
 
 from typing import Any
 
 from flask import Blueprint, Response
+from marshmallow import Schema, fields, validate
 
-from testimonials.access.callers import Caller
-from testimonials.access.guards import require_access
-from testimonials.access.scopes import Scope
-from testimonials.core.web.endpoint import answer, endpoint
-from testimonials.core.web.writes import begin_call, require_match
-from testimonials.projects.reach import find_project
-from testimonials.projects.schemas import ProjectSchema, WidgetConfigUpdateSchema
-from testimonials.proposals.calls import carry_out
-from testimonials.proposals.schemas import ReasonQuerySchema
-from testimonials.widget.content.saved_widgets import describe_widgets, find_widget
-from testimonials.widget.schemas import (
-    EmbedSnippetQuerySchema,
-    EmbedSnippetSchema,
-    WidgetSchema,
+from testimonials.auth.api_auth import require_access
+from testimonials.auth.callers import Caller
+from testimonials.auth.scopes import Scope
+from testimonials.core.http.fields import StrictSchema, Text, Time
+from testimonials.core.http.idempotency import begin_call, require_match
+from testimonials.core.http.resource import QuerySchema, answer, endpoint
+from testimonials.projects import schemas
+from testimonials.projects.access import find_project
+from testimonials.projects.change_calls import carry_out
+from testimonials.projects.defaults import CtaSchema
+from testimonials.projects.proposal_schemas import ReasonQuerySchema
+from testimonials.projects.schemas import (
+    ProjectSchema,
+    WidgetConfigSchema,
+    WidgetConfigUpdateSchema,
 )
+from testimonials.projects.widget_design import WidgetDesignSchema
+from testimonials.widget.embed import build_snippet
 from testimonials.widget.selection import Selection
-from testimonials.widget.snippet import build_snippet
+from testimonials.widget.settings import describe_widgets, find_widget
+
+# Schemas of saved widgets and drafts, and of the API's answers about the widget.
+
+NAME_PATTERN = r"[a-z0-9-]{1,40}"
+WIDGET_NAME = Text(
+    40,
+    one_line=True,
+    blank=False,
+    metadata={"pattern": f"^{NAME_PATTERN}$"},
+    validate=validate.Regexp(
+        rf"{NAME_PATTERN}\Z", error="Must be 1 to 40 lower-case letters, digits and dashes."
+    ),
+)
+
+
+class WidgetDraftSchema(StrictSchema):
+    """What the editor is changing, until it is published; never public."""
+
+    config = fields.Nested(WidgetConfigUpdateSchema)
+    design = fields.Nested(WidgetDesignSchema)
+    cta = fields.Nested(CtaSchema)
+
+
+class WidgetSchema(Schema):
+    """One widget of a project, with a look and a selection of its own."""
+
+    name = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Value of `data-testimonials-widget`; null: the project's own."},
+    )
+    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="config", required=True)
+    widgetDesign = fields.Nested(schemas.WidgetDesignSchema, attribute="design", required=True)
+    createdAt = Time(attribute="created_at", required=True)
+    updatedAt = Time(attribute="updated_at", required=True)
+
+
+class EmbedSnippetQuerySchema(QuerySchema):
+    """The query of the embed snippet."""
+
+    widget = Text(
+        40,
+        one_line=True,
+        load_default="",
+        description="Name of a saved widget; without it, the project's own.",
+    )
+
+
+class EmbedSnippetSchema(Schema):
+    """What to place in a web page."""
+
+    projectId = fields.String(required=True)
+    widgetUrl = fields.String(required=True, metadata={"description": "URL of the widget script."})
+    script = fields.String(
+        required=True, metadata={"description": "Script element, once on a page."}
+    )
+    container = fields.String(
+        required=True, metadata={"description": "Element that the widget renders into."}
+    )
+
+
+# The API's endpoints for the widget's settings and its snippet.
 
 widget = Blueprint("widget", __name__)
 

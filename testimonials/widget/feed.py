@@ -4,16 +4,20 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
-from testimonials.core.data.versioned_cache import Body, VersionedCache
-from testimonials.core.web.endpoint import dump_json
-from testimonials.core.web.languages import PARAMETER, speaking
-from testimonials.widget.content.saved_widgets import find_settings
-from testimonials.widget.design.words import read_language, write_words
-from testimonials.widget.memory.answers import choose_answer
-from testimonials.widget.script.versions import current_script, find_script
+from testimonials.core.db.cache import Body, VersionedCache
+from testimonials.core.http.i18n import PARAMETER, speaking
+from testimonials.core.http.resource import dump_json
+from testimonials.widget.answers import choose_answer
+from testimonials.widget.script import current_script, find_script
 from testimonials.widget.selection import WHOLE, Selection, read_selection
-from testimonials.widget.services import describe_feed, find_feed_version, find_shown_project
+from testimonials.widget.settings import (
+    describe_feed,
+    find_feed_version,
+    find_settings,
+    find_shown_project,
+)
 from testimonials.widget.sightings import note_sighting
+from testimonials.widget.words import read_language, write_words
 
 feed = Blueprint("feed", __name__)
 

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, LargeBinary, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.data.database import Base, Timestamp, present
-from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
 
 

@@ -1,17 +1,33 @@
-"""What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
-
-The script sends these attributes of its container as query parameters of the same names; the pages
-that the server renders take them too.
-"""
+"""Which testimonials a container, a wall or a format shows, in which order."""
 
 import re
-from collections.abc import Mapping
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from testimonials.core.data.identifiers import is_identifier
-from testimonials.core.text_rules import TAG_LENGTH
-from testimonials.core.web.errors import ValidationFailed
+from sqlalchemy import ColumnExpressionArgument, Select, func, literal, select, tuple_
+
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.faults import refusing
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.urls import testimonial_url
+from testimonials.core.text import TAG_LENGTH
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import count_ratings, count_tags
+from testimonials.testimonials.fields import Answer, public_answers
+from testimonials.testimonials.inbox import match_tags
+from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.tags import find_spellings, fold
+
+# What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
+#
+# The script sends these attributes of its container as query parameters of the same names; the
+# pages that the server renders take them too.
 
 # What shows the average and number of all ratings rather than testimonials.
 BADGES = ("badge", "badge-sentence", "badge-card", "badge-corner", "people")
@@ -113,3 +129,258 @@ def read_limit(arguments: Mapping[str, str]) -> int | None:
     if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_LIMIT:
         raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_LIMIT}."]})
     return int(text)
+
+
+# What a widget shows: the owner's settings, narrowed by the attributes of a container.
+
+NEWEST, BEST, BY_HAND = "newest", "best", "hand"
+MAX_CHOSEN = 100
+
+
+@dataclass(frozen=True)
+class Content:
+    """Which of the approved testimonials are shown, and in which order.
+
+    With the order `hand` those of `chosen` come first, in their order, and the others by time.
+    """
+
+    order: str = NEWEST
+    min_rating: float = 0
+    # Any of them.
+    tags: tuple[str, ...] = ()
+    min_length: int = 0
+    chosen: tuple[str, ...] = ()
+    is_only_chosen: bool = False
+    testimonial_id: str = ""
+
+
+EVERYTHING = Content()
+
+
+def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
+    """Return the content of a widget's design; a container's attributes override it."""
+    tags = (selection.tag,) if selection.tag else tuple(design["tags"])
+    if selection.testimonial_id:
+        return Content(
+            tags=tags if selection.tag else (),
+            min_length=selection.min_length,
+            testimonial_id=selection.testimonial_id,
+        )
+    return Content(
+        order=design["order"],
+        min_rating=design["minRating"],
+        tags=tags,
+        min_length=selection.min_length or design["minLength"],
+        chosen=tuple(design["chosen"]),
+        is_only_chosen=design["onlyChosen"],
+    )
+
+
+def find_conditions(project: Project, content: Content) -> list[ColumnExpressionArgument[bool]]:
+    """Return what a testimonial must meet to be shown."""
+    of_project: ColumnExpressionArgument[bool] = Testimonial.project_id == project.id
+    found: list[ColumnExpressionArgument[bool]] = [Testimonial.is_visible]
+    if content.tags:
+        # Any spelling selects the tag as the inbox shows it.
+        known = find_spellings(project.id)
+        names = {known.get(fold(tag), tag) for tag in content.tags}
+        of_project, has_tag = match_tags(project.id, sorted(names))
+        found.append(has_tag)
+    if content.testimonial_id:
+        found.append(Testimonial.id == content.testimonial_id)
+    if content.is_only_chosen:
+        # Looked up by their ids; by the bare column, SQLite would read the whole project's.
+        of_project = Testimonial.project_id.concat("") == project.id
+        found.append(Testimonial.id.in_(content.chosen))
+    if content.min_rating:
+        found.append(Testimonial.rank >= content.min_rating)
+    if content.min_length:
+        found.append(func.length(Testimonial.text) >= content.min_length)
+    return [of_project, *found]
+
+
+# What some testimonials have beside their words: a recording, answers to questions, and marks.
+
+# The height of a poster where there is room, and how wide it may be then. A phone's picture is cut
+# a little, to leave room for words.
+POSTER_HEIGHT = 400
+NARROWEST, WIDEST = 350, 712
+MAX_SCALE = 10
+
+
+def find_recording(testimonial: Testimonial) -> Recording | None:
+    """Return its recording if it can be played."""
+    recording = testimonial.recording if testimonial.kind != "written" else None
+    return recording if recording and recording.state == "ready" else None
+
+
+def describe_extras(testimonial: Testimonial, project: Project) -> dict[str, Any] | None:
+    """Return `recording`, `answers` (pairs of texts) and `marks`, as far as there are any."""
+    recording = find_recording(testimonial)
+    marks = {
+        "verified": testimonial.purchase_verified_at is not None,
+        "rewarded": testimonial.is_rewarded,
+    }
+    extras = {
+        "recording": recording and _describe_recording(recording, testimonial, project),
+        "answers": write_answers(
+            public_answers(testimonial, project) if testimonial.answers else ()
+        ),
+        "marks": [mark for mark, is_there in marks.items() if is_there],
+    }
+    return {name: value for name, value in extras.items() if value} or None
+
+
+def _describe_recording(
+    recording: Recording, testimonial: Testimonial, project: Project
+) -> dict[str, Any]:
+    # With a key where it isn't public yet, as for its author.
+    told, width = describe_of(testimonial) or {}, float(WIDEST)
+    if told["posterUrl"] and recording.width and recording.height:
+        width = POSTER_HEIGHT * recording.width / recording.height
+    described = {
+        "src": told["url"],
+        "type": told["mediaType"],
+        "page": testimonial_url(project.slug, testimonial.id, project.own_host),
+        "poster": told["posterUrl"],
+        "captions": told["captionsUrl"],
+        "seconds": round(recording.seconds) if recording.seconds else None,
+        # Only a video has one.
+        "width": min(max(round(width), NARROWEST), WIDEST) if recording.kind == "video" else None,
+    }
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def write_answers(answers: Iterable[Answer]) -> list[list[str]]:
+    """Return answers as pairs of texts: the question, and what reads the same in each language."""
+    return [[each["question"], _write(each["kind"], each["answer"])] for each in answers]
+
+
+def _write(kind: str, answer: Any) -> str:
+    """Return an answer as a text that reads the same in every language."""
+    if kind == "scale":
+        return f"{answer}/{MAX_SCALE}"
+    if answer is True:
+        return "✓"
+    return ", ".join(answer) if isinstance(answer, list) else str(answer)
+
+
+# Pages of what a widget or the wall shows.
+#
+# Pages go by key, so nothing repeats or is skipped when something is approved in the meantime.
+
+Query = Select[Testimonial]
+
+_CURSOR = re.compile(r"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})(?:\.([0-9]\.[0-9]{1,20}))?")
+
+
+class Key(NamedTuple):
+    """The place of a testimonial in every order, so that a cursor outlives a change of it."""
+
+    is_pinned: bool
+    rank: float
+    created_at: datetime
+    id: str
+
+
+def list_shown(
+    project: Project, content: Content, after: str | None, limit: int
+) -> tuple[Sequence[Testimonial], str | None]:
+    """Return a page of what the widget shows, pinned first, and the cursor of the next page.
+
+    Raises `ValidationFailed` for a cursor that no page had.
+    """
+    if not project.is_active:
+        return [], None
+    if content.order == BY_HAND:
+        return _cut(_list_by_hand(project, content, _read_cursor(after), limit + 1), limit)
+    query = select(Testimonial).where(*find_conditions(project, content))
+    return read_page(query, content.order, after, limit)
+
+
+def count_shown(project: Project, content: Content) -> int:
+    """Count what the widget shows: the counts know all that have some stars, or a tag."""
+    if not project.is_active:
+        return 0
+    halves = content.min_rating * 2
+    plain = replace(EVERYTHING, order=content.order, chosen=content.chosen)
+    if halves == int(halves) and content == replace(plain, min_rating=content.min_rating):
+        return sum(each.number for each in count_ratings(project.id) if each.halves >= halves)
+    if len(content.tags) == 1 and content == replace(plain, tags=content.tags):
+        counts = count_tags(project.id)
+        wanted = fold(content.tags[0])
+        return next((shown for name, (_, shown) in counts.items() if fold(name) == wanted), 0)
+    query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
+    return int(db.session.scalar(query) or 0)
+
+
+def read_page(
+    query: Query, order: str, after: str | None, limit: int
+) -> tuple[Sequence[Testimonial], str | None]:
+    """Return a page of what a query finds, and the cursor of the next page; see `list_shown`."""
+    return _cut(_list_by_key(query, order, _read_cursor(after), limit + 1), limit)
+
+
+def _cut(rows: Sequence[Testimonial], limit: int) -> tuple[Sequence[Testimonial], str | None]:
+    shown = rows[:limit]
+    return shown, _make_cursor(shown[-1]) if len(rows) > limit else None
+
+
+def list_chosen(project: Project, content: Content) -> Sequence[Testimonial]:
+    """Return those of the chosen ones that are shown, in the owner's order."""
+    query = select(Testimonial).where(
+        *find_conditions(project, replace(content, is_only_chosen=True))
+    )
+    return sorted(db.session.scalars(query), key=lambda row: content.chosen.index(row.id))
+
+
+def _list_by_hand(
+    project: Project, content: Content, key: Key | None, count: int
+) -> Sequence[Testimonial]:
+    """Return the chosen ones after the key, and then the others."""
+    chosen, rows = content.chosen, []
+    if key is None or key.id in chosen:
+        passed = chosen[: chosen.index(key.id) + 1] if key else ()
+        rows = [row for row in list_chosen(project, content) if row.id not in passed][:count]
+        key = None
+    if len(rows) == count or content.is_only_chosen:
+        return rows
+    others = select(Testimonial).where(
+        *find_conditions(project, content), Testimonial.id.not_in(chosen)
+    )
+    return [*rows, *_list_by_key(others, NEWEST, key, count - len(rows))]
+
+
+def _list_by_key(query: Query, order: str, key: Key | None, count: int) -> Sequence[Testimonial]:
+    columns: tuple[Any, ...] = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
+    if order == BEST:
+        columns = (Testimonial.is_pinned, Testimonial.rank, *columns[1:])
+    if key is not None:
+        values = key if order == BEST else (key.is_pinned, key.created_at, key.id)
+        # Each value takes its column's type: a time is stored as a number.
+        pairs = zip(values, columns, strict=True)
+        query = query.where(
+            tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
+        )
+    query = query.order_by(*(column.desc() for column in columns))
+    return db.session.scalars(query.limit(count)).all()
+
+
+def _make_cursor(row: Testimonial) -> str:
+    time = clock.to_milliseconds(row.created_at)
+    text = f"{int(row.is_pinned)}.{time}.{row.id}.{float(row.rating or 0)!r}"
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str | None) -> Key | None:
+    if cursor is None:
+        return None
+    wrong = {"after": ["Must be the value of `next` in an answer of this feed."]}
+    with refusing(lambda _fault: ValidationFailed.of(wrong)):
+        text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise ValueError(cursor)
+        time = clock.from_milliseconds(int(match[2]))
+    # Pages that were open during an upgrade have cursors without a rating.
+    return Key(match[1] == "1", float(match[4] or 0), time, match[3])

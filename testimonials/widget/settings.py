@@ -1,43 +1,366 @@
-"""Settings of the widget that only the dashboard can change: its button, and what is rated."""
+"""The widget's settings, and a project's saved widgets."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from testimonials.core.urls import collection_page_url
-from testimonials.core.web.languages import gettext_noop, translate
-from testimonials.projects.configuration.dashboard_config import CTA, RATED
+from sqlalchemy import or_, select
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import format_number
+from testimonials.core.http.urls import wall_url
 from testimonials.projects.models import Project
-from testimonials.projects.services import mark_edited
+from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
+from testimonials.projects.widget_design import read_design, read_look, trim_design
+from testimonials.testimonials.counts import count_ratings, rate_counted
+from testimonials.testimonials.media.playback import load_recordings
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.tags import fold
+from testimonials.widget.call_to_action import read_cta
+from testimonials.widget.colors import read_colours, write_colours
+from testimonials.widget.drafts import change_draft
+from testimonials.widget.models import SavedWidget
+from testimonials.widget.selection import (
+    CARDS,
+    EVERYTHING,
+    WHOLE,
+    Selection,
+    count_shown,
+    describe_extras,
+    find_conditions,
+    list_shown,
+    read_content,
+)
+from testimonials.widget.words import write_ratings
 
-CTA_LABEL = gettext_noop("Share your experience")
+# The widgets of a project: its own, and up to twenty saved ones, each with a name.
+#
+# A container chooses one with ``data-testimonials-widget``. The project's own has no name.
+
+MAX_SAVED = 20
+NAME_LENGTH = 40
 
 
-def read_cta(project: Project) -> dict[str, str]:
-    own = project.dashboard_config.get(CTA) or {}
+class WidgetLimitReached(ServiceError):
+    status = 409
+    code = "WIDGET_LIMIT_REACHED"
+    default_message = f"A project has at most {MAX_SAVED} saved widgets. Delete one first."
+
+
+@dataclass(frozen=True)
+class WidgetSettings:
+    """The settings of one widget; `name` is empty for the project's own, `design` has every key."""
+
+    name: str
+    config: dict[str, Any]
+    design: dict[str, Any]
+
+
+def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
+    """Return the settings of a saved widget, or of a project's own."""
+    if isinstance(widget, Project):
+        return WidgetSettings("", widget.widget_config, read_design(widget.widget_design))
+    return WidgetSettings(widget.name, widget.config, read_design(widget.design))
+
+
+def find_settings(project: Project, name: str = "") -> WidgetSettings:
+    """Return the settings of the widget with this name; of the project's own if there is none."""
+    return read_settings((_find(project, name) if name else None) or project)
+
+
+def find_widget(project: Project, name: str) -> Project | SavedWidget:
+    """Return the widget with this name, an empty one for the project's own; raise `NotFound`."""
+    if not name:
+        return project
+    widget = _find(project, name)
+    if widget is None:
+        raise NotFound(f"This project has no widget named {name}.")
+    return widget
+
+
+def list_saved(project: Project) -> Sequence[SavedWidget]:
+    """Return the saved widgets, in the order of their names."""
+    return db.session.scalars(
+        select(SavedWidget).where(SavedWidget.project_id == project.id).order_by(SavedWidget.name)
+    ).all()
+
+
+def describe_widgets(project: Project) -> list[dict[str, Any]]:
+    """Return every widget with its name, complete settings and times, the project's own first."""
+    widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
+    return [
+        {
+            "name": settings.name or None,
+            "config": settings.config,
+            "design": settings.design,
+            "created_at": widget.created_at,
+            "updated_at": widget.updated_at,
+        }
+        for widget in widgets
+        for settings in (read_settings(widget),)
+    ]
+
+
+def save_widget(project: Project, name: str, source: str = "") -> SavedWidget:
+    """Add a widget to the locked project, as a copy of the one named `source`.
+
+    Raises `ValidationFailed` for its name, `WidgetLimitReached` and `NotFound`.
+    """
+    settings = read_settings(find_widget(project, source))
+    if len(list_saved(project)) >= MAX_SAVED:
+        raise WidgetLimitReached
+    widget = SavedWidget(
+        project_id=project.id,
+        name=_choose_name(project, name),
+        config=dict(settings.config),
+        design=trim_design(settings.design),
+    )
+    db.session.add(widget)
+    mark_changed(project)
+    db.session.flush()
+    return widget
+
+
+def rename_widget(project: Project, widget: SavedWidget, name: str) -> None:
+    """Give a widget of the locked project another name; raise `ValidationFailed`.
+
+    Containers with the old name show the project's own widget from then on.
+    """
+    widget.name = _choose_name(project, name, widget)
+    widget.updated_at = clock.now()
+    mark_changed(project)
+    db.session.flush()
+
+
+def change_widget(
+    project: Project, widget: Project | SavedWidget, values: Mapping[str, Any]
+) -> None:
+    """Change settings of a design of the locked project, whose values come from its schema.
+
+    A draft no longer has them, since publishing it would take them back.
+    """
+    if isinstance(widget, Project):
+        widget.widget_design = trim_design(widget.widget_design | dict(values))
+    else:
+        widget.design = trim_design(widget.design | dict(values))
+    change_draft(widget, {"design": dict(values)})
+    widget.updated_at = clock.now()
+    mark_changed(project)
+    db.session.flush()
+
+
+def replace_tag(project: Project, old: str, new: str) -> None:
+    """Let the widgets of the locked project that select by a tag select by another name."""
+    widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
+    for widget in widgets:
+        tags = read_settings(widget).design["tags"]
+        if fold(old) in map(fold, tags) and fold(old) != fold(new):
+            kept = (new if fold(tag) == fold(old) else tag for tag in tags)
+            change_widget(project, widget, {"tags": list(dict.fromkeys(kept))})
+
+
+def delete_widget(project: Project, widget: SavedWidget) -> None:
+    """Delete a widget of the locked project; its containers show the project's own."""
+    db.session.delete(widget)
+    mark_changed(project)
+    db.session.flush()
+
+
+def _find(project: Project, name: str) -> SavedWidget | None:
+    query = select(SavedWidget).where(
+        SavedWidget.project_id == project.id, SavedWidget.name == name
+    )
+    return db.session.scalars(query).one_or_none()
+
+
+def _choose_name(project: Project, text: str, widget: SavedWidget | None = None) -> str:
+    """Return the name of a widget as it is written into pages; raise `ValidationFailed`."""
+    name = make_slug(text)
+    if not name:
+        problem = "Write a name with letters or digits, such as home-page."
+    elif len(name) > NAME_LENGTH:
+        problem = f"Shorten the name to {NAME_LENGTH} characters; it has {len(name)}."
+    elif _find(project, name) not in (None, widget):
+        problem = f"There is a widget named {name} already. Choose another name."
+    else:
+        return name
+    raise ValidationFailed.of({"name": [problem]})
+
+
+# The rules of the widget: its settings, and what it may show.
+
+MAX_FACES = 5
+# Among so many the faces are looked for, however many there are.
+NEWEST_FACES = 200
+
+
+def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
+    """Change the locked project's specified settings.
+
+    A specified layout or animation goes before the layout that the dashboard had chosen beyond
+    them.
+    """
+    if not changes.keys().isdisjoint({"layout", "animation"}):
+        project.widget_design = {
+            name: value for name, value in project.widget_design.items() if name != "layout"
+        }
+    if changes:
+        project.widget_config = project.widget_config | changes
+        mark_edited(project)
+
+
+def find_shown_project(project_id: str) -> Project:
+    """Return the live project with this id; raise `NotFound`."""
+    query = select(Project).join(Account).where(Project.id == project_id, is_shown())
+    project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
+    if project is None:
+        raise NotFound("There is no widget with this project id.")
+    return project
+
+
+def find_feed_version(project_id: str) -> int:
+    """Return the version of a live project's feed; raise `NotFound`."""
+    query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_shown())
+    version = db.session.scalar(query) if is_identifier(project_id) else None
+    if version is None:
+        raise NotFound("There is no widget with this project id.")
+    return int(version)
+
+
+def rate(project: Project) -> tuple[float, int]:
+    """Return the average of all approved ratings, to one decimal, and their number.
+
+    Samples don't count.
+    """
+    return rate_counted(count_ratings(project.id)) if project.is_active else (0, 0)
+
+
+def describe_header(project: Project) -> dict[str, Any]:
+    """Return what a header, a badge or a row of people says of all approved ratings.
+
+    `loved` is how many give four stars or more, and whose `faces` these are: at most five people,
+    of the newest those with a picture first. Samples don't count.
+    """
+    counts = count_ratings(project.id) if project.is_active else []
+    average, count = rate_counted(counts)
+    loved = sum(each.number for each in counts if each.halves >= 8 and not each.is_sample)
+    faces = {row.author_name: row.avatar_url for row in _list_loved(project)} if loved else {}
     return {
-        "label": own.get("label") or translate(CTA_LABEL),
-        "url": own.get("url") or collection_page_url(project.slug, project.own_host),
+        "average": average,
+        "count": count,
+        "loved": loved,
+        "faces": [{"name": name, "avatar": url} for name, url in faces.items()][:MAX_FACES],
     }
 
 
-def read_rated(project: Project) -> dict[str, str] | None:
-    """Return kind and name of what the ratings are about; None if the owner named nothing."""
-    return project.dashboard_config.get(RATED) or None
+def _list_loved(project: Project) -> Sequence[Testimonial]:
+    """Return some of four stars or more, from the newest; if few of these are, from the best."""
+    order = Testimonial.is_pinned.desc(), Testimonial.created_at.desc()
+    conditions = find_conditions(project, EVERYTHING)
+    newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(NEWEST_FACES)
+    is_loved = Testimonial.status != "demo", Testimonial.rank >= 4
+    has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
+    # More than five, because some people have written twice.
+    query = select(Testimonial).where(Testimonial.id.in_(newest), *is_loved)
+    rows = db.session.scalars(query.order_by(has_picture.desc(), *order).limit(3 * MAX_FACES)).all()
+    if len(rows) >= MAX_FACES:
+        return rows
+    best = select(Testimonial).where(*conditions, *is_loved)
+    best = best.order_by(order[0], Testimonial.rank.desc(), order[1]).limit(3 * MAX_FACES)
+    return [*rows, *db.session.scalars(best)]
 
 
-def change_cta(project: Project, values: dict[str, str]) -> None:
-    """Change the button of the locked project; `values` come from `CtaSchema`."""
-    _keep(project, CTA, {name: value for name, value in values.items() if value})
+def describe_feed(
+    project: Project,
+    after: str | None,
+    limit: int | None = None,
+    selection: Selection = WHOLE,
+    settings: WidgetSettings | None = None,
+) -> dict[str, Any]:
+    """Return what the widget needs for a page: settings, items and the cursor of the next page.
+
+    A page has `limit` items, by default as many as the settings say, which are those of the widget
+    that the selection names unless given. Only approved testimonials and samples are included, and
+    never an e-mail address.
+    """
+    settings = settings or find_settings(project, selection.widget)
+    config, content = settings.config, read_content(settings.design, selection)
+    selection = selection.with_shape(settings.design["shape"])
+    feed: dict[str, Any] = {
+        "project": {"id": project.id, "name": project.name, "active": project.is_active},
+        "config": config,
+        "design": read_look(settings.design),
+        "colours": write_colours(read_colours(config, settings.design)),
+    } | ({"widget": settings.name} if settings.name else {})
+    if selection.is_badge:
+        return feed | _describe_badge(project, selection.shape)
+    limit = limit or CARDS.get(selection.shape) or config["initialCount"]
+    rows, cursor = list_shown(project, content, after, limit)
+    items = describe_shown(project, rows)
+    if selection.is_whole:
+        if feed["design"]["showHeader"]:
+            feed["header"] = describe_header(project)
+        return feed | {
+            "cta": read_cta(project),
+            "total": count_shown(project, content),
+            "items": items,
+            "next": cursor,
+        }
+    if selection.shape == "strip":
+        # One row, whatever the owner chose, and no column moves.
+        animation = "none" if config["animation"] == "none" else "horizontal"
+        config = config | {"layout": "carousel", "animation": animation}
+        feed |= {"config": config}
+    if selection.shape:
+        feed |= {"shape": selection.shape}
+    return feed | {"total": len(items), "items": items, "next": None}
 
 
-def change_rated(project: Project, values: dict[str, str] | None) -> None:
-    """Change what is rated in the locked project, as from `RatedSchema`; None switches it off."""
-    _keep(project, RATED, values or {})
+def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
+    header = describe_header(project)
+    count = header["count"]
+    badge = {
+        "average": header["average"],
+        "label": write_ratings(count, format_number(count)),
+        "url": wall_url(project.slug, project.own_host),
+    }
+    shown = {"shape": shape, "badge": badge, "header": header, "total": count}
+    return shown | {"items": [], "next": None}
 
 
-def _keep(project: Project, name: str, values: dict[str, Any]) -> None:
-    config = {key: value for key, value in project.dashboard_config.items() if key != name}
-    if values:
-        config[name] = values
-    if config != project.dashboard_config:
-        project.dashboard_config = config
-        mark_edited(project)
+def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[str, Any]]:
+    """Return what the public sees of testimonials; a sample is marked as one."""
+    load_recordings(rows)
+    return [_describe(row, project) for row in rows]
+
+
+def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
+    # Two decimals are enough to draw and to read aloud.
+    rating = None if testimonial.rating is None else round(testimonial.rating, 2)
+    optional = {
+        "authorCompany": testimonial.author_company,
+        "authorAvatar": testimonial.avatar_url,
+        "twitter": testimonial.twitter,
+        "rating": int(rating) if rating is not None and rating.is_integer() else rating,
+        "pinned": testimonial.is_pinned or None,
+        "isSample": testimonial.status == "demo" or None,
+        "highlights": testimonial.highlights,
+        "reply": _describe_reply(testimonial),
+        "extras": describe_extras(testimonial, project),
+    }
+    return {
+        "id": testimonial.id,
+        "authorName": testimonial.author_name,
+        "authorRole": testimonial.author_role,
+        "text": testimonial.text,
+        "submittedAt": clock.iso(testimonial.submitted_at),
+    } | {name: value for name, value in optional.items() if value is not None}
+
+
+def _describe_reply(testimonial: Testimonial) -> dict[str, str] | None:
+    reply = testimonial.public_reply
+    return reply and {"text": reply["text"], "repliedAt": clock.iso(reply["replied_at"])}

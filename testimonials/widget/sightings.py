@@ -14,8 +14,8 @@ from flask import Flask, current_app
 from sqlalchemy import delete, select
 
 from testimonials.core import clock
-from testimonials.core.urls import own_origins
-from testimonials.extensions import db
+from testimonials.core.extensions import db
+from testimonials.core.http.urls import own_origins
 from testimonials.projects.models import Project, WidgetSighting
 
 EXTENSION = "testimonials_sightings"

@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from testimonials.auth.models import Session
 from testimonials.core import clock
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from tests.attacks.world import World, build_world
 from tests.conftest import MakeCaller
 

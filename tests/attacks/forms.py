@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tests.conftest import PASSWORD
-from tests.media.recorded import VIDEO
 from tests.support.pictures import photo, to_bytes
+from tests.testimonials.media.recorded import VIDEO
 from tests.transfer.archives.projects import VERSION_1
 
 # Where people write what they like.

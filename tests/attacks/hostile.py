@@ -13,9 +13,9 @@ from flask.testing import FlaskClient
 from marshmallow import fields
 from selectolax.lexbor import LexborHTMLParser
 
-from testimonials.core.web.api.openapi import operations
-from testimonials.core.web.fields import Choice, Colour
-from testimonials.operations.jobs.registry import write_seen_websites
+from testimonials.core.http.fields import Choice, Colour
+from testimonials.core.http.openapi import operations
+from testimonials.operations.jobs import write_seen_websites
 from tests.attacks.forms import FREE, Field, Form, read_forms
 from tests.attacks.world import SLUG, World
 from tests.auth.links import ORIGIN

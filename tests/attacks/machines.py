@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
-from testimonials.extensions import begin_write, db
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.operations.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
 from tests.auth.links import init
 from tests.collection.authors.authors import Visitor

@@ -10,33 +10,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from testimonials.collection.requests.address_lists import read_csv, read_pasted
+from testimonials.collection.address_lists import read_csv, read_pasted
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.core.pictures.decoding import Unreadable, Use, decode_picture
-from testimonials.core.web.errors import ServiceError
-from testimonials.domains.names import read_host
-from testimonials.extensions import begin_write, db
-from testimonials.media.containers.checking import check_recording
-from testimonials.media.refusals import RecordingRefused
-from testimonials.media.store import FOLDER, remove_files
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.images.decode import Unreadable, Use, decode_picture
+from testimonials.core.settings.current import current_settings
 from testimonials.operations.backup.archive import RestoreRefused, read_archive
-from testimonials.operations.backup.making import make_backup
+from testimonials.operations.backup.creating import make_backup
 from testimonials.operations.backup.restoring import check_backup
-from testimonials.privacy.erased_list import ListDamaged, parse_list
+from testimonials.projects.domains import read_host
 from testimonials.projects.models import Project
-from testimonials.projects.services import lock_account
-from testimonials.settings.current import current_settings
-from testimonials.testimonials.recordings.captions import CaptionsRefused, clean_captions
-from testimonials.transfer.archives.opening import open_archive
-from testimonials.transfer.archives.recordings import storing_recordings
+from testimonials.projects.projects import lock_account
+from testimonials.testimonials.media.containers import check_recording
+from testimonials.testimonials.media.playback import CaptionsRefused, clean_captions
+from testimonials.testimonials.media.recordings import FOLDER, RecordingRefused, remove_files
+from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
-from testimonials.transfer.imports.drafts import USUAL, read_file
-from testimonials.transfer.tables.importing import plan_import
+from testimonials.transfer.erasure import ListDamaged, parse_list
+from testimonials.transfer.tables.jobs import USUAL, read_file
+from testimonials.transfer.tables.plan import plan_import
 from tests.attacks.parsing import Attacked, Parser, as_text, in_app, parser
-from tests.media import recorded
 from tests.support.mutating import to_json
 from tests.support.pictures import photo, to_bytes
+from tests.testimonials.media import recorded
 from tests.transfer.archives.projects import VERSION_1, fill_project
 
 

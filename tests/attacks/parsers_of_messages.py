@@ -3,17 +3,17 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from testimonials.collection.authors.services import author_purpose
-from testimonials.core.text_rules import is_web_url
-from testimonials.projects.team.answering import invitation_purpose
-from tests.agents.mcp.talking import META
-from tests.agents.oauth.asking import CHALLENGE as PROOF
-from tests.agents.oauth.asking import REDIRECT_URI, ask_to_connect
+from testimonials.collection.author_rights import author_purpose
+from testimonials.core.text import is_web_url
+from testimonials.projects.invitations import invitation_purpose
 from tests.attacks.parsing import BROWSER, Attacked, Parser, as_header, as_text, parser, take
 from tests.auth.links import ORIGIN
-from tests.media import recorded
+from tests.integrations.mcp.talking import META
+from tests.integrations.oauth.asking import CHALLENGE as PROOF
+from tests.integrations.oauth.asking import REDIRECT_URI, ask_to_connect
 from tests.support.mutating import to_json
 from tests.support.pictures import photo, to_bytes
+from tests.testimonials.media import recorded
 
 
 # What programs send.

@@ -12,24 +12,23 @@ from typing import Any
 
 import cbor2
 
-from testimonials.auth.company.fetching import Line, ProviderAway, ProviderRefused
-from testimonials.auth.company.id_tokens import Expected, IdTokenRefused, read_id_token
-from testimonials.auth.company.provider import read_metadata
-from testimonials.auth.proofs import webauthn
-from testimonials.auth.proofs.webauthn import PasskeyInvalid
-from testimonials.collection.purchases.links import make_secret, read_purchase
+from testimonials.auth import webauthn
+from testimonials.auth.oidc.client import Line, ProviderAway, ProviderRefused, read_metadata
+from testimonials.auth.oidc.id_tokens import Expected, IdTokenRefused, read_id_token
+from testimonials.auth.webauthn import PasskeyInvalid
+from testimonials.collection.verified_purchases import make_secret, read_purchase
 from testimonials.core import clock
-from testimonials.core.hosts.resolver import TXT, LookupFailed, look_up
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http_client import TXT, LookupFailed, look_up
+from testimonials.integrations.webhooks.sending import Message, send
 from testimonials.projects.models import Project
-from testimonials.projects.services import lock_project
+from testimonials.projects.projects import lock_project
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture
-from testimonials.webhooks.sending import Message, send
 from tests.attacks.parsing import CHALLENGE, Attacked, Parser, as_text, in_app, parser
 from tests.auth.billing.test_stripe_webhook import Subscription
 from tests.auth.billing.test_stripe_webhook import sign as sign_event
-from tests.auth.company.providers import CLIENT, InventiveProvider
 from tests.auth.links import ORIGIN
+from tests.auth.oidc.providers import CLIENT, InventiveProvider
 from tests.auth.proofs.authenticator import HOST, Device, decode, encode
 from tests.support.mutating import to_json
 

@@ -13,13 +13,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.extensions import db
-from tests.access.tokens import give_token
+from testimonials.core.extensions import db
 from tests.auth.browsers import open_browser
 from tests.auth.proofs.authenticator import encode
+from tests.auth.tokens import give_token
 from tests.conftest import Caller
-from tests.media import recorded
 from tests.support.mutating import to_json
+from tests.testimonials.media import recorded
 
 T = TypeVar("T")
 CHALLENGE = encode(b"thirty-two bytes that are random")

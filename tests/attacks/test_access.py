@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
-from testimonials.core.web.signing import TokenPurpose
+from testimonials.core.http.signing import TokenPurpose
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors
@@ -65,7 +65,7 @@ PUBLIC = {
     "It is kept by the provider’s signature.": {"/webhooks/stripe"},
 }  # fmt: skip
 # It answers alike for every project and website; what was counted for a project that is gone, or by
-# a page that may not, is dropped (tests/insights).
+# a page that may not, is dropped (tests/analytics).
 BEACON = "/widget/<project_id>/seen"
 PUBLIC_RULES = set().union(*PUBLIC.values())
 PROJECT = "/dashboard/projects/<project_id>"

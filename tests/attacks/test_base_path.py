@@ -23,12 +23,12 @@ from werkzeug.serving import make_server
 from werkzeug.test import EnvironBuilder
 
 from testimonials.auth.models import Session
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from tests.attacks.conftest import restore
 from tests.attacks.test_access import addresses, keeper
 from tests.attacks.world import Door, World, find_doors
 from tests.conftest import MakeApp
-from tests.serving.hosts.nginx import run_below
+from tests.operations.server.hosts.nginx import run_below
 from tests.support.sampling import mostly_thorough
 from tests.support.servers import PATIENCE, free_port
 

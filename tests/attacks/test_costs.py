@@ -19,13 +19,12 @@ import pytest
 from flask.testing import FlaskClient
 
 import testimonials
-from testimonials.core.logs.error_reports import clean_event
-from testimonials.core.logs.lines import JsonFormatter
+from testimonials.core.logs import JsonFormatter, clean_event
 
 # Four times as much costs four times as much; sixteen times is a square.
 MOST_GROWTH = 9.0
 # They are read from files of ours alone.
-OWN_FILES = {"testimonials.widget.rendered.look"}
+OWN_FILES = {"testimonials.widget.render"}
 
 
 def cost(work: Callable[[], object]) -> float:

@@ -22,11 +22,11 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from testimonials.application import MAX_FORM_BYTES
 from testimonials.auth.models import Session
-from testimonials.core.logs.lines import PlainFormatter
+from testimonials.core.extensions import db, limiter
+from testimonials.core.http.resource import MAX_BODY_BYTES
+from testimonials.core.logs import PlainFormatter
 from testimonials.core.passwords import MAX_BYTES
-from testimonials.core.web.endpoint import MAX_BODY_BYTES
-from testimonials.extensions import db, limiter
-from testimonials.serving.worker import SERVER_OPTIONS, _Parser
+from testimonials.operations.server.worker import SERVER_OPTIONS, _Parser
 from tests.attacks.conftest import restore
 from tests.attacks.test_costs import cost, grows_too_fast
 from tests.attacks.world import Door, World, find_doors

@@ -16,11 +16,11 @@ import pytest
 from flask import Flask
 from PIL import Image
 
-from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.logs.lines import JsonFormatter, PlainFormatter
-from testimonials.core.mail.delivery import deliver_due_mail
-from testimonials.core.mail.transports import make_transport
-from testimonials.settings.current import current_settings
+from testimonials.cli.groups import COMMANDS, GROUPS
+from testimonials.core.jobs import deliver_due_mail
+from testimonials.core.logs import JsonFormatter, PlainFormatter
+from testimonials.core.mail.smtp import make_transport
+from testimonials.core.settings.current import current_settings
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.hostile import (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.extensions import db, limiter
+from testimonials.core.extensions import db, limiter
 from tests.attacks.conftest import restore
 from tests.attacks.world import SLUG, World
 from tests.auth.browsers import COOKIE

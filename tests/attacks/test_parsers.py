@@ -7,8 +7,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
-from testimonials.extensions import db
+from testimonials.core.extensions import db
+from testimonials.core.http.rate_limits import RateLimitCounter
 from tests.attacks import parsers_of_files, parsers_of_messages, parsers_of_proofs
 from tests.attacks.parsing import PARSERS, Attacked
 from tests.auth.billing.test_stripe_webhook import PLANS, SECRET

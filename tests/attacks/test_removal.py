@@ -11,7 +11,7 @@ from flask import Flask
 from sqlalchemy import event, update
 
 from testimonials.auth.models import Session
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from tests.attacks.conftest import restore
 from tests.attacks.test_access import ROLES, keeper, knock, may, of
 from tests.attacks.world import World, find_doors

@@ -17,21 +17,20 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
-from testimonials.activity.event_types import EventType
-from testimonials.activity.recording import record_project_event
 from testimonials.collection.models import MailedRequest
-from testimonials.collection.requests.request_mail import has_due_mails
+from testimonials.collection.request_mail import has_due_mails
 from testimonials.core import clock
-from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.audit import record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.transports import make_transport
-from testimonials.extensions import begin_write, db
+from testimonials.core.mail.smtp import make_transport
+from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.projects.models import NotificationChoice
-from testimonials.projects.notifications.services import is_mail_wanted
-from testimonials.projects.services import lock_project
-from testimonials.testimonials.submission_mail import find_waiting
-from testimonials.webhooks.dispatch import Dispatcher
-from tests.agents.oauth.asking import ask_to_connect, consent, exchange, read_code
+from testimonials.projects.notifications import is_mail_wanted
+from testimonials.projects.projects import lock_project
+from testimonials.testimonials.notifications import find_waiting
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import ORIGIN, ask_for_link, mails
 from tests.collection.authors.authors import Visitor
@@ -40,10 +39,11 @@ from tests.collection.requests.test_purchases import NOTE, claims, sign
 from tests.conftest import PASSWORD, Caller
 from tests.dashboard.inbox.inbox import Inbox
 from tests.dashboard.transfer import imports
-from tests.media.recorded import VIDEO, Upload
+from tests.integrations.oauth.asking import ask_to_connect, consent, exchange, read_code
+from tests.integrations.webhooks.receiver import Receiver, receiving
 from tests.support.applications import change_settings
 from tests.support.rows import add_member, add_testimonial, change_project, read_testimonials
-from tests.webhooks.receiver import Receiver, receiving
+from tests.testimonials.media.recorded import VIDEO, Upload
 
 DOCUMENT = Path(__file__).parents[2] / "docs/security.md"
 ACCOUNT = "/dashboard/account"

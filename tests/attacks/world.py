@@ -19,22 +19,21 @@ from sqlalchemy import select
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
-from testimonials.collection.abuse_reports import AbuseReport
-from testimonials.collection.forms.services import create_form
+from testimonials.collection.abuse import AbuseReport
+from testimonials.collection.forms import create_form
 from testimonials.collection.models import MailedRequest
-from testimonials.extensions import db
-from testimonials.projects.services import lock_project
-from testimonials.widget.script.assembly import script_digest
-from tests.access.tokens import give_token
-from tests.agents.oauth.asking import ask_to_connect
+from testimonials.core.extensions import db
+from testimonials.projects.projects import lock_project
+from testimonials.widget.script import script_digest
 from tests.attacks.forms import Field, Form, crawl
 from tests.auth.browsers import COOKIE, mailed_path, open_browser, session_ids
 from tests.auth.links import ORIGIN, ask_for_link, credentials, init, mails
+from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
-from tests.media.recorded import upload
-from tests.proposals.agents import hold_picture, propose
+from tests.integrations.oauth.asking import ask_to_connect
+from tests.projects.proposals.agents import hold_picture, propose
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import (
     add_member,
@@ -43,6 +42,7 @@ from tests.support.rows import (
     add_workspace_member,
     change_project,
 )
+from tests.testimonials.media.recorded import upload
 
 # What only members of the team may see.
 SECRET = "Words that only the team may see"

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account, Session
-from testimonials.auth.sign_in.sessions import start_session
-from testimonials.extensions import begin_write, db
+from testimonials.auth.sessions import start_session
+from testimonials.core.extensions import begin_write, db
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import PASSWORD, Caller
 

@@ -7,9 +7,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
+from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
-from testimonials.operations.jobs.link_mail import answer_link_requests
+from testimonials.testimonials.notifications import answer_link_requests
 
 ORIGIN = "https://testimonials.example.com"
 

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.collection.services import form_purpose
-from testimonials.core.web.signing import TokenPurpose
-from testimonials.extensions import db
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.collection.storing import form_purpose
+from testimonials.core.extensions import db
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.operations.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails
 from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
 

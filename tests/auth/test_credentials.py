@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.core.data.identifiers import (
+from testimonials.core.db.identifiers import (
     BASE62,
     KEY_PREFIX,
     SECRET_LENGTH,
@@ -25,7 +25,7 @@ from testimonials.core.data.identifiers import (
     new_api_key,
     new_identifier,
 )
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import Caller, MakeApp, MovableClock
 from tests.support.shapes import data_of, error_of

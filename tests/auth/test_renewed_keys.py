@@ -7,8 +7,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.activity.browsers import describe_program
-from testimonials.extensions import db
+from testimonials.core.audit import describe_program
+from testimonials.core.extensions import db
 from testimonials.testimonials import models
 from tests.auth.links import ORIGIN, mailed_links, mails
 from tests.conftest import PASSWORD, Caller

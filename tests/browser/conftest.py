@@ -16,13 +16,13 @@ from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from testimonials import create_app
+from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
-from testimonials.auth.services import claim_account
-from testimonials.auth.sign_in.sessions import start_session
-from testimonials.extensions import begin_write, db
-from testimonials.settings.table import load_settings
+from testimonials.auth.sessions import start_session
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.settings.table import load_settings
 from tests.conftest import hash_of_password
-from tests.serving.hosts.nginx import run_below
+from tests.operations.server.hosts.nginx import run_below
 from tests.support.process import Service, start_service
 from tests.support.servers import (
     PATIENCE,

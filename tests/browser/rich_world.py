@@ -11,21 +11,21 @@ from urllib.parse import quote
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.collection.forms.services import create_form, update_page_design
+from testimonials.collection.forms import create_form, update_page_design
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
-from testimonials.media import store
-from testimonials.projects.configuration.page_design import PageDesignSchema
-from testimonials.projects.services import lock_project
-from testimonials.settings.table import load_settings
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.settings.table import load_settings
+from testimonials.projects.page_design import PageDesignSchema
+from testimonials.projects.projects import lock_project
+from testimonials.testimonials.media import recordings
 from tests.attacks.world import Door, World, build_world, find_doors
 from tests.auth.links import ORIGIN
 from tests.browser.conftest import Site, serve_site
 from tests.conftest import start_caller
 from tests.dashboard.insights.counted import add_forms, add_reads, add_views
-from tests.media.recorded import VIDEO
 from tests.support.rows import add_recording, add_testimonial, change_project
 from tests.support.servers import free_port
+from tests.testimonials.media.recorded import VIDEO
 
 LONG = "An unbroken" + "word" * 480
 # As long as people have them, so that what is too wide is found.
@@ -87,8 +87,8 @@ def fill_project(app: Flask, project_id: str, name: str) -> None:
         told = add_testimonial(app, project_id, author_name=f"Theo {kind}")
         recording = add_recording(app, told, kind, transcript="I came for rye.")
         with app.app_context():
-            store.media_folder().mkdir(exist_ok=True)
-            store.path_of(recording).write_bytes(VIDEO)
+            recordings.media_folder().mkdir(exist_ok=True)
+            recordings.path_of(recording).write_bytes(VIDEO)
     for ago in range(30):
         add_views(app, project_id, 400 + 13 * ago, website="fern.example", ago=ago, clicks=9)
         add_views(app, project_id, 40 + ago, ago=ago)

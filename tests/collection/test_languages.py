@@ -10,11 +10,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.access.scopes import Scope
+from testimonials.auth.scopes import Scope
 from testimonials.collection import pages
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.proposals.agents import make_agent
+from tests.projects.proposals.agents import make_agent
 from tests.support.rows import change_project, read_testimonials
 from tests.support.sampling import sample
 from tests.support.shapes import data_of, error_of

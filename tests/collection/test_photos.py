@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 from werkzeug.test import TestResponse
 
-from testimonials.collection import photos
-from testimonials.core.pictures.images import MEGABYTE, Image
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.collection import submission_schemas
+from testimonials.core.images.uploads import MEGABYTE, Image
+from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.support import pictures
@@ -207,8 +207,8 @@ def test_repeating_a_form_with_a_photo_makes_one_row(app: Flask, client: FlaskCl
 
 
 def test_too_many_cost_only_the_photo(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = dataclasses.replace(photos.PHOTOS_PER_ADDRESS, per_hour=1)
-    monkeypatch.setattr(photos, "PHOTOS_PER_ADDRESS", few)
+    few = dataclasses.replace(submission_schemas.PHOTOS_PER_ADDRESS, per_hour=1)
+    monkeypatch.setattr(submission_schemas, "PHOTOS_PER_ADDRESS", few)
     assert "GIF pictures" in send(client, pictures.GIF, text="").text
     answer = send(client, PNG)
     assert answer.status_code == 422

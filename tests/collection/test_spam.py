@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 
 from testimonials.collection import pages
 from testimonials.collection.spam import fingerprint, is_link_stuffed
+from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
 from testimonials.testimonials import models
 from tests.auth.links import mails
 from tests.conftest import MakeApp, MakeCaller, MovableClock

@@ -10,15 +10,15 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.extensions import db
+from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.transports import make_transport
-from testimonials.extensions import db
-from testimonials.operations.jobs.registry import run_jobs, send_gathered_mail
+from testimonials.core.mail.smtp import make_transport
+from testimonials.core.settings.current import current_settings
+from testimonials.operations.jobs import run_jobs, send_gathered_mail
 from testimonials.projects.models import Project
-from testimonials.projects.notifications.services import list_readers
-from testimonials.settings.current import current_settings
-from testimonials.testimonials.submission_mail import _find_untold, find_waiting
+from testimonials.projects.notifications import list_readers
+from testimonials.testimonials.notifications import _find_untold, find_waiting
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
-from testimonials.core.pictures.colours import contrast
+from testimonials.core.images.colors import contrast
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import (

@@ -6,8 +6,8 @@ import pytest
 from flask import Flask
 
 from testimonials import __version__, create_app
-from testimonials.core.web.api.openapi import build_openapi
-from testimonials.settings.table import load_settings
+from testimonials.core.http.openapi import build_openapi
+from testimonials.core.settings.table import load_settings
 
 
 @pytest.fixture(scope="session")

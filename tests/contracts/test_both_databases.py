@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Flask
 
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.migrations.runner import upgrade
 from tests.attacks.conftest import world
 from tests.attacks.test_access import addresses

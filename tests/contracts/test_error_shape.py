@@ -10,8 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.core.web.api.elsewhere import PLACES
-from tests.access.tokens import give_token
+from testimonials.core.http.errors import PLACES
+from tests.auth.tokens import give_token
 from tests.conftest import Caller, Case, MakeApp
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")

@@ -18,20 +18,21 @@ from sqlalchemy import delete, select
 
 from testimonials import create_app
 from testimonials.auth import emails
+from testimonials.auth.accounts import claim_account, start_account
+from testimonials.auth.emails import send_restored_mail, send_suspended_mail
 from testimonials.auth.models import Account
-from testimonials.auth.services import claim_account, start_account
-from testimonials.collection.emails import send_author_mail, send_flood_mail
+from testimonials.cli.delivery import make_test_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
-from testimonials.collection.requests.request_mail import write_due_mails
+from testimonials.collection.request_mail import send_author_mail, send_flood_mail, write_due_mails
 from testimonials.core import clock
-from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.extensions import db
+from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.transports import make_transport
-from testimonials.extensions import db
+from testimonials.core.mail.smtp import make_transport
+from testimonials.core.settings.table import load_settings
+from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
 from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup import notices
-from testimonials.operations.mail_cli import make_test_mail
-from testimonials.operator.emails import send_restored_mail, send_suspended_mail
 from testimonials.projects.emails import (
     send_handed_over_mail,
     send_invitation_mail,
@@ -43,15 +44,13 @@ from testimonials.projects.models import (
     NotificationChoice,
     OwnershipOffer,
     Project,
+    Proposal,
 )
-from testimonials.projects.notifications.services import Reader
-from testimonials.projects.services import create_project
-from testimonials.proposals.models import Proposal
-from testimonials.proposals.proposal_mail import tell_of_proposals
-from testimonials.settings.table import load_settings
+from testimonials.projects.notifications import Reader
+from testimonials.projects.projects import create_project
+from testimonials.projects.proposals import tell_of_proposals
 from testimonials.testimonials import models
-from testimonials.testimonials.emails import send_submissions_mail
-from testimonials.webhooks.emails import send_left_mail, send_stopped_mail
+from testimonials.testimonials.notifications import send_submissions_mail
 from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
 from tests.support.servers import MailSink, Received

@@ -11,10 +11,10 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.commands import COMMANDS
-from testimonials.core.web.api.openapi import method_of, operations
-from testimonials.core.web.errors import ServiceError
-from tests.access.tokens import give_token
+from testimonials.cli.groups import COMMANDS
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.openapi import method_of, operations
+from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeCaller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial

@@ -20,8 +20,8 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from testimonials import create_app
-from testimonials.core.web.api.openapi import build_openapi
-from testimonials.settings.table import load_settings
+from testimonials.core.http.openapi import build_openapi
+from testimonials.core.settings.table import load_settings
 from tests.support.process import Service, start_service
 from tests.support.sampling import rounds
 

@@ -10,9 +10,9 @@ from flask import Flask
 from sqlalchemy import Table, UniqueConstraint, insert, select, update
 
 from testimonials.auth.models import Account
-from testimonials.core.data.database import Base
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.extensions import begin_write, db
+from testimonials.core.db.engine import Base
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import NotificationChoice, Project
 from tests.attacks.conftest import restore, world
 from tests.attacks.test_access import addresses

@@ -10,27 +10,26 @@ from urllib.parse import urlsplit
 from flask import Flask
 
 import testimonials
-from testimonials.core import urls
+from testimonials.core.http import urls
 
 ROOT = Path(testimonials.__file__).parent
 # Who else writes the beginning of a path, and why.
 WRITERS = {
-    "agents/mcp/stdio.py": "The service that it calls runs elsewhere.",
-    "core/urls.py": "It is the place for it.",
-    "core/web/errors.py": "An unknown address has no view; its beginning says how to answer.",
+    "integrations/mcp/stdio.py": "The service that it calls runs elsewhere.",
+    "core/http/urls.py": "It is the place for it.",
+    "core/http/errors.py": "An unknown address has no view; its beginning says how to answer.",
     "operations/metrics.py": "It counts requests by their path.",
-    "widget/fast_feed.py": "It answers before Flask knows the request.",
-    "auth/company/provider.py": "Every provider describes itself there.",
+    "widget/cache.py": "It answers before Flask knows the request.",
+    "auth/oidc/client.py": "Every provider describes itself there.",
 }
 # Who reads an origin from the settings, and why.
 READERS = {
-    "core/urls.py": "It is the place for it.",
-    "core/hosts/own_hosts.py": "It answers before Flask knows the request.",
-    "core/web/api/openapi.py": "It describes an application that isn't the current one.",
-    "settings/table.py": "It fills in what was left empty.",
-    "operations/doctor/settings.py": "It says what is wrong with the setting.",
-    "operations/doctor/network.py": "It tries whether the setting is reachable.",
-    "widget/fast_feed.py": "It answers before Flask knows the request.",
+    "core/http/urls.py": "It is the place for it.",
+    "core/http/hosts.py": "It answers before Flask knows the request.",
+    "core/http/openapi.py": "It describes an application that isn't the current one.",
+    "core/settings/table.py": "It fills in what was left empty.",
+    "operations/doctor_network.py": "It tries whether the setting is reachable.",
+    "widget/cache.py": "It answers before Flask knows the request.",
 }
 ENDPOINTS = {
     "host_mark_url": "hosts.show_mark", "collection_page_url": "collection.show_collection_page",
@@ -58,11 +57,11 @@ ENDPOINTS = {
 # What is no whole address.
 PARTS = {
     "own_host_url", "own_names", "target_host", "app_url", "base_url", "base_path", "own_origins",
-    "origin_of",
+    "origin_of", "serve_below", "remove_base_path", "current_path",
 }  # fmt: skip
 POSTED = {"mcp_url", "oauth_url"}
 SAMPLES = {
-    # At a name of its own a page has another path (tests/domains).
+    # At a name of its own a page has another path (tests/projects/domains).
     "host": None,
     "action": "token",
     "page": "inbox",

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from testimonials.core.signatures import DIGEST_INFO, N, P, verify_es256, verify_rs256
+from testimonials.auth.oidc.id_tokens import DIGEST_INFO, N, P, verify_es256, verify_rs256
 from tests.support.sampling import rounds
 
 MESSAGE = b"what the authenticator signed"

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from testimonials.core.text_rules import Form, normalize
+from testimonials.core.text import Form, normalize
 
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 MARKS = [each for each in EVERY if unicodedata.combining(each)]

@@ -4,9 +4,9 @@ import pytest
 from flask import Flask
 from werkzeug.routing import Map, Rule
 
-from testimonials.core.url_rules import LateRule, remove_base_path
-from testimonials.core.web.response_headers import safe_target
-from testimonials.settings.secret import SettingError
+from testimonials.core.http.security import safe_target
+from testimonials.core.http.urls import LateRule, remove_base_path
+from testimonials.core.settings.instance import SettingError
 from tests.conftest import Caller, MakeApp, MakeCaller
 
 PATHS = ("/", "/a b/<name>", "/<name>/<int:number>", "/f/<path:rest>", "/<string:name>/-")

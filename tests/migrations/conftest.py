@@ -8,8 +8,8 @@ from flask import Flask
 from sqlalchemy import text
 
 from testimonials import create_app
-from testimonials.extensions import db
-from testimonials.settings.table import load_settings
+from testimonials.core.extensions import db
+from testimonials.core.settings.table import load_settings
 from tests.support.schemas import empty_database
 
 

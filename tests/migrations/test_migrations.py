@@ -14,11 +14,11 @@ from flask import Flask
 from sqlalchemy import create_engine, inspect, text
 
 from testimonials import create_app
-from testimonials.core.data.database import Base
-from testimonials.extensions import db
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import db
+from testimonials.core.settings.table import load_settings
 from testimonials.migrations import runner
 from testimonials.migrations.runner import FORMER_HEAD, SchemaError, current, head, upgrade
-from testimonials.settings.table import load_settings
 from tests.migrations.conftest import execute
 from tests.support.schemas import make_filled, migrate_to, render_schema
 from tests.support.servers import POSTGRES, find_program, new_database

@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from sqlalchemy import create_engine, insert
 
 from testimonials.auth.models import Account
+from testimonials.cli.backup import backup, restore
 from testimonials.core import clock
-from testimonials.extensions import prepare_engine
+from testimonials.core.extensions import prepare_engine
+from testimonials.core.settings.table import load_settings
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.backup.cli import backup, restore
-from testimonials.settings.table import load_settings
 from tests.support.process import clean_environment, run_command
 
 

@@ -10,14 +10,14 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.cli import FlaskGroup
 
-from testimonials.cli import main
-from testimonials.commands import COMMANDS as SINGLE
-from testimonials.commands import GROUPS
-from testimonials.settings.current import current_settings
-from testimonials.testimonials.cli import STATES
+from testimonials.cli.groups import COMMANDS as SINGLE
+from testimonials.cli.groups import GROUPS
+from testimonials.cli.main import main
+from testimonials.cli.testimonials import STATES
+from testimonials.core.settings.current import current_settings
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.operations.instances import make_instance
-from tests.proposals.agents import propose
+from tests.projects.proposals.agents import propose
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
 from tests.support.rows import add_testimonial, add_webhook
 

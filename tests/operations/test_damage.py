@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from testimonials import create_app
-from testimonials.core.data.damage import look_for_damage, note_damage, read_damage
-from testimonials.extensions import db
-from testimonials.settings.table import load_settings
+from testimonials.core.db.sqlite import look_for_damage, note_damage, read_damage
+from testimonials.core.extensions import db
+from testimonials.core.settings.table import load_settings
 from tests.operations.instances import back_up, emails, make_instance, run_here
 from tests.support.process import clean_environment, run_command
 

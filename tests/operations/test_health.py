@@ -17,11 +17,11 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.mail.delivery import deliver_due_mail
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import LEASE, MailState, OutboxMail
-from testimonials.core.mail.transports import SmtpTransport
-from testimonials.extensions import begin_write, db
-from testimonials.settings.current import current_settings
+from testimonials.core.mail.smtp import SmtpTransport
+from testimonials.core.settings.current import current_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs

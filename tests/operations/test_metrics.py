@@ -13,9 +13,9 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from testimonials.core import clock
-from testimonials.core.data.leases import BackgroundJob
-from testimonials.extensions import begin_write, db
-from testimonials.operations.backup.models import COPY_JOB
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import BackgroundJob
+from testimonials.operations.backup.creating import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock

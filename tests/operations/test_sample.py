@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from flask import Flask
 
-from testimonials.core.web.errors import ServiceError
+from testimonials.core.http.errors import ServiceError
 from testimonials.operations.sample import prepare_sample
 from tests.conftest import Caller, MakeApp
 

@@ -5,8 +5,8 @@ from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from testimonials.auth.sign_in.sessions import SignedIn
-from testimonials.extensions import db
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.extensions import db
 from testimonials.projects.access import Role, find_access
 from tests.conftest import Caller
 

@@ -13,12 +13,11 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testimonials.access.scopes import Scope
-from testimonials.core.text_rules import is_web_url
-from testimonials.core.web.errors import ValidationFailed
-from testimonials.projects.services import complete_website
-from testimonials.projects.slugs import RESERVED, make_slug, random_slug
-from tests.access.tokens import give_token
+from testimonials.auth.scopes import Scope
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.text import is_web_url
+from testimonials.projects.projects import RESERVED, complete_website, make_slug, random_slug
+from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of, error_of
@@ -85,7 +84,7 @@ def test_every_field_may_be_empty_or_left_out(agent: Caller) -> None:
 
 
 def test_a_value_of_another_type_is_400(agent: Caller) -> None:
-    """tests/core/web/test_fields tries whatever there is on each kind of field."""
+    """tests/core/http/test_fields tries whatever there is on each kind of field."""
     for name in (*TEXTS, "slug"):
         error = error_of(agent.post(PATH, {name: 5}), 400, "VALIDATION_FAILED", name)
         assert "string" in error["message"]

@@ -20,16 +20,16 @@ from jinja2 import BytecodeCache
 from sqlalchemy import Engine, QueuePool, text
 
 from testimonials import create_app
-from testimonials.core.data.database import Base
-from testimonials.core.data.versioned_cache import VersionedCache
-from testimonials.extensions import db
+from testimonials.core.db.cache import VersionedCache
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import db
+from testimonials.core.settings import instance
+from testimonials.core.settings.current import EXTENSION, current_settings
+from testimonials.core.settings.table import load_settings
 from testimonials.operations.metrics import end_metrics
-from testimonials.settings import instance_folder
-from testimonials.settings.current import EXTENSION, current_settings
-from testimonials.settings.table import load_settings
 from testimonials.widget import sightings
-from testimonials.widget.fast_feed import FastFeed
-from testimonials.widget.memory.versions import SqliteVersions
+from testimonials.widget.cache import FastFeed
+from testimonials.widget.versions import SqliteVersions
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.
@@ -107,7 +107,7 @@ class Applications:
         return Lent(app, dict(app.extensions))
 
     def _empty_folder(self) -> None:
-        held = instance_folder._held.pop(self.folder, None)
+        held = instance._held.pop(self.folder, None)
         if held is not None:
             os.close(held)
         for path in self.folder.iterdir():

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from sqlalchemy import Engine, event
 
-from testimonials.cli import main
+from testimonials.cli.main import main
 
 
 def run_until_event(

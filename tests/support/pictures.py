@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from testimonials.core.pictures import images
+from testimonials.core.images import uploads
 
 GIF = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0, 0, 0) + b"\x3b"
 HEIC = struct.pack(">I", 24) + b"ftypheic" + bytes(12) + bytes(200)
@@ -34,9 +34,9 @@ def read(content: bytes) -> Image.Image:
     return picture
 
 
-def read_image(data: bytes, use: images.Use) -> images.Image:
+def read_image(data: bytes, use: uploads.Use) -> uploads.Image:
     """Make an image row of a file, as an upload does."""
-    return images.read_image(io.BytesIO(data), use)
+    return uploads.read_image(io.BytesIO(data), use)
 
 
 def chunk(name: bytes, body: bytes) -> bytes:

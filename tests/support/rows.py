@@ -7,21 +7,20 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from testimonials import create_app
-from testimonials.auth.models import Account
-from testimonials.auth.proofs.models import Passkey
+from testimonials.auth.models import Account, Passkey
 from testimonials.core import clock
-from testimonials.core.data import database
-from testimonials.core.data.database import Base
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
+from testimonials.core.db import engine
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import begin_write, db
+from testimonials.core.settings.table import load_settings
+from testimonials.integrations.webhooks.endpoints import add_endpoint
 from testimonials.projects.models import Project, ProjectMember
-from testimonials.projects.services import lock_project, mark_changed
-from testimonials.projects.team.workspace import set_workspace_role
-from testimonials.settings.table import load_settings
+from testimonials.projects.projects import lock_project, mark_changed
+from testimonials.projects.team import set_workspace_role
 from testimonials.testimonials.models import Recording, Testimonial
-from testimonials.testimonials.services import next_time
-from testimonials.webhooks.services import add_endpoint
+from testimonials.testimonials.testimonials import next_time
 from tests.conftest import Caller
 
 
@@ -95,7 +94,7 @@ def count_for_planner(app: Flask) -> None:
     """Let PostgreSQL see that a test has put in many rows, as it does by itself after a minute."""
     with app.app_context():
         tables = Base.metadata.sorted_tables
-        database.count_for_planner(db.session.connection(), tables)
+        engine.count_for_planner(db.session.connection(), tables)
         db.session.commit()
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from testimonials.core.web.api.error_codes import list_error_codes
+from testimonials.core.http.openapi import list_error_codes
 
 
 def data_of(answer: TestResponse) -> Any:

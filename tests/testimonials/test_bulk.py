@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.access.scopes import Scope
-from tests.access.tokens import give_token
-from tests.activity.events import read_events
+from testimonials.auth.scopes import Scope
+from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.core.events import read_events
 from tests.support.rows import everything, read_testimonials
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]

@@ -8,8 +8,8 @@ from flask import Flask
 from sqlalchemy import text
 
 from testimonials.core import clock
-from testimonials.extensions import db
-from testimonials.testimonials.services import list_visible
+from testimonials.core.extensions import db
+from testimonials.testimonials.testimonials import list_visible
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_testimonial

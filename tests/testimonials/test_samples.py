@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.extensions import begin_write, db
-from testimonials.projects.services import delete_project, get_project
+from testimonials.core.extensions import begin_write, db
+from testimonials.projects.projects import delete_project, get_project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import add_testimonial, count_rows, read_project, read_testimonials

@@ -9,10 +9,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
-from testimonials.projects.changes import rename_slug, update_page_config
-from testimonials.projects.services import lock_project
-from testimonials.widget.memory.told import EXTENSION, ToldVersions
+from testimonials.core.extensions import begin_write, db
+from testimonials.projects.projects import lock_project
+from testimonials.projects.settings import rename_slug, update_page_config
+from testimonials.widget.versions import EXTENSION, ToldVersions
 from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial, change_testimonial

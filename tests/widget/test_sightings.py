@@ -7,11 +7,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from testimonials.extensions import begin_write, db
-from testimonials.operations.jobs.expiry import sweep
-from testimonials.operations.jobs.registry import write_seen_websites
+from testimonials.core.extensions import begin_write, db
+from testimonials.operations.expiry import sweep
+from testimonials.operations.jobs import write_seen_websites
 from testimonials.projects import models
-from testimonials.projects.changes import move_to_trash
+from testimonials.projects.settings import move_to_trash
 from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.projects.configuration.widget_design import DEFAULTS
+from testimonials.projects.widget_design import DEFAULTS
 from tests.conftest import Caller, MovableClock
 from tests.support.rows import change_project
 

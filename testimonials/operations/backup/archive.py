@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TypedDict, cast
 
 from testimonials.core.faults import refusing
-from testimonials.media.store import FOLDER
+from testimonials.testimonials.media.recordings import FOLDER
 
 FORMAT = "testimonials-backup"
 FORMAT_VERSION = 1

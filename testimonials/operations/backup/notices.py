@@ -6,10 +6,10 @@ from sqlalchemy import select
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.urls import app_url
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.urls import app_url
-from testimonials.extensions import db
-from testimonials.settings.current import current_settings
+from testimonials.core.settings.current import current_settings
 
 FAILED, WORKS = "backup-failed", "backup-works"
 COPY_FAILED, COPY_WORKS = "backup-copy-failed", "backup-copy-works"

@@ -9,8 +9,8 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from testimonials.core import clock
-from testimonials.core.data.erased import PROJECT
-from testimonials.core.data.sqlite_file import (
+from testimonials.core.db.erasure import PROJECT
+from testimonials.core.db.sqlite import (
     count_rows,
     find_damage,
     is_in_use,
@@ -18,7 +18,18 @@ from testimonials.core.data.sqlite_file import (
     read_revision,
 )
 from testimonials.core.faults import refusing
-from testimonials.media.store import FOLDER
+from testimonials.core.settings.instance import (
+    JOURNAL,
+    FolderInUse,
+    SettingError,
+    give_to_owner,
+    hold_alone,
+    prepared,
+    read_secret_key,
+    replace_files,
+    sync,
+)
+from testimonials.core.settings.table import Settings, load_settings
 from testimonials.migrations.runner import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.operations.backup.archive import (
     DATABASE,
@@ -30,30 +41,19 @@ from testimonials.operations.backup.archive import (
     read_archive,
     working_folder,
 )
-from testimonials.operations.database.engines import MoveRefused
-from testimonials.operations.database.move import restore_to_postgres
-from testimonials.privacy.erased_list import (
+from testimonials.operations.database import MoveRefused, restore_to_postgres
+from testimonials.testimonials.media.recordings import FOLDER
+from testimonials.transfer.erasure import (
     NAME,
     ErasedList,
     ListDamaged,
+    erase_again,
     find_projects,
     join_lists,
     read_list,
     read_table,
     write_list,
 )
-from testimonials.privacy.erasing_again import erase_again
-from testimonials.settings.instance_folder import (
-    JOURNAL,
-    FolderInUse,
-    give_to_owner,
-    hold_alone,
-    prepared,
-    replace_files,
-    sync,
-)
-from testimonials.settings.secret import SettingError, read_secret_key
-from testimonials.settings.table import Settings, load_settings
 
 WORK = ".unfinished-restore-"
 

@@ -14,30 +14,33 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.data.database import insert_if_missing
-from testimonials.core.data.identifiers import ID_LENGTH, new_identifier, whole_of
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import db
-from testimonials.media.quota import require_share
-from testimonials.media.store import size_of
-from testimonials.media.uploads import note_contents
-from testimonials.projects.limits import require_room
+from testimonials.core.db.engine import insert_if_missing
+from testimonials.core.db.identifiers import ID_LENGTH, new_identifier, whole_of
+from testimonials.core.extensions import db
+from testimonials.core.images.uploads import Image
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.services import SlugReserved, SlugTaken, is_held, mark_changed
-from testimonials.projects.slugs import is_reserved
-from testimonials.testimonials.counts.checking import count_once
+from testimonials.projects.projects import (
+    SlugReserved,
+    SlugTaken,
+    is_held,
+    is_reserved,
+    mark_changed,
+    require_room,
+)
+from testimonials.testimonials.counts import count_once
+from testimonials.testimonials.history import in_chunks
+from testimonials.testimonials.media.recordings import require_share, size_of
+from testimonials.testimonials.media.uploads import note_contents
 from testimonials.testimonials.models import (
     Recording,
     Testimonial,
     TestimonialChange,
     TestimonialTag,
 )
-from testimonials.testimonials.moderation.changes import in_chunks
-from testimonials.transfer.archives.contents import Row
-from testimonials.transfer.archives.erased import leave_out_erased
-from testimonials.transfer.archives.opening import Archive
-from testimonials.transfer.archives.recordings import Stored
-from testimonials.transfer.tables.importing import finish_import
+from testimonials.transfer.archives.format import Row
+from testimonials.transfer.archives.reading import Archive, Stored
+from testimonials.transfer.erasure import leave_out_erased
+from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.models import SavedWidget
 
 

@@ -1,17 +1,24 @@
-"""Writing the archive of a project: a zip with `project.json` and the pictures as files."""
+"""Writing the archive of a project or of an account."""
 
 import json
+import os
+import shutil
 import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import select
+import click
+from sqlalchemy import func, select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
+from testimonials.auth.models import AccessToken, Account, BillingSubscription, Session
+from testimonials.cli.output import print_json
 from testimonials.collection.models import (
     CollectionForm,
     MailedRequest,
@@ -19,13 +26,23 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
 )
 from testimonials.core import clock
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import db
-from testimonials.media.store import path_of, size_of
-from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.team.services import list_members
+from testimonials.core.audit import EventFilter, list_events
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.images.uploads import Image
+from testimonials.projects.models import (
+    NotificationChoice,
+    OldSlug,
+    Project,
+    ProjectMember,
+    WidgetSighting,
+    WorkspaceMember,
+)
+from testimonials.projects.team import list_colleagues, list_members
+from testimonials.testimonials.media.recordings import path_of, size_of
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
-from testimonials.transfer.archives.contents import (
+from testimonials.transfer.archives.format import (
     CHANGE,
     FORM,
     FORMAT,
@@ -42,8 +59,12 @@ from testimonials.transfer.archives.contents import (
     Part,
     Row,
     to_name,
+    write_columns,
 )
+from testimonials.transfer.tables.export import find_names, write_events
 from testimonials.widget.models import SavedWidget
+
+# Writing the archive of a project: a zip with `project.json` and the pictures as files.
 
 JSON_NAME = "project.json"
 # How many testimonials and pictures are in memory at a time.
@@ -231,3 +252,162 @@ def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
     for start in range(0, len(wanted), IMAGES_AT_ONCE):
         part = wanted[start : start + IMAGES_AT_ONCE]
         yield from db.session.execute(select(*columns).where(Image.id.in_(part)).order_by(Image.id))
+
+
+# Files that commands write: whole or not at all, and readable by their owner alone.
+
+force_option = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+
+
+class FileRefused(ServiceError):
+    code = "FILE_REFUSED"
+
+
+def print_written(what: str, path: Path, *, as_json: bool) -> None:
+    size = path.stat().st_size
+    if as_json:
+        print_json({"file": str(path), "bytes": size})
+    else:
+        click.echo(f"Wrote {what} to {path} ({size:,} bytes).")
+
+
+@contextmanager
+def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
+    """Yield a file that gets its name once all of it is written; raise `FileRefused`."""
+    try:
+        _require_place(path, is_forced=is_forced)
+        # mkstemp makes a file that nobody else can read.
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _require_place(path: Path, *, is_forced: bool) -> None:
+    if not path.exists():
+        return
+    if not path.is_file():
+        # Replacing a device such as /dev/stdout would break the machine for everybody.
+        raise FileRefused(f"{path} is not a file that can be replaced.")
+    if not is_forced:
+        raise FileRefused(f"{path} already exists; --force replaces it.")
+
+
+# The archive of an account: its own data, and an archive of each project.
+
+ACCOUNT_FORMAT, ACCOUNT_VERSION = "testimonials-account", 1
+LISTS = {
+    "sessions": Session,
+    "accessTokens": AccessToken,
+    "subscriptions": BillingSubscription,
+    "notifications": NotificationChoice,
+}
+
+
+def write_account_archive(account: Account, out: IO[bytes]) -> None:
+    """Write all of an account: `account.json`, `activity.csv`, and each project in `projects`."""
+    described = describe_account(account)
+    account_id = account.id
+    with zipfile.ZipFile(out, "w") as archive:
+        text = json.dumps(described, ensure_ascii=False, indent=1)
+        archive.writestr("account.json", text, zipfile.ZIP_DEFLATED)
+        for each in described["projects"]:
+            project = db.session.get_one(Project, each["id"])
+            with (
+                spool(partial(write_archive, project)) as inner,
+                archive.open(each["file"], "w", force_zip64=True) as entry,
+            ):
+                shutil.copyfileobj(inner, entry)
+            db.session.expunge_all()
+        with archive.open("activity.csv", "w", force_zip64=True) as entry:
+            write_events(list_events(EventFilter(account_id)), *find_names(account_id), entry)
+
+
+def list_columns(model: type[Base]) -> list[str]:
+    """Return the columns of a table without hashes of secrets.
+
+    Owners have no use for those, but somebody who finds the file might.
+    """
+    return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
+
+
+def describe_account(account: Account) -> dict[str, Any]:
+    """Return what is stored about an account itself, and which projects it has."""
+    projects = db.session.scalars(
+        select(Project).where(Project.account_id == account.id).order_by(Project.created_at)
+    )
+    return {
+        "format": ACCOUNT_FORMAT,
+        "version": ACCOUNT_VERSION,
+        "program": __version__,
+        "exportedAt": clock.iso(clock.now()),
+        "account": write_columns(account, list_columns(Account)),
+        **{name: _describe_rows(model, account.id) for name, model in LISTS.items()},
+        "memberships": _describe_memberships(account.id),
+        "workspaces": _describe_workspaces(account.id),
+        "team": _describe_team(account.id),
+        # Only hashes of these addresses are kept.
+        "unsubscribedAddresses": db.session.scalar(
+            select(func.count()).where(UnsubscribedAddress.account_id == account.id)
+        ),
+        "projects": [
+            {
+                "id": project.id,
+                "slug": project.slug,
+                "isDeleted": project.deleted_at is not None,
+                "file": f"projects/{project.slug}.zip",
+            }
+            for project in projects
+        ],
+    }
+
+
+def _describe_rows(model: Any, account_id: str) -> list[dict[str, Any]]:
+    keys = model.__table__.primary_key.columns
+    rows = db.session.scalars(select(model).where(model.account_id == account_id).order_by(*keys))
+    return [write_columns(row, list_columns(model)) for row in rows]
+
+
+def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
+    rows = db.session.execute(
+        select(Project.id, Project.slug, ProjectMember.role, ProjectMember.created_at)
+        .join(Project, Project.id == ProjectMember.project_id)
+        .where(ProjectMember.account_id == account_id)
+        .order_by(ProjectMember.created_at)
+    )
+    return [
+        {"projectId": row[0], "slug": row[1], "role": row[2], "since": clock.iso(row[3])}
+        for row in rows
+    ]
+
+
+def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
+    """Return the roles that others gave the account in all of their projects."""
+    rows = db.session.scalars(
+        select(WorkspaceMember)
+        .where(WorkspaceMember.account_id == account_id)
+        .order_by(WorkspaceMember.created_at, WorkspaceMember.owner_id)
+    )
+    return [
+        {"accountId": row.owner_id, "role": row.role, "since": clock.iso(row.created_at)}
+        for row in rows
+    ]
+
+
+def _describe_team(account_id: str) -> list[dict[str, Any]]:
+    """Return who has a role in all projects of the account."""
+    return [
+        {"accountId": each.account_id, "email": each.email, "role": each.role}
+        for each in list_colleagues(account_id)
+        if each.role is not None
+    ]

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urljoin
 
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import AVATAR, Image, ImageBusy, ImageRefused, read_image
-from testimonials.core.public_addresses import (
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http_client import (
     PORTS,
     AddressRefused,
     Answer,
@@ -20,6 +19,7 @@ from testimonials.core.public_addresses import (
     ask,
     is_public,
 )
+from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
 
 AT_ONCE = 4
 SECONDS = 10.0

@@ -9,13 +9,13 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from testimonials.auth.addresses import Email
+from testimonials.auth.email_addresses import Email
 from testimonials.core import clock
-from testimonials.core.text_rules import normalize
-from testimonials.core.web.fields import Text
-from testimonials.core.web.forms import FormSchema
-from testimonials.core.web.languages import gettext, gettext_noop, translate
-from testimonials.projects.slugs import make_slug
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext, gettext_noop, translate
+from testimonials.core.text import normalize
+from testimonials.projects.projects import make_slug
 from testimonials.testimonials.fields import (
     LINE_LENGTH,
     MAX_HIGHLIGHTS,
@@ -28,22 +28,25 @@ from testimonials.testimonials.fields import (
     Tags,
     Words,
 )
-from testimonials.testimonials.moderation.highlights import (
-    HighlightRefused,
-    Ranges,
-    add_highlight,
+from testimonials.testimonials.highlights import HighlightRefused, Ranges, add_highlight
+from testimonials.transfer.tables.columns import (
+    FIELDS,
+    GOOGLE,
+    OWN,
+    REQUIRED,
+    ColumnMapping,
+    read_answers,
 )
-from testimonials.transfer.answer_columns import read_answers
-from testimonials.transfer.tables.dates import UNCLEAR
-from testimonials.transfer.tables.headings import FIELDS, REQUIRED, ColumnMapping
-from testimonials.transfer.tables.meanings import GOOGLE, OWN
-from testimonials.transfer.tables.wording import (
-    LONGEST,
+from testimonials.transfer.tables.values import (
+    LONGEST_TEXT,
+    UNCLEAR,
+    WrittenDate,
+    WrittenRating,
+    WrittenStatus,
     drop_translation,
     read_markup,
     shorten,
 )
-from testimonials.transfer.tables.written_fields import WrittenDate, WrittenRating, WrittenStatus
 
 STATUSES = ("approved", "pending")
 _RECORDED = {
@@ -173,7 +176,7 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
         raise
     row = _DEFAULTS | {"status": options.status} | loaded
     if row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH:
-        row["original_text"] = whole[1][:LONGEST]
+        row["original_text"] = whole[1][:LONGEST_TEXT]
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
     row["answers"] = _read_answers(cells)
     form = cells.get("form", "") if mapping.service == OWN else ""
@@ -229,7 +232,9 @@ def _find_repairs(
     texts: Mapping[str, str], wrong: Mapping[str, Any], options: ReadingOptions
 ) -> frozenset[str]:
     """Return what would let a line in; nothing if nothing would."""
-    long = {field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST)}
+    long = {
+        field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
+    }
     others = wrong.keys() - long
     # What nobody has answered yet is not left out.
     is_asked = any(options.unclear in messages[0] for messages in wrong.values())

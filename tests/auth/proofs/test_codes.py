@@ -10,10 +10,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from testimonials.auth.models import Session
-from testimonials.auth.proofs.models import AuthenticatorApp, RecoveryCode
-from testimonials.auth.proofs.totp import make_address, make_code
-from testimonials.extensions import db
+from testimonials.auth.models import AuthenticatorApp, RecoveryCode, Session
+from testimonials.auth.totp import make_address, make_code
+from testimonials.core.extensions import db
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
 from tests.auth.proofs.authenticator import (

@@ -8,9 +8,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
-from testimonials.auth.models import Account, Session
-from testimonials.auth.proofs.models import Passkey
-from testimonials.extensions import begin_write, db
+from testimonials.auth.models import Account, Passkey, Session
+from testimonials.core.extensions import begin_write, db
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
 from tests.auth.proofs.authenticator import (
@@ -369,7 +368,7 @@ def test_the_operator_lets_somebody_in_again(app: Flask, owner: Caller, agent: C
 
 def test_an_import_that_was_begun_goes_on(app: Flask, owner: Caller, project: str) -> None:
     """What goes on without a browser was begun by somebody who might."""
-    from testimonials.auth.sign_in.sessions import SignedIn, SignInMethod
+    from testimonials.auth.sessions import SignedIn, SignInMethod
     from testimonials.projects.access import Role, StrongSignInNeeded, find_access
 
     with app.app_context():

@@ -11,8 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from webauthn.helpers.exceptions import WebAuthnException
 
-from testimonials.auth.proofs.cbor import Unreadable, read_cbor
-from testimonials.auth.proofs.webauthn import Expected, PasskeyInvalid, check_new_passkey, check_use
+from testimonials.auth.webauthn import (
+    Expected,
+    PasskeyInvalid,
+    Unreadable,
+    check_new_passkey,
+    check_use,
+    read_cbor,
+)
 from tests.auth.links import ORIGIN
 from tests.auth.proofs.authenticator import (
     HOST,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.auth.company.providers import MIRA, CertifiedProvider, settings_for
+from tests.auth.oidc.providers import MIRA, CertifiedProvider, settings_for
 from tests.browser.conftest import OpenPage, Site, serve_site
 from tests.browser.looks import look
 from tests.browser.pages import follow, next_page

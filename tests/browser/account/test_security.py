@@ -7,7 +7,7 @@ from playwright.sync_api import CDPSession, Page, expect
 from sqlalchemy import update
 
 from testimonials.auth.models import Session
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Project, Site, serve_site
 from tests.support.servers import free_port
 

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.axe import find_violations
 from tests.browser.conftest import FAKE_CAMERA, HEADLESS, OpenPage, Project, Site
 from tests.browser.pages import follow
-from tests.media.recorded import FILES
 from tests.support.rows import change_project
+from tests.testimonials.media.recorded import FILES
 from tools.journey import CHROMIUM_FLAGS
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]

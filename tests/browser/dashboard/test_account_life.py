@@ -5,7 +5,7 @@ from playwright.sync_api import Route, expect
 from sqlalchemy import update
 
 from testimonials.auth.models import Account, Session
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import PAINTED, follow
 

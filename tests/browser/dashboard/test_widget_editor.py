@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.projects import models
-from testimonials.projects.configuration.defaults import WIDGET_CONFIG
+from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import PAINTED, held_back
 from tests.support.servers import wait_for

@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from testimonials.projects.configuration.widget_design import read_look
-from testimonials.widget.design.colours import read_colours, write_colours
-from testimonials.widget.design.words import WORDS
-from testimonials.widget.script.assembly import MODULES, build_module, build_script, module_digest
+from testimonials.projects.widget_design import read_look
+from testimonials.widget.colors import read_colours, write_colours
+from testimonials.widget.script import MODULES, build_module, build_script, module_digest
+from testimonials.widget.words import WORDS
 from tests.browser.pages import WATCH_SHIFTS
 from tests.support.servers import PATIENCE
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from testimonials.core.pictures.portraits import colour_of, initials_of
-from testimonials.widget.script.assembly import CORE_PARTS, read_source
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.widget.script import CORE_PARTS, read_source
 from tests.browser.conftest import OpenPage
 
 pytestmark = [pytest.mark.browser]

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from testimonials.media import store
+from testimonials.testimonials.media import recordings
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.widget.conftest import HostPage
-from tests.media.recorded import VIDEO, VOICE
 from tests.support.rows import add_recording, add_testimonial
+from tests.testimonials.media.recorded import VIDEO, VOICE
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -25,8 +25,8 @@ def fill(site: Site, project: Project) -> None:
         row = add_testimonial(site.app, project.id, **words, is_rewarded=True)
         recording = add_recording(site.app, row, kind, **values | {"transcript": "I came for rye."})
         with site.app.app_context():
-            store.media_folder().mkdir(exist_ok=True)
-            store.path_of(recording).write_bytes(content)
+            recordings.media_folder().mkdir(exist_ok=True)
+            recordings.path_of(recording).write_bytes(content)
     add_testimonial(site.app, project.id, text="Only words.")
 
 

@@ -6,18 +6,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from testimonials.core import clock
-from testimonials.core.web.languages import LANGUAGES, speaking
-from testimonials.widget.rendered.dates import write_dates
+from testimonials.core.http.i18n import LANGUAGES, speaking
+from testimonials.widget.dates import write_dates
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import WATCH_SHIFTS
 from tests.browser.widget.conftest import HostPage
-from tests.support.rows import (
-    add_recording,
-    add_testimonial,
-    change_project,
-    change_testimonial,
-)
+from tests.support.rows import add_recording, add_testimonial, change_project, change_testimonial
 from tests.support.sampling import sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]

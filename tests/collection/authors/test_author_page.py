@@ -9,11 +9,11 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.core import clock
-from testimonials.core.data.idempotency import IdempotencyKey
-from testimonials.core.mail.delivery import deliver_due_mail
-from testimonials.core.mail.transports import make_transport
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.idempotency import IdempotencyKey
+from testimonials.core.images.uploads import Image
+from testimonials.core.jobs import deliver_due_mail
+from testimonials.core.mail.smtp import make_transport
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.auth.links import mails

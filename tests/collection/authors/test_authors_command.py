@@ -13,10 +13,10 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.data.identifiers import new_identifier
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.pictures.images import AVATAR, Image
-from testimonials.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox

@@ -11,14 +11,14 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 from werkzeug.test import TestResponse
 
-from testimonials.access.scopes import Scope
-from testimonials.core.web.languages import LANGUAGES
-from testimonials.extensions import db
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.auth.scopes import Scope
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import LANGUAGES
+from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
-from testimonials.testimonials.answers import count_answers, public_answers
-from tests.access.tokens import give_token
+from testimonials.testimonials.fields import count_answers, public_answers
 from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
 from tests.conftest import Caller, MovableClock
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_testimonial, read_testimonials

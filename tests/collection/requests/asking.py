@@ -9,8 +9,8 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.collection import models
+from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
 from tests.auth.links import ORIGIN, mails
 
 FORM = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testimonials import create_app
-from testimonials.collection.requests.address_lists import (
+from testimonials.collection.address_lists import (
     DISPOSABLE,
     MAX_FILE_BYTES,
     MAX_PEOPLE,
@@ -22,7 +22,7 @@ from testimonials.collection.requests.address_lists import (
     write_table,
 )
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.settings.table import load_settings
+from testimonials.core.settings.table import load_settings
 
 
 @pytest.fixture(scope="module", autouse=True)

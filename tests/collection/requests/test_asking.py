@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.access.scopes import Scope
-from tests.access.tokens import TokenCaller, give_token
+from testimonials.auth.scopes import Scope
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
+from tests.auth.tokens import TokenCaller, give_token
 from tests.collection.requests.asking import (
     FORM,
     ask,

@@ -13,9 +13,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.access.scopes import Scope
-from tests.access.tokens import give_token
+from testimonials.auth.scopes import Scope
 from tests.auth.browsers import mails, open_browser
+from tests.auth.tokens import give_token
 from tests.collection.requests.asking import ask, form_of, requests_to
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.support.rows import read_testimonials

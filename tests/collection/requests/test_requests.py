@@ -9,11 +9,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.collection.requests.request_mail import first_name
-from testimonials.core.mail.delivery import deliver_due_mail
-from testimonials.core.mail.transports import make_transport
-from testimonials.operations.jobs.registry import run_jobs, send_due_requests
-from testimonials.settings.current import current_settings
+from testimonials.collection.request_mail import first_name
+from testimonials.core.jobs import deliver_due_mail
+from testimonials.core.mail.smtp import make_transport
+from testimonials.core.settings.current import current_settings
+from testimonials.operations.jobs import run_jobs, send_due_requests
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN
 from tests.collection.requests.asking import (

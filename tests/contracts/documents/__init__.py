@@ -9,13 +9,17 @@ import click
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.agents.mcp.stdio import mcp
-from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.web.api.openapi import build_openapi
-from testimonials.operations.pages import render_agent_guide, render_full_guide
-from testimonials.operations.reference_text import write_reference, write_table
-from testimonials.serving.server import serve
-from testimonials.settings.table import PREFIX, Settings, load_settings
+from testimonials.cli.groups import COMMANDS, GROUPS
+from testimonials.core.http.openapi import build_openapi
+from testimonials.core.settings.table import PREFIX, Settings, load_settings
+from testimonials.integrations.mcp.stdio import mcp
+from testimonials.operations.server.serve import serve
+from testimonials.operations.site import (
+    render_agent_guide,
+    render_full_guide,
+    write_reference,
+    write_table,
+)
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.web.api.openapi import build_openapi
+from testimonials.core.http.openapi import build_openapi
 from tests.conftest import StartService
 from tests.contracts.documents import DOCS
 from tests.contracts.documents.test_documents import give_token

@@ -13,14 +13,14 @@ import pytest
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.access.scopes import Scope
-from testimonials.access.tokens import make_token
+from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
-from testimonials.auth.services import claim_account
-from testimonials.commands import COMMANDS, GROUPS
-from testimonials.core.web.api.openapi import method_of, operations
-from testimonials.extensions import begin_write, db
-from testimonials.settings.table import PREFIX, Settings, load_settings
+from testimonials.auth.scopes import Scope
+from testimonials.auth.tokens import make_token
+from testimonials.cli.groups import COMMANDS, GROUPS
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.openapi import method_of, operations
+from testimonials.core.settings.table import PREFIX, Settings, load_settings
 from tests.conftest import StartService, hash_of_password
 from tests.contracts.documents import (
     DOCS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from testimonials.webhooks.sending import new_secret, sign
+from testimonials.integrations.webhooks.sending import new_secret, sign
 from tests.contracts.documents import DOCS, render_everything
 from tests.support.servers import PATIENCE
 

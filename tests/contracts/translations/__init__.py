@@ -15,7 +15,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from setup import compile_catalogs
-from testimonials.core.web.languages import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
+from testimonials.core.http.i18n import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
 
 PACKAGE = TRANSLATIONS.parent
 METHODS = [("**.py", "python"), ("templates/**", "jinja2.ext.babel_extract")]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from gettext import GNUTranslations
 
-from testimonials.core.web.languages import ENGLISH, LANGUAGES
+from testimonials.core.http.i18n import ENGLISH, LANGUAGES
 from tests.contracts.translations import (
     CODES,
     collect,

@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials import __version__
-from testimonials.core.logs.lines import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
+from testimonials.core.logs import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
 from tests.conftest import Caller, MakeApp
 from tests.support.servers import PATIENCE, wait_for
 

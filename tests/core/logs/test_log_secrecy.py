@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from testimonials.core.data.identifiers import new_api_key
+from testimonials.core.db.identifiers import new_api_key
 from tests.conftest import StartService
 from tests.support.process import Answer, Service
 from tests.support.servers import MailSink, wait_for

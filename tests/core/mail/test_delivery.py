@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from testimonials import create_app
-from testimonials.extensions import db
-from testimonials.settings.table import load_settings
+from testimonials.core.extensions import db
+from testimonials.core.settings.table import load_settings
 from tests.conftest import StartService
 from tests.support.process import Service
 from tests.support.rows import fill_outbox

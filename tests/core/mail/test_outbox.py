@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from testimonials.core import clock
-from testimonials.core.mail.delivery import BackgroundWorker, deliver_due_mail
-from testimonials.core.mail.messages import write_message
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import BackgroundWorker, deliver_due_mail
 from testimonials.core.mail.outbox import (
     LEASE,
     LONGEST_DELAY,
@@ -21,10 +21,10 @@ from testimonials.core.mail.outbox import (
     MailState,
     OutboxMail,
     lease_mail,
+    write_message,
 )
-from testimonials.core.mail.transports import SmtpTransport, make_transport
-from testimonials.extensions import begin_write, db
-from testimonials.settings.current import current_settings
+from testimonials.core.mail.smtp import SmtpTransport, make_transport
+from testimonials.core.settings.current import current_settings
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
 from tests.support.applications import change_settings

@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 
 from testimonials.core import clock
+from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail import smtp
-from testimonials.core.mail.delivery import deliver_due_mail
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.mail.transports import DeliveryFailed, SmtpTransport
+from testimonials.core.mail.smtp import DeliveryFailed, SmtpTransport
 from tests.auth.links import mails
 from tests.conftest import MakeApp
 from tests.core.mail.test_outbox import put_mail

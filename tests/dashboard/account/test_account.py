@@ -9,13 +9,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select, update
 
 from testimonials.auth.models import Session
-from testimonials.core.data.database import Base
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import begin_write, db
 from testimonials.projects.models import Project
-from testimonials.projects.services import name_owner
-from tests.activity.events import read_events
+from testimonials.projects.projects import name_owner
 from tests.auth.browsers import (
     COOKIE,
     is_signed_in,
@@ -27,6 +26,7 @@ from tests.auth.browsers import (
 )
 from tests.auth.links import ask_for_link, init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.core.events import read_events
 from tests.support.rows import add_member, add_testimonial, everything
 
 HERE = "/dashboard/account"
@@ -172,7 +172,7 @@ def test_guessing_the_password_here_is_limited(
     other = open_browser(app, owner)
     moved_clock.move(hours=1)
     with monkeypatch.context() as patch:
-        patch.setattr("testimonials.auth.sign_in.services.is_password", lambda *_: False)
+        patch.setattr("testimonials.auth.credentials.is_password", lambda *_: False)
         for _ in range(20):
             answer = browser.post(f"{HERE}/{path}", data={"password": NEW, name: WRONG})
             assert answer.status_code == 422

@@ -7,11 +7,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.dashboard.account import activity_view
-from testimonials.extensions import begin_write, db
-from tests.activity.events import read_events
+from testimonials.core.extensions import begin_write, db
+from testimonials.dashboard import account
 from tests.auth.browsers import open_browser, sign_in
 from tests.conftest import Caller
+from tests.core.events import read_events
 from tests.support.rows import add_member
 
 HERE = "/dashboard/account/activity"
@@ -77,8 +77,8 @@ def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -
 
 
 def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity_view, "PAGE_SIZE", 2)
-    monkeypatch.setattr(activity_view, "MOST_SEARCHED", 1)
+    monkeypatch.setattr(account, "PAGE_SIZE", 2)
+    monkeypatch.setattr(account, "MOST_SEARCHED", 1)
     first = busy.get(HERE).text
     ids = [event.id for event in read_events(app) if "own" not in event.type][::-1]
     assert first.count('class="activity-text"') == 2

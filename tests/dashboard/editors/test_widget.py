@@ -11,10 +11,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 import testimonials
-from testimonials.extensions import db
-from testimonials.projects import models
-from testimonials.projects.configuration import defaults
-from testimonials.widget.design.colours import NAMES as COLOURS
+from testimonials.core.extensions import db
+from testimonials.projects import defaults, models
+from testimonials.widget.colors import NAMES as COLOURS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 

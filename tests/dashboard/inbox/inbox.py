@@ -8,12 +8,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.collection.services import submit_testimonial
+from testimonials.collection.storing import submit_testimonial
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
-from testimonials.projects.services import lock_project
+from testimonials.core.extensions import begin_write, db
+from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
-from testimonials.testimonials.services import list_all_of_project
+from testimonials.testimonials.testimonials import list_all_of_project
 from tests.conftest import PASSWORD, Caller
 from tests.support.rows import count_for_planner
 

@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask.testing import FlaskClient
 
-from testimonials.auth.sign_in.sessions import SignedIn
+from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from testimonials.projects.access import Role, find_access
-from testimonials.projects.team.services import remove_member
+from testimonials.projects.team import remove_member
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox
-from tests.media.recorded import send, upload
 from tests.support.rows import add_member, change_project, change_testimonial, read_testimonials
+from tests.testimonials.media.recorded import send, upload
 
 
 def mailed_link(inbox: Inbox, recipient: str = "") -> str:

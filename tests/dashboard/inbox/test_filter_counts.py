@@ -7,15 +7,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.testimonials import models
-from testimonials.testimonials.moderation.inbox import (
-    TABS,
-    InboxFilter,
-    count_tabs,
-    list_inbox,
-    match_filter,
-)
+from testimonials.testimonials.inbox import TABS, InboxFilter, count_tabs, list_inbox, match_filter
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.support.plans import explain_statements
@@ -85,9 +79,9 @@ def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
 
 
 def test_what_no_count_has_is_counted_so_far(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("testimonials.testimonials.moderation.inbox.MOST_COUNTED", 3)
-    monkeypatch.setattr("testimonials.testimonials.moderation.inbox.PAGE_SIZE", 2)
-    monkeypatch.setattr("testimonials.dashboard.inbox.view.PAGE_SIZE", 2)
+    monkeypatch.setattr("testimonials.testimonials.inbox.MOST_COUNTED", 3)
+    monkeypatch.setattr("testimonials.testimonials.inbox.PAGE_SIZE", 2)
+    monkeypatch.setattr("testimonials.dashboard.inbox_data.PAGE_SIZE", 2)
     names = inbox.receive(*(f"Zelda {number}" for number in range(5)), rating=5.0)
     with inbox.app.app_context():
         for each in names:
@@ -107,7 +101,7 @@ def test_few_with_a_tag_are_looked_up_by_it(inbox: Inbox, monkeypatch: pytest.Mo
     """Many are met soon on the way through the newest."""
     wanted = InboxFilter("all", tag="Kind", rating=4)
     for few, place in ((5_000, "(id=?)"), (0, "(project_id=?")):
-        monkeypatch.setattr("testimonials.testimonials.moderation.tagged.FEW", few)
+        monkeypatch.setattr("testimonials.testimonials.inbox.FEW", few)
         with inbox.app.app_context():
             counts = count_tabs(inbox.project)[inbox.project]
             plans = explain_statements(

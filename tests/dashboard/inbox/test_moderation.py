@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.extensions import db
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.core.extensions import db
+from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock

@@ -7,9 +7,9 @@ import threading
 import pytest
 from werkzeug.test import TestResponse
 
-from testimonials.core.pictures.decoder_process import decoder
-from testimonials.core.pictures.images import MEGABYTE, Image
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.core.images.uploads import MEGABYTE, Image
+from testimonials.core.images.worker import decoder
+from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
 from tests.conftest import MovableClock

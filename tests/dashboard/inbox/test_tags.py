@@ -5,9 +5,8 @@ import re
 import pytest
 from flask import Flask
 
-from testimonials.extensions import db
-from testimonials.testimonials import models
-from testimonials.testimonials.moderation import changes, parts
+from testimonials.core.extensions import db
+from testimonials.testimonials import batches, history, models
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.plans import count_statements
@@ -185,8 +184,8 @@ def test_many_are_changed_and_put_back_exactly(
     inbox: Inbox, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     """They are written in parts, here of 25, and committed in parts, here of 7."""
-    monkeypatch.setattr(changes, "CHUNK", 25)
-    monkeypatch.setattr(parts, "ROWS", rows)
+    monkeypatch.setattr(history, "CHUNK", 25)
+    monkeypatch.setattr(batches, "ROWS", rows)
     fill(inbox, 30)
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from flask import Flask
 
+from testimonials.analytics.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
-from testimonials.insights.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
+from testimonials.core.extensions import begin_write, db
 
 
 def add_views(

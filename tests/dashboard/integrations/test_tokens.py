@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from testimonials.access.models import AccessToken
+from testimonials.auth.models import AccessToken
 from testimonials.core import clock
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
@@ -138,7 +138,7 @@ def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
 def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
     browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testimonials.projects.services.LISTED_PROJECTS", 2)
+    monkeypatch.setattr("testimonials.projects.projects.LISTED_PROJECTS", 2)
     newer = [str(owner.create_project(slug=f"shop-{each}")["_id"]) for each in range(3)]
     page = browser.get(f"/dashboard/projects/{project}/integrations/tokens/new").text
     options = page.partition('id="token-project"')[2].partition("</select>")[0]

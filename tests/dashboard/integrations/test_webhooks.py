@@ -12,8 +12,8 @@ from werkzeug.test import TestResponse
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.extensions import begin_write, db
-from testimonials.webhooks.models import WebhookDelivery, WebhookEndpoint
+from testimonials.core.extensions import begin_write, db
+from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.conftest import Caller
 
 URL = "https://hooks.example.com/testimonials"

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from testimonials.core.pictures.colours import contrast, find_text
+from testimonials.core.images.colors import contrast, find_text
 from tests.conftest import Caller
 
 JSON = {"Accept": "application/json"}

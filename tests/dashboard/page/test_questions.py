@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 from werkzeug.datastructures import MultiDict
 from werkzeug.test import TestResponse
 
-from tests.activity.events import read_types
 from tests.conftest import Caller
+from tests.core.events import read_types
 from tests.dashboard.page.test_look import JSON, picture
 from tests.support.rows import add_testimonial
 

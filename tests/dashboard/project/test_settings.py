@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.operations.expiry import sweep
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 

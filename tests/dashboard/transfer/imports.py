@@ -6,7 +6,7 @@ from html import unescape
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.transfer.imports.running import run_imports
+from testimonials.transfer.tables.jobs import run_imports
 from tests.dashboard.inbox.inbox import Inbox
 
 TABLE = (

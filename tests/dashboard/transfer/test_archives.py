@@ -13,11 +13,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.core.data.database import Base
+from testimonials.core.db.engine import Base
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.accounts import LISTS, list_columns
+from testimonials.transfer.archives.writing import LISTS, list_columns
 from testimonials.transfer.models import WaitingArchive
-from testimonials.transfer.tables.table_export import shield, unshield
+from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.transfer.imports import text_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.dashboard.transfer import import_pages
+from testimonials.dashboard import imports
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.dashboard.transfer.imports import (
@@ -133,8 +133,8 @@ def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox: Inbox) ->
 
 
 def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = replace(import_pages.IMPORTS_PER_ACCOUNT, per_hour=4)
-    monkeypatch.setattr(import_pages, "IMPORTS_PER_ACCOUNT", limit)
+    limit = replace(imports.IMPORTS_PER_ACCOUNT, per_hour=4)
+    monkeypatch.setattr(imports, "IMPORTS_PER_ACCOUNT", limit)
     # Each is uploaded and shown.
     assert [upload(inbox, TABLE).status_code for _ in range(3)] == [200, 200, 429]
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.testimonials import models
-from testimonials.transfer.imports import running
 from testimonials.transfer.models import TableImport
-from tests.access.tokens import give_token
+from testimonials.transfer.tables import jobs
 from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, upload, work
@@ -27,7 +27,7 @@ FIVE = "Name,Review\n" + "".join(f"P{n},W{n}\n" for n in range(5))
 @pytest.fixture
 def inbox(app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch) -> Inbox:
     """A signed-in owner with an empty project; imports go two lines at a time."""
-    monkeypatch.setattr(running, "BATCH_ROWS", 2)
+    monkeypatch.setattr(jobs, "BATCH_ROWS", 2)
     return open_inbox(app, owner, slug="fern")
 
 
@@ -35,7 +35,7 @@ def work_until(app: Flask, parts: int) -> None:
     """Let the background thread begin, and its process end after so many parts."""
     left = iter([False] * (parts + 1))
     with app.app_context():
-        running.run_imports(lambda: next(left, True))
+        jobs.run_imports(lambda: next(left, True))
 
 
 def read_import(app: Flask) -> TableImport:
@@ -75,9 +75,9 @@ def test_a_killed_process_leaves_no_doubles_and_another_goes_on(
     app: Flask, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, moved_clock: MovableClock
 ) -> None:
     start(inbox, upload(inbox, FIVE))
-    writes: Iterator[Any] = iter([running.write_batch])
+    writes: Iterator[Any] = iter([jobs.write_batch])
     with monkeypatch.context() as patched:
-        patched.setattr(running, "write_batch", lambda *values: next(writes, _die)(*values))
+        patched.setattr(jobs, "write_batch", lambda *values: next(writes, _die)(*values))
         with pytest.raises(KeyboardInterrupt):
             work(app)
     assert count_rows(app, models.Testimonial) == 2

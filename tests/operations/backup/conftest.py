@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.core.data.leases import BackgroundJob
+from testimonials.core.extensions import db
+from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
-from testimonials.operations.backup.models import COPY_JOB
-from testimonials.operations.jobs.registry import run_backups
-from testimonials.settings.table import load_settings
+from testimonials.core.settings.table import load_settings
+from testimonials.operations.backup.creating import COPY_JOB
+from testimonials.operations.jobs import run_backups
 from tests.conftest import MovableClock
 
 Make = Callable[..., Flask]

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.data.kept_backups import KeptBackup, choose_expired, measure_longest
-from testimonials.core.data.leases import settle_job, take_job
-from testimonials.operations.backup.models import BACKUP_JOB
-from testimonials.operations.backup.scheduled import is_backup_due
-from testimonials.operations.backup.state import describe_backups, drop_old
-from testimonials.settings.table import load_settings
+from testimonials.core.db.kept_backups import KeptBackup, choose_expired, measure_longest
+from testimonials.core.jobs import settle_job, take_job
+from testimonials.core.settings.table import load_settings
+from testimonials.operations.backup.creating import BACKUP_JOB, is_backup_due
+from testimonials.operations.backup.verifying import describe_backups, drop_old
 from tests.conftest import MakeApp
 
 SCHEDULED = [f"scheduled-2031050{day}T090000Z.tar.gz" for day in (1, 2, 3)]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from testimonials.operations.backup import command
-from testimonials.operations.backup.models import LIST_JOB
-from testimonials.privacy.erased_list import NAME
-from testimonials.settings.current import current_settings
-from testimonials.settings.secret import SettingError
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import SettingError
+from testimonials.operations.backup import offsite
+from testimonials.operations.backup.creating import LIST_JOB
+from testimonials.transfer.erasure import NAME
 from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.instances import emails, query, restore_here
@@ -96,8 +96,8 @@ def test_a_failure_is_told_without_secrets_until_it_works(
 def test_one_that_hangs_is_stopped_with_what_it_started(
     make: Make, script: Script, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(command, "MINUTE", 1)
+    monkeypatch.setattr(offsite, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(offsite, "MINUTE", 1)
     program = script(f"trap '' TERM\nsleep 600 & echo $! >'{place}/started'\nwait\nsleep 600")
     app = make(backup_command=f"{program} {{file}}", backup_command_minutes=2)
     begun = time.monotonic()
@@ -128,7 +128,7 @@ def test_each_way_to_fail_is_said(
 def test_what_it_leaves_running_holds_nothing_up(
     make: Make, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(offsite, "PATIENCE_SECONDS", 0.2)
     app = make(backup_command=script("sleep 5 & echo started"))
     begun = time.monotonic()
     work(app)

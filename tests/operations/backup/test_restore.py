@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from testimonials.settings.instance_folder import RestoreUnfinished, hold_alone
-from testimonials.settings.table import load_settings
+from testimonials.core.settings.instance import RestoreUnfinished, hold_alone
+from testimonials.core.settings.table import load_settings
 from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.data.leases import BackgroundJob, take_job
+from testimonials.core.extensions import db
+from testimonials.core.jobs import BackgroundJob, take_job
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.extensions import db
-from testimonials.operations.backup.models import BACKUP_JOB, COPY_JOB, VERIFY_JOB
-from testimonials.operations.backup.scheduled import is_backup_due
-from testimonials.operations.jobs.registry import run_backup_job
+from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB, is_backup_due
+from testimonials.operations.jobs import run_backup_job
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.backup.conftest import FIRST, Make, job_error, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here

@@ -11,11 +11,11 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import create_engine
 
-from testimonials.core.data.leases import BackgroundJob
-from testimonials.extensions import db, prepare_engine
+from testimonials.core.extensions import db, prepare_engine
+from testimonials.core.jobs import BackgroundJob
 from testimonials.migrations.runner import FORMER_HEAD
-from testimonials.operations.backup.models import VERIFY_JOB
-from testimonials.operations.backup.state import describe_backups
+from testimonials.operations.backup.creating import VERIFY_JOB
+from testimonials.operations.backup.verifying import describe_backups
 from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, Make, mails, names, work
 from tests.operations.disks import fill, small_disk

@@ -17,16 +17,16 @@ from flask import Flask
 from sqlalchemy import create_engine, func, inspect, select, text
 
 from testimonials import create_app
-from testimonials.auth.services import start_account
-from testimonials.core.data.database import Base
-from testimonials.extensions import begin_write, db
+from testimonials.auth.accounts import start_account
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import load_settings
 from testimonials.migrations import checks
 from testimonials.migrations.runner import FORMER_HEAD, head, upgrade
-from testimonials.operations.database.copying import BATCH
-from testimonials.privacy.erased_list import write_list
-from testimonials.settings.current import current_settings
-from testimonials.settings.table import load_settings
-from testimonials.testimonials.counts.checking import find_wrong_counts
+from testimonials.operations.database import BATCH
+from testimonials.testimonials.counts import find_wrong_counts
+from testimonials.transfer.erasure import write_list
 from tests.conftest import Caller
 from tests.operations.database.conftest import ROWS, move, read_all, tables_of
 from tests.operations.instances import back_up, query, refused_here, restore_here

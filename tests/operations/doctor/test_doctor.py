@@ -20,23 +20,22 @@ from flask import Flask
 from sqlalchemy import text
 from werkzeug.serving import make_server
 
-from testimonials import create_app, extensions
-from testimonials.core import clock
-from testimonials.core.data.leases import BackgroundJob
-from testimonials.core.data.outages import MAKE_ROOM
+from testimonials import create_app
+from testimonials.core import clock, extensions
+from testimonials.core.db.outages import MAKE_ROOM
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.extensions import begin_write, db
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import load_settings
 from testimonials.migrations.runner import upgrade
-from testimonials.operations.doctor.running import CHECKS
-from testimonials.operations.doctor.settings import NETWORK_KINDS, find_filesystem
-from testimonials.operations.jobs.registry import run_backups, run_jobs
-from testimonials.settings.current import current_settings
-from testimonials.settings.table import load_settings
+from testimonials.operations.doctor_network import CHECKS, NETWORK_KINDS, find_filesystem
+from testimonials.operations.jobs import run_backups, run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
+from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
 from tests.support.mail_servers import OddServer
 from tests.support.servers import PATIENCE, MailSink, free_port
-from tests.webhooks.receiver import Handler, receiving
 
 Found = dict[str, str]
 

@@ -9,14 +9,13 @@ from flask import Flask
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.data import leases
-from testimonials.core.data.leases import CUT_OFF, BackgroundJob, keep_job, settle_job, take_job
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
-from testimonials.extensions import db
-from testimonials.operations.jobs import expiry
-from testimonials.operations.jobs import registry as jobs
-from testimonials.operations.jobs.expiry import sweep
-from testimonials.operations.jobs.registry import JOBS, Job, is_due_each_minute, run_jobs
+from testimonials.core import jobs as leases
+from testimonials.core.extensions import db
+from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.core.jobs import CUT_OFF, BackgroundJob, keep_job, settle_job, take_job
+from testimonials.operations import expiry, jobs
+from testimonials.operations.expiry import sweep
+from testimonials.operations.jobs import JOBS, Job, is_due_each_minute, run_jobs
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock

@@ -7,26 +7,23 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.access.models import AccessToken
-from testimonials.auth.company.models import CompanyAttempt
-from testimonials.auth.models import BillingSubscription, Session
-from testimonials.collection.abuse_reports import AbuseReport
+from testimonials.analytics.models import InsightFunnelDay
+from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
+from testimonials.collection.abuse import AbuseReport
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
-from testimonials.core.data.erased import Erased
-from testimonials.core.data.idempotency import IdempotencyKey
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
+from testimonials.core.db.erasure import Erased
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.idempotency import IdempotencyKey
+from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.core.images.uploads import Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import begin_write, db
-from testimonials.insights.models import InsightFunnelDay
-from testimonials.operations.jobs.expiry import KINDS
-from testimonials.projects.models import MemberInvitation, OwnershipOffer, WidgetSighting
-from testimonials.proposals.models import Proposal
+from testimonials.integrations.webhooks.log import KEPT
+from testimonials.integrations.webhooks.models import WebhookDelivery
+from testimonials.operations.expiry import KINDS
+from testimonials.projects.models import MemberInvitation, OwnershipOffer, Proposal, WidgetSighting
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
-from testimonials.webhooks.deliveries import KEPT
-from testimonials.webhooks.models import WebhookDelivery
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
 

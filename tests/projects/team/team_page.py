@@ -9,7 +9,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.projects.models import MemberInvitation, ProjectMember
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller

@@ -9,11 +9,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.models import Account, Session
-from testimonials.auth.sign_in.services import find_claimed_account
-from testimonials.extensions import db
+from testimonials.core.extensions import db
+from testimonials.projects import pages
 from testimonials.projects.models import MemberInvitation, ProjectMember
-from testimonials.projects.team import invitation_pages
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
@@ -263,7 +263,7 @@ def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPa
         assert first.result().status_code == 303
         return find_claimed_account(email)
 
-    monkeypatch.setattr(invitation_pages, "find_claimed_account", let_another_in)
+    monkeypatch.setattr(pages, "find_claimed_account", let_another_in)
     answer = accept(team.app.test_client(), link, password="seven paper lanterns")
     assert (answer.status_code, "You are already in" in answer.text) == (410, True)
 

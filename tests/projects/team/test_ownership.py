@@ -5,11 +5,9 @@ from threading import Barrier, Thread
 
 import pytest
 
-from testimonials.access.models import AccessToken
-from testimonials.access.scopes import Scope
-from testimonials.access.tokens import TokenRefused, check_token, make_token
-from testimonials.activity.models import Event
-from testimonials.auth.models import Account
+from testimonials.auth.models import AccessToken, Account
+from testimonials.auth.scopes import Scope
+from testimonials.auth.tokens import TokenRefused, check_token, make_token
 from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,
@@ -17,7 +15,8 @@ from testimonials.collection.models import (
     hash_email,
 )
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
+from testimonials.core.audit import Event
+from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
 from tests.conftest import Caller, MakeCaller, MovableClock

@@ -7,11 +7,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from testimonials.core.data.rate_limit_counters import RateLimitCounter
-from testimonials.extensions import begin_write, db
-from testimonials.operations.jobs.expiry import sweep
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.operations.expiry import sweep
+from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
 from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember
-from testimonials.projects.team.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock

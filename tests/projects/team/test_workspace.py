@@ -7,9 +7,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from testimonials.access.models import AccessToken
-from testimonials.activity.models import Event
-from testimonials.extensions import begin_write, db
+from testimonials.auth.models import AccessToken
+from testimonials.core.audit import Event
+from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import (
     MemberInvitation,
     NotificationChoice,
@@ -17,7 +17,7 @@ from testimonials.projects.models import (
     WorkspaceInvitation,
     WorkspaceMember,
 )
-from testimonials.projects.team.workspace import set_workspace_role
+from testimonials.projects.team import set_workspace_role
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import mails
 from tests.collection.authors.authors import Visitor

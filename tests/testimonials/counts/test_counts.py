@@ -11,32 +11,23 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.core import clock
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.web.errors import ServiceError
-from testimonials.extensions import begin_write, db
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
-from testimonials.projects.services import lock_project
-from testimonials.testimonials import models
-from testimonials.testimonials.answers import count_answers, count_sent
-from testimonials.testimonials.counts import models as counts
-from testimonials.testimonials.counts.checking import count_again, find_wrong_counts
-from testimonials.testimonials.counts.services import count_days
-from testimonials.testimonials.moderation import parts
-from testimonials.testimonials.moderation.changes import change_all, delete_matching
-from testimonials.testimonials.moderation.inbox import InboxFilter, count_tabs, find_rows
-from testimonials.testimonials.moderation.parts import Part
-from testimonials.testimonials.moderation.services import apply_action
-from testimonials.testimonials.moderation.tags import (
-    add_tag,
-    delete_tag,
-    list_project_tags,
-    rename_tag,
-)
-from testimonials.testimonials.moderation.undoing import undo_last
-from testimonials.widget.content.content import EVERYTHING, Content
-from testimonials.widget.content.listing import count_shown
-from testimonials.widget.rendered.wall_contents import count_figures
-from testimonials.widget.services import describe_header, rate
+from testimonials.projects.projects import lock_project
+from testimonials.testimonials import batches, models
+from testimonials.testimonials.batches import Part
+from testimonials.testimonials.counts import count_again, count_days, find_wrong_counts
+from testimonials.testimonials.fields import count_answers, count_sent
+from testimonials.testimonials.history import change_all, delete_matching
+from testimonials.testimonials.inbox import InboxFilter, count_tabs, find_rows
+from testimonials.testimonials.moderation import apply_action
+from testimonials.testimonials.tags import add_tag, delete_tag, list_project_tags, rename_tag
+from testimonials.testimonials.undo import undo_last
+from testimonials.widget.selection import EVERYTHING, Content, count_shown
+from testimonials.widget.settings import describe_header, rate
+from testimonials.widget.wall import count_figures
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.sampling import rounds
@@ -215,7 +206,7 @@ def require_right_answers(project_id: str) -> None:
 def test_counts_are_right_after_each_of_many_changes(
     app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(parts, "ROWS", 7)
+    monkeypatch.setattr(batches, "ROWS", 7)
     projects = [str(owner.create_project()["_id"]) for _ in range(2)]
     with app.app_context():
         walk = Walk(seed, projects)
@@ -228,7 +219,7 @@ def test_counts_are_right_after_each_of_many_changes(
         begin_write()
         db.session.execute(delete(Project).where(Project.id == projects[0]))
         db.session.commit()
-        for table in (counts.TestimonialCount, counts.TagCount, counts.DayCount):
+        for table in (models.TestimonialCount, models.TagCount, models.DayCount):
             assert set(db.session.scalars(select(table.project_id))) <= {projects[1]}
         assert find_wrong_counts(db.session.connection()) == []
 
@@ -242,10 +233,10 @@ def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
         db.session.commit()
         right = count_tabs(project_id)
         begin_write()
-        number = counts.TestimonialCount.number + 1
-        db.session.execute(update(counts.TestimonialCount).values(number=number))
-        db.session.execute(delete(counts.TagCount))
-        db.session.execute(delete(counts.DayCount))
+        number = models.TestimonialCount.number + 1
+        db.session.execute(update(models.TestimonialCount).values(number=number))
+        db.session.execute(delete(models.TagCount))
+        db.session.execute(delete(models.DayCount))
         db.session.commit()
     runner = app.test_cli_runner()
     found = runner.invoke(args=["db", "check"])
@@ -269,7 +260,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, project_i
             db.session.add(models.Testimonial(**values))
             db.session.flush()
         db.session.commit()
-        for table in (counts.TestimonialCount, counts.DayCount):
+        for table in (models.TestimonialCount, models.DayCount):
             rows = db.session.scalar(select(func.count()).select_from(table))
             assert rows is not None
             assert rows < 150

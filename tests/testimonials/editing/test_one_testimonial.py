@@ -7,11 +7,11 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.access.scopes import Scope
+from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.projects.configuration import api as configuration
-from testimonials.testimonials.editing import api
-from tests.access.tokens import TokenCaller, give_token
+from testimonials.projects import api as configuration
+from testimonials.testimonials import api
+from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial, everything, read_testimonials

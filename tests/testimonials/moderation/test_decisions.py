@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.access.scopes import Scope
+from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.testimonials.moderation import changes
-from tests.access.tokens import TokenCaller, give_token
+from testimonials.testimonials import history
+from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, everything, read_testimonials
 
@@ -104,8 +104,8 @@ def states(app: Flask, project_id: str) -> list[tuple[Any, ...]]:
 def test_decisions_about_many_are_written_and_undone(
     app: Flask, publisher: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr(changes, "MANY", many)
-    monkeypatch.setattr(changes, "CHUNK", 2)
+    monkeypatch.setattr(history, "MANY", many)
+    monkeypatch.setattr(history, "CHUNK", 2)
     for _ in range(5):
         add_testimonial(app, project_id, status="pending", reviewed_at=None)
     add_testimonial(app, project_id, status="rejected")

@@ -7,21 +7,19 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.access.scopes import Scope
-from testimonials.activity.models import Event
-from testimonials.auth import cli as auth_cli
+from testimonials.auth.scopes import Scope
+from testimonials.cli import accounts, projects
 from testimonials.core import clock
-from testimonials.core.web import writes
-from testimonials.dashboard import guards
-from testimonials.dashboard.account import pages as account_pages
-from testimonials.operations.jobs import expiry
-from testimonials.projects import cli as projects_cli
+from testimonials.core.audit import Event
+from testimonials.core.http import idempotency
+from testimonials.dashboard import account, framework
+from testimonials.integrations.webhooks.payloads import expand
+from testimonials.operations import expiry
 from testimonials.projects.models import Project
-from testimonials.testimonials.moderation import parts
-from testimonials.webhooks.events import expand
-from tests.access.tokens import give_token
-from tests.activity.events import read_events
+from testimonials.testimonials import batches
+from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.core.events import read_events
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.dashboard.transfer.imports import import_all
 from tests.support.rows import change_project, count_rows, read_testimonials
@@ -45,7 +43,7 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
 @pytest.fixture
 def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
     """Make parts of 4, and return what lets a function run between them, in another thread."""
-    monkeypatch.setattr(parts, "ROWS", 4)
+    monkeypatch.setattr(batches, "ROWS", 4)
 
     def listen(then: Callable[[int], None]) -> list[int]:
         pauses: list[int] = []
@@ -55,7 +53,7 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (guards, writes, projects_cli, auth_cli, account_pages, expiry):
+        for module in (framework, idempotency, projects, accounts, account, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
         return pauses
 

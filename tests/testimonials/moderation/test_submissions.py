@@ -7,12 +7,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert
 
-from testimonials.access.scopes import Scope
+from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials import models
-from testimonials.testimonials.moderation.schemas import STATUSES
-from tests.access.tokens import TokenCaller, give_token
+from testimonials.testimonials.schemas import STATUSES
+from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import (

@@ -6,18 +6,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, event, text, update
 
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import Project
-from testimonials.projects.services import lock_project
-from testimonials.testimonials import models
-from testimonials.testimonials.moderation.inbox import (
-    InboxFilter,
-    find_rows,
-    find_words,
-    list_inbox,
-)
-from testimonials.testimonials.moderation.tags import add_tag
-from testimonials.testimonials.search import index, services
+from testimonials.projects.projects import lock_project
+from testimonials.testimonials import models, search
+from testimonials.testimonials.inbox import InboxFilter, find_rows, find_words, list_inbox
+from testimonials.testimonials.tags import add_tag
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
@@ -117,7 +111,7 @@ def test_the_best_come_first(app: Flask, project_id: str) -> None:
 
 
 def test_the_newest_of_many(app: Flask, project_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (index, services):
+    for module in (search, search):
         monkeypatch.setattr(module, "MOST", 5)
     for number in range(12):
         status = "pending" if number in (0, 11) else "approved"
@@ -132,9 +126,9 @@ def test_the_newest_of_many(app: Flask, project_id: str, monkeypatch: pytest.Mon
         # What a filter leaves is looked through, however many others have the words.
         assert find(project_id, "service", "pending") == find(project_id, "s", "pending") == "00 11"
         # A long list with many of them isn't read any further.
-        monkeypatch.setattr(services, "ENOUGH", 5)
+        monkeypatch.setattr(search, "ENOUGH", 5)
         assert len(find(project_id, "service").split()) > 5
-        monkeypatch.setattr(services, "LONG", 10)
+        monkeypatch.setattr(search, "LONG", 10)
         assert find(project_id, "service") == "07 08 09 10 11"
         assert find_words(project_id, InboxFilter("all", q="service 03")).is_all
         assert find(project_id, "service 03") == "03"
@@ -150,7 +144,7 @@ def test_the_inbox_marks_them(app: Flask, owner: Caller, monkeypatch: pytest.Mon
     assert f"{mark('Quick')}ley</bdi>" in page
     assert f"A {mark('quick')} &lt;b&gt;thing&lt;/b&gt;, {mark('quíck')}</p>" in page
     assert "Add a word" not in page
-    for module in (index, services):
+    for module in (search, search):
         monkeypatch.setattr(module, "MOST", 1)
     assert "Add a word" in inbox.client.get(f"{inbox.base}/inbox?status=all&q=quick").text
     plain = inbox.client.get(f"{inbox.base}/inbox?status=all").text

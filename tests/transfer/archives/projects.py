@@ -10,17 +10,17 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import select, update
 
-from testimonials.collection.forms.schemas import FormDesignSchema
 from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
+from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
-from testimonials.core.data.identifiers import new_identifier
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import begin_write, db
-from testimonials.projects.configuration.defaults import WIDGET_CONFIG
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.images.uploads import Image
+from testimonials.projects.defaults import WIDGET_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.services import lock_account
+from testimonials.projects.projects import lock_account
 from testimonials.testimonials import models
-from testimonials.transfer.archives.opening import open_archive
+from testimonials.transfer.archives.reading import open_archive
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.widget.models import SavedWidget
 from tests.conftest import Caller

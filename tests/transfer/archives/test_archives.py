@@ -16,18 +16,23 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from testimonials.collection.models import UnsubscribedAddress
-from testimonials.core.data.database import Base
-from testimonials.core.pictures.images import Image
-from testimonials.extensions import begin_write, db
-from testimonials.projects.configuration.dashboard_config import HAS_SHARED, KEYS
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.images.uploads import Image
+from testimonials.projects.defaults import HAS_SHARED, KEYS
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.schemas import TwitterSchema
-from testimonials.transfer.archives import writing as archives
-from testimonials.transfer.archives.contents import CHANGE, LISTS, PROJECT, TESTIMONIAL
-from testimonials.transfer.archives.values import StoredTwitterSchema
-from testimonials.transfer.tables.headings import FIELDS
-from testimonials.transfer.tables.table_export import COLUMNS
+from testimonials.transfer.archives import writing
+from testimonials.transfer.archives.format import (
+    CHANGE,
+    LISTS,
+    PROJECT,
+    TESTIMONIAL,
+    StoredTwitterSchema,
+)
+from testimonials.transfer.tables.columns import FIELDS
+from testimonials.transfer.tables.export import COLUMNS
 from tests.conftest import Caller
 from tests.support.rows import count_rows
 from tests.transfer.archives.projects import (
@@ -322,8 +327,8 @@ def read_json(path: Path) -> dict[str, Any]:
 def test_an_archive_is_written_in_parts(
     app: Flask, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "ROWS_AT_ONCE", 2)
-    monkeypatch.setattr(archives, "IMAGES_AT_ONCE", 2)
+    monkeypatch.setattr(writing, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(writing, "IMAGES_AT_ONCE", 2)
     again = tmp_path / "again.zip"
     run_well(app, "projects", "export", "fern", str(again))
     assert read_json(again) == read_json(archive)

@@ -13,17 +13,11 @@ from flask import Flask
 from PIL import Image as Pictures
 
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.opening import ArchiveRefused, open_archive
+from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
 from tests.conftest import Caller
 from tests.support.pictures import to_bytes, webp_of_size
 from tests.support.rows import count_rows
-from tests.transfer.archives.projects import (
-    VERSION_1,
-    change_json,
-    read_rows,
-    run,
-    run_well,
-)
+from tests.transfer.archives.projects import VERSION_1, change_json, read_rows, run, run_well
 
 
 def first(name: str, **changes: Any) -> Callable[[dict[str, Any]], object]:
@@ -194,7 +188,7 @@ def test_places_and_lengths_that_lie_get_a_sentence(
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("testimonials.transfer.archives.opening.MAX_JSON_BYTES", 1024 * 1024)
+    monkeypatch.setattr("testimonials.transfer.archives.reading.MAX_JSON_BYTES", 1024 * 1024)
     bomb = make_zip(tmp_path / "bomb.zip", {"project.json": b" " * 8_000_000})
     assert bomb.stat().st_size < 100_000
     refuse(bomb, "project.json is larger than 1 MB.")

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.public_addresses import AddressRefused, connect
-from testimonials.extensions import begin_write, db
-from testimonials.transfer.imports.copying import copy_some
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http_client import AddressRefused, connect
 from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
 from tests.conftest import Caller
+from tests.integrations.webhooks.receiver import Handler, drip, receiving
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
 from tests.transfer.archives.projects import run, run_well
-from tests.webhooks.receiver import Handler, drip, receiving
 
 PICTURE = to_bytes(photo(300, 200), "PNG")
 ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {

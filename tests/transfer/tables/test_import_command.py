@@ -12,17 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from testimonials.cli import testimonials
 from testimonials.core import clock
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from testimonials.testimonials import models
-from testimonials.transfer.imports import running, testimonials_cli
-from testimonials.transfer.tables import importing
-from testimonials.transfer.tables.dates import DateWrong, read_date
-from testimonials.transfer.tables.headings import guess_mapping
+from testimonials.transfer.tables import jobs
+from testimonials.transfer.tables import plan as importing
+from testimonials.transfer.tables.columns import guess_mapping
+from testimonials.transfer.tables.export import shield, unshield
+from testimonials.transfer.tables.files import read_table
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
-from testimonials.transfer.tables.table_export import shield, unshield
-from testimonials.transfer.tables.table_files import read_table
+from testimonials.transfer.tables.values import DateWrong, read_date
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial, change_testimonial, count_rows, read_testimonials
@@ -384,7 +385,7 @@ def test_shielding_a_cell_loses_nothing(text: str) -> None:
 def test_many_lines_are_written_in_short_transactions(
     app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "BATCH_ROWS", 10)
+    monkeypatch.setattr(jobs, "BATCH_ROWS", 10)
     days = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day * 7 % 27) for day in range(27)]
     lines = [f"Person {place},Words {place},{day.isoformat()}" for place, day in enumerate(days)]
     assert import_lines(app, file, "Name,Review,Date", *lines)["new"] == 27
@@ -403,11 +404,11 @@ def test_many_lines_are_written_in_short_transactions(
 def test_an_interrupted_import_can_be_finished(
     app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "BATCH_ROWS", 2)
-    steps = iter([running.write_batch, running.write_batch])
+    monkeypatch.setattr(jobs, "BATCH_ROWS", 2)
+    steps = iter([jobs.write_batch, jobs.write_batch])
     with monkeypatch.context() as patched:
         # The third transaction dies before it writes anything.
-        patched.setattr(running, "write_batch", lambda *arguments: next(steps)(*arguments))
+        patched.setattr(jobs, "write_batch", lambda *arguments: next(steps)(*arguments))
         lines = ("Name,Review,Tags", *(f"P{number},Words {number},x" for number in range(7)))
         file.write_text("\n".join(lines))
         assert run(app, "testimonials", "import", "fern", str(file)).exit_code == 1
@@ -428,6 +429,6 @@ def test_two_imports_at_once_add_each_testimonial_once(
         run_well(app, "testimonials", "import", "fern", str(file))
         return plan
 
-    monkeypatch.setattr(testimonials_cli, "plan_import", plan_and_be_late)
+    monkeypatch.setattr(testimonials, "plan_import", plan_and_be_late)
     told = import_lines(app, file, HEAD, MAYA)
     assert (told["new"], told["there"], len(read_testimonials(app, project))) == (0, 1, 1)

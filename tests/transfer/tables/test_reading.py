@@ -10,14 +10,13 @@ from flask import Flask
 from sqlalchemy import inspect, text
 
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.core.long_json import SHORT, load_json
-from testimonials.extensions import db
-from testimonials.transfer.tables import importing
-from testimonials.transfer.tables.headings import guess_mapping
-from testimonials.transfer.tables.ratings import read_rating
+from testimonials.core.extensions import db
+from testimonials.core.text import SHORT, load_json
+from testimonials.transfer.tables import plan
+from testimonials.transfer.tables.columns import guess_mapping
+from testimonials.transfer.tables.files import read_table
 from testimonials.transfer.tables.rows import ReadingOptions, read_row
-from testimonials.transfer.tables.table_files import read_table
-from testimonials.transfer.tables.wording import read_markup, shorten
+from testimonials.transfer.tables.values import read_markup, read_rating, shorten
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.dashboard.transfer.imports import import_all
@@ -242,7 +241,7 @@ def read_counts(app: Flask) -> set[int]:
 def test_the_database_counts_after_each_way_to_import(
     app: Flask, owner: Caller, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "MANY_ROWS", 3)
+    monkeypatch.setattr(plan, "MANY_ROWS", 3)
     expected = iter((3, 6, 9) if backend == "postgresql" else ())
 
     def expect_counts() -> None:

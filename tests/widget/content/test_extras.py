@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
-from testimonials.extensions import db
+from testimonials.core.extensions import db
 from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_recording, add_testimonial, change_project

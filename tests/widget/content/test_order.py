@@ -7,10 +7,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.extensions import db
-from testimonials.projects.services import get_project
-from testimonials.widget.content.content import BEST, BY_HAND, NEWEST, Content
-from testimonials.widget.content.listing import count_shown, list_shown
+from testimonials.core.extensions import db
+from testimonials.projects.projects import get_project
+from testimonials.widget.selection import BEST, BY_HAND, NEWEST, Content, count_shown, list_shown
 from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial

@@ -7,8 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.activity.events import read_types
 from tests.conftest import Caller
+from tests.core.events import read_types
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.support.rows import add_testimonial, change_project
 from tests.transfer.archives.projects import run_well

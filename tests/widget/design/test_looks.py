@@ -3,14 +3,10 @@
 import itertools
 from typing import Any
 
-from testimonials.projects.configuration.defaults import WIDGET_CONFIG
-from testimonials.projects.configuration.widget_design import (
-    DEFAULTS,
-    WidgetDesignSchema,
-    trim_design,
-)
+from testimonials.projects.defaults import WIDGET_CONFIG
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
-from testimonials.widget.design.looks import LOOKS, apply_look, find_look
+from testimonials.projects.widget_design import DEFAULTS, WidgetDesignSchema, trim_design
+from testimonials.widget.drafts import LOOKS, apply_look, find_look
 
 # What no look may touch.
 OWN: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.web.languages import LANGUAGES
+from testimonials.core.http.i18n import LANGUAGES
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed

@@ -8,10 +8,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.extensions import begin_write, db
-from testimonials.projects.changes import rename_slug
-from testimonials.projects.services import lock_project
-from testimonials.widget.rendered.wall_contents import read_choice, read_wall
+from testimonials.core.extensions import begin_write, db
+from testimonials.projects.projects import lock_project
+from testimonials.projects.settings import rename_slug
+from testimonials.widget.wall import read_choice, read_wall
 from tests.conftest import Caller
 from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial

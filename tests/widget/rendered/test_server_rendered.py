@@ -8,9 +8,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
-from testimonials.extensions import begin_write, db
-from testimonials.projects.services import lock_project
-from testimonials.widget.settings import change_rated
+from testimonials.core.extensions import begin_write, db
+from testimonials.projects.projects import lock_project
+from testimonials.widget.call_to_action import change_rated
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 

@@ -8,11 +8,10 @@ from base64 import b64encode
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.extensions import begin_write, db
+from testimonials.core.extensions import begin_write, db
+from testimonials.widget.embed import build_checked_script
 from testimonials.widget.models import WidgetScript
-from testimonials.widget.script.assembly import MODULES, build_module, build_script
-from testimonials.widget.script.versions import keep_script
-from testimonials.widget.snippet import build_checked_script
+from testimonials.widget.script import MODULES, build_module, build_script, keep_script
 from tests.support.rows import count_rows
 
 

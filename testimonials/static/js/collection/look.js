@@ -3,7 +3,7 @@
 const FACES = 3;
 const segmenter = new Intl.Segmenter();
 
-// As widget/rendered/cards.py chooses the size: wide letters count twice.
+// As widget/render.py chooses the size: wide letters count twice.
 const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) ?? []).length;
 const sizeOf = (words) => {
   const size = weigh(words);
@@ -45,7 +45,7 @@ export function setUpLook(form) {
     if (!find('.meta')?.children.length) find('.meta')?.remove();
   };
 
-  // The answers that everybody may see, as widget/content/extras.py writes them.
+  // The answers that everybody may see, as widget/selection.py writes them.
   const writeAnswers = () => {
     find('.answers')?.remove();
     const list = document.createElement('dl');

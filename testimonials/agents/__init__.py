@@ -1,1 +1,0 @@
-"""What agents connect to beyond single calls: setup in one call, MCP, OAuth."""

@@ -1,1 +1,0 @@
-"""OAuth 2.1 for MCP clients: connecting without copying a token."""

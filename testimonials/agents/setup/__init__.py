@@ -1,1 +1,0 @@
-"""A whole project in one call, which is safe to repeat."""

@@ -1,0 +1,72 @@
+"""What was seen, read, clicked and opened, by day: no addresses, no visitors."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.db.engine import Base, Timestamp
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+
+# Instead of a host: the websites of a day beyond those that a project may have.
+OTHER_WEBSITES = "*"
+
+
+class InsightDay(Base):
+    """Views and clicks of a project's widget on one website, or of its wall, on one day."""
+
+    __tablename__ = "insight_day"
+    __table_args__ = (Index("ix_insight_day_day", "day"),)
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    # In UTC, as YYYY-MM-DD.
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    # widget or wall.
+    surface: Mapped[str] = mapped_column(String(10), primary_key=True)
+    # The host that shows the widget; empty for the wall.
+    website: Mapped[str] = mapped_column(String(260), primary_key=True)
+    views: Mapped[int] = mapped_column(default=0)
+    clicks: Mapped[int] = mapped_column(default=0)
+    last_seen_at: Mapped[datetime] = mapped_column(Timestamp)
+
+
+class InsightTestimonialDay(Base):
+    """How often a testimonial was seen and read on one day."""
+
+    __tablename__ = "insight_testimonial_day"
+    __table_args__ = (
+        Index("ix_insight_testimonial_day_day", "day"),
+        Index("ix_insight_testimonial_day_testimonial_id", "testimonial_id"),
+    )
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    testimonial_id: Mapped[str] = mapped_column(
+        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
+    )
+    seen: Mapped[int] = mapped_column(default=0)
+    read: Mapped[int] = mapped_column(default=0)
+
+
+class InsightFunnelDay(Base):
+    """How often a collection form was opened and begun on one day.
+
+    What was sent and approved the database counts (`DayCount`).
+    """
+
+    __tablename__ = "insight_funnel_day"
+    __table_args__ = (Index("ix_insight_funnel_day_day", "day"),)
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    # The form's name; empty for the project's own page.
+    form: Mapped[str] = mapped_column(String(60), primary_key=True)
+    opened: Mapped[int] = mapped_column(default=0)
+    started: Mapped[int] = mapped_column(default=0)

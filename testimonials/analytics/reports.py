@@ -1,0 +1,392 @@
+"""Views, clicks, conversion and ratings of a period."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+from flask import Blueprint, Response
+from marshmallow import Schema, fields
+from sqlalchemy import ColumnElement, func, select
+
+from testimonials.analytics.models import (
+    OTHER_WEBSITES,
+    InsightDay,
+    InsightFunnelDay,
+    InsightTestimonialDay,
+)
+from testimonials.auth.api_auth import require_access
+from testimonials.auth.callers import Caller
+from testimonials.auth.scopes import Scope
+from testimonials.collection.models import MailedRequest
+from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.fields import RuleField, Time
+from testimonials.core.http.resource import QuerySchema, answer, endpoint
+from testimonials.projects.access import find_project
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import DayOf, average, count_days
+
+# What an owner is told of views, reads, clicks, forms, requests and ratings.
+
+PERIODS = (7, 30, 90, 365)
+USUAL_PERIOD = 30
+# A website is quiet that showed the widget in the last 30 days, but not in the last 3.
+QUIET_AFTER, QUIET_UNTIL = timedelta(days=3), timedelta(days=30)
+# The first Monday after the epoch is the fifth day.
+_MONDAY = 4
+
+
+def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str, Any]:
+    """Return what happened in the last `days`, today included, in UTC; at most `top` of a kind."""
+    first = _days_ago(days - 1)
+    counted = count_days(project.id, first)
+    return {
+        "period": {"days": days, "from": write_day(first), "to": write_day(clock.now())},
+        **_count_views(project, days),
+        "funnel": _count_funnel(project, first, counted),
+        "requests": _count_requests(project, first),
+        "testimonials": list_testimonials(project, days, top),
+        "websites": list_websites(project, days, top),
+        "quiet": _list_quiet(project, top),
+        "ratings": _describe_ratings(counted),
+    }
+
+
+def write_day(time: datetime) -> str:
+    """Return a day as the tables have it."""
+    return f"{time:%Y-%m-%d}"
+
+
+def list_days(project: Project, days: int) -> list[dict[str, Any]]:
+    """Return each day of the period with the views of widget and wall, and the clicks."""
+    found: dict[str, dict[str, Any]] = {}
+    for ago in range(days - 1, -1, -1):
+        day = write_day(_days_ago(ago))
+        found[day] = {"day": day, "widget": 0, "wall": 0, "clicks": 0}
+    row = InsightDay
+    query = (
+        select(row.day, row.surface, func.sum(row.views), func.sum(row.clicks))
+        .where(*_within(row, project, days))
+        .group_by(row.day, row.surface)
+    )
+    for day, surface, views, clicks in db.session.execute(query):
+        if day in found:
+            found[day][surface] += int(views)
+            found[day]["clicks"] += int(clicks)
+    return list(found.values())
+
+
+def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, Any]]:
+    """Return the testimonials that were read and seen most."""
+    row = InsightTestimonialDay
+    seen, read = func.sum(row.seen), func.sum(row.read)
+    query = (
+        select(row.testimonial_id, seen, read)
+        .where(*_within(row, project, days))
+        .group_by(row.testimonial_id)
+        .order_by(read.desc(), seen.desc(), row.testimonial_id)
+        .limit(top)
+    )
+    return [
+        {"id": id, "seen": int(seen), "read": int(read)}
+        for id, seen, read in db.session.execute(query)
+    ]
+
+
+def list_websites(project: Project, days: int, top: int) -> list[dict[str, Any]]:
+    """Return the websites with the most views; the wall has an empty name."""
+    row = InsightDay
+    views = func.sum(row.views)
+    query = (
+        select(row.website, views, func.sum(row.clicks), func.max(row.last_seen_at))
+        .where(*_within(row, project, days))
+        .group_by(row.website)
+        .order_by(views.desc(), row.website)
+        .limit(top)
+    )
+    return [
+        {"website": website, "views": int(views), "clicks": int(clicks), "last_seen_at": time}
+        for website, views, clicks, time in db.session.execute(query)
+    ]
+
+
+def _count_views(project: Project, days: int) -> dict[str, Any]:
+    listed = list_days(project, days)
+    before = select(func.sum(InsightDay.views)).where(
+        InsightDay.project_id == project.id,
+        InsightDay.day >= write_day(_days_ago(2 * days - 1)),
+        InsightDay.day < write_day(_days_ago(days - 1)),
+    )
+    widget = sum(each["widget"] for each in listed)
+    wall = sum(each["wall"] for each in listed)
+    return {
+        "views": {
+            "widget": widget,
+            "wall": wall,
+            "total": widget + wall,
+            "previous": int(db.session.scalar(before) or 0),
+        },
+        "clicks": sum(each["clicks"] for each in listed),
+        "days": listed,
+    }
+
+
+def _count_funnel(project: Project, first: datetime, counted: list[DayOf]) -> dict[str, int]:
+    row = InsightFunnelDay
+    page = select(func.sum(row.opened), func.sum(row.started)).where(
+        row.project_id == project.id, row.day >= write_day(first)
+    )
+    opened, started = db.session.execute(page).one()
+    return {
+        "opened": int(opened or 0),
+        "started": int(started or 0),
+        "sent": sum(each.sent for each in counted),
+        "approved": sum(each.approved for each in counted),
+    }
+
+
+def _count_requests(project: Project, first: datetime) -> dict[str, int]:
+    """Count the requests of these days, and what has come of them since."""
+    row = MailedRequest
+    query = select(func.count(row.sent_at), func.count(row.opened_at), func.count(row.answered_at))
+    sent, opened, answered = db.session.execute(
+        query.where(row.project_id == project.id, row.created_at >= first)
+    ).one()
+    return {"sent": sent, "opened": opened, "answered": answered}
+
+
+def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
+    last = func.max(InsightDay.last_seen_at)
+    query = (
+        select(InsightDay.website, last)
+        .where(
+            InsightDay.project_id == project.id,
+            InsightDay.day >= write_day(clock.now() - QUIET_UNTIL),
+            InsightDay.surface == "widget",
+            InsightDay.website != OTHER_WEBSITES,
+        )
+        .group_by(InsightDay.website)
+        .having(last < clock.now() - QUIET_AFTER)
+        .order_by(last.desc(), InsightDay.website)
+        .limit(top)
+    )
+    return [
+        {"website": website, "last_seen_at": time} for website, time in db.session.execute(query)
+    ]
+
+
+def _describe_ratings(counted: list[DayOf]) -> dict[str, Any]:
+    """Return the ratings of what is shown, by stars and by weeks that begin on Monday."""
+    rated = [each for each in counted if any(each.stars)]
+    weeks = []
+    for week, listed in groupby(rated, key=lambda each: (each.day - _MONDAY) // 7):
+        monday = clock.EPOCH + timedelta(days=7 * week + _MONDAY)
+        weeks.append({"from": write_day(monday), **_average(list(listed))})
+    stars = [sum(each.stars[number] for each in rated) for number in reversed(range(5))]
+    return {**_average(rated), "stars": stars, "weeks": weeks}
+
+
+def _average(rated: Sequence[DayOf]) -> dict[str, Any]:
+    count = sum(sum(each.stars) for each in rated)
+    return {"average": average(sum(each.total for each in rated), count), "count": count}
+
+
+def _within(
+    row: type[InsightDay] | type[InsightTestimonialDay], project: Project, days: int
+) -> tuple[ColumnElement[bool], ...]:
+    return (row.project_id == project.id, row.day >= write_day(_days_ago(days - 1)))
+
+
+def _days_ago(days: int) -> datetime:
+    return (clock.now() - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+# Shapes of what the API and the command say of views, reads, forms and ratings.
+
+# Of testimonials and of websites.
+MOST_LISTED = 200
+
+
+class Days(RuleField, fields.Integer):
+    """One of the periods, in a query string."""
+
+    def __init__(self, **options: Any) -> None:
+        rule = f"Must be one of: {', '.join(map(str, PERIODS))}."
+        super().__init__(rule=rule, metadata={"enum": list(PERIODS)}, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if value not in map(str, PERIODS):
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class InsightsQuerySchema(QuerySchema):
+    """The query of GET .../insights."""
+
+    days = Days(load_default=USUAL_PERIOD)
+
+
+class Date(fields.String):
+    """A day in UTC, as YYYY-MM-DD."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=True, metadata={"format": "date"}, **options)
+
+
+class Number(fields.Integer):
+    """How many there are."""
+
+    def __init__(self, description: str = "") -> None:
+        super().__init__(required=True, metadata={"description": description})
+
+
+class Average(fields.Float):
+    """Of ratings, to one decimal; null where there are none, which services say as 0."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=True, allow_none=True, metadata={"description": "To one decimal; null: none."}
+        )
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        return super()._serialize(value or None, attr, obj, **kwargs)
+
+
+class PeriodSchema(Schema):
+    """The days of which figures are; the last one is today."""
+
+    days = Number()
+    first = Date(data_key="from", attribute="from")
+    to = Date()
+
+
+class ViewsSchema(Schema):
+    """Views of the widget and of the wall."""
+
+    widget = Number()
+    wall = Number()
+    total = Number()
+    previous = Number("In as many days before.")
+
+
+class DaySchema(Schema):
+    """Views and clicks of one day."""
+
+    day = Date()
+    widget = Number("Views of the widget.")
+    wall = Number("Views of the wall.")
+    clicks = Number("Clicks on the button, on both.")
+
+
+class FunnelSchema(Schema):
+    """The way from opening a collection form to being shown."""
+
+    opened = Number()
+    started = Number()
+    sent = Number("In these days, without spam.")
+    approved = Number("Of those that were sent in these days.")
+
+
+class RequestCountsSchema(Schema):
+    """Requests by mail of these days, and what has come of them since."""
+
+    sent = Number()
+    opened = Number()
+    answered = Number()
+
+
+class ReadSchema(Schema):
+    """How often a testimonial was seen and read."""
+
+    testimonialId = fields.String(attribute="id", required=True)
+    seen = Number("Half of it was on a screen.")
+    read = Number("For 5 seconds, or more of it was opened, or it was played.")
+
+
+class ViewedWebsiteSchema(Schema):
+    """A website that showed the widget."""
+
+    website = fields.String(
+        required=True,
+        metadata={"description": "Its host; empty for the wall; `*` for all beyond 50 of a day."},
+    )
+    views = Number()
+    clicks = Number()
+    lastSeenAt = Time(attribute="last_seen_at", required=True)
+
+
+class QuietWebsiteSchema(Schema):
+    """A website that showed the widget in the last 30 days, but not in the last 3."""
+
+    website = fields.String(required=True)
+    lastSeenAt = Time(attribute="last_seen_at", required=True)
+
+
+class WeekSchema(Schema):
+    """The ratings of one week."""
+
+    first = Date(data_key="from", attribute="from")
+    average = Average()
+    count = Number()
+
+
+class RatingsSchema(Schema):
+    """Ratings of what is shown, by when it was said; samples left out."""
+
+    average = Average()
+    count = Number()
+    stars = fields.List(
+        fields.Integer(),
+        required=True,
+        metadata={"description": "How many have 5, 4, 3, 2 and 1 stars."},
+    )
+    weeks = fields.List(
+        fields.Nested(WeekSchema),
+        required=True,
+        metadata={"description": "Weeks with ratings, from Monday."},
+    )
+
+
+class InsightsSchema(Schema):
+    """What happened in a period, in days of UTC."""
+
+    period = fields.Nested(PeriodSchema, required=True)
+    views = fields.Nested(ViewsSchema, required=True)
+    clicks = Number()
+    days = fields.List(fields.Nested(DaySchema), required=True)
+    funnel = fields.Nested(FunnelSchema, required=True)
+    requests = fields.Nested(RequestCountsSchema, required=True)
+    testimonials = fields.List(
+        fields.Nested(ReadSchema),
+        required=True,
+        metadata={"description": f"What was read most, at most {MOST_LISTED}."},
+    )
+    websites = fields.List(
+        fields.Nested(ViewedWebsiteSchema),
+        required=True,
+        metadata={"description": f"Most views first, at most {MOST_LISTED}."},
+    )
+    quiet = fields.List(fields.Nested(QuietWebsiteSchema), required=True)
+    ratings = fields.Nested(RatingsSchema, required=True)
+
+
+# The API's door to what was counted.
+
+counted = Blueprint("counted", __name__)
+
+_INSIGHTS = InsightsSchema()
+
+
+@counted.get("/v1/projects/<project_id>/insights")
+@require_access(Scope.READ)
+@endpoint(data=InsightsSchema, query=InsightsQuerySchema, raises=(404,))
+def get_insights(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
+    """Read what was seen, read and sent.
+
+    Views of widget and wall by day, the testimonials that were read most, websites, the way from
+    opening the collection page to being shown, and ratings over time; of the last ``days``, today
+    included. Counts are of views, not of people, and up to a minute late.
+    """
+    project = find_project(caller, project_id)
+    return answer("OK", _INSIGHTS.dump(describe_insights(project, query["days"], top=MOST_LISTED)))

@@ -1,0 +1,374 @@
+"""Accounts: starting and claiming one, its API key, names, a suspension."""
+
+import hmac
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parseaddr
+from typing import ClassVar
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.db.engine import Timestamp, insert_if_missing
+from testimonials.core.db.erasure import ACCOUNT, note_erased
+from testimonials.core.db.identifiers import (
+    hash_secret,
+    is_api_key,
+    is_identifier,
+    new_api_key,
+    new_identifier,
+)
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.settings.current import current_settings
+
+# How people are called where others read of them: by their chosen name, else their address.
+
+DISPLAY_NAME_LENGTH = 80
+
+
+class DisplayName(Text):
+    """A person's name; without an @, so that nobody passes for a colleague's address."""
+
+    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+        "address": gettext_noop("Write a name, not an email address.")
+    }
+
+    def __init__(self) -> None:
+        super().__init__(DISPLAY_NAME_LENGTH, one_line=True)
+
+    def _deserialize(self, value: object, attr: object, data: object, **options: object) -> str:
+        name: str = super()._deserialize(value, attr, data, **options)
+        if "@" in name:
+            raise self.make_error("address")
+        return name
+
+
+class DisplayNameForm(FormSchema):
+    display_name = DisplayName()
+
+
+def called() -> ColumnElement[str]:
+    """Return the expression for how an account's person is called."""
+    return func.coalesce(Account.display_name, Account.email)
+
+
+def find_display_names(emails: Iterable[str]) -> dict[str, str]:
+    """Return the names of those of these people who have one, by address."""
+    if not (wanted := set(emails)):
+        return {}
+    query = select(Account.email, Account.display_name).where(
+        Account.email.in_(wanted), Account.display_name.is_not(None)
+    )
+    return {email: name or "" for email, name in db.session.execute(query)}
+
+
+def set_display_name(account: Account, name: str | None) -> bool:
+    """Set the locked account's name, or remove it; tell whether it changed."""
+    was, account.display_name = account.display_name, name or None
+    return was != account.display_name
+
+
+# What a suspended account is refused, and whom to ask.
+#
+# A suspended account keeps everything that it has. Nobody signs in to it, its keys and tokens are
+# refused, its pages take nothing, and its mail and webhooks wait.
+
+
+class AccountSuspended(ServiceError):
+    """The operator has suspended the account."""
+
+    status = 403
+    code = "ACCOUNT_SUSPENDED"
+    title = gettext_noop("This account is suspended")
+    meaning = "The operator of the service has suspended the account. Nothing was deleted."
+    remedy = "Ask whom `message` names; repeating the call doesn’t help."
+    default_message = gettext_noop(
+        "The account that this belongs to is suspended. Nothing was deleted, and nothing can be "
+        "changed until the operator restores it."
+    )
+
+
+def operator_address() -> str:
+    """Return whom people ask who can't sign in: the first operator, or who sends the mail."""
+    settings = current_settings()
+    return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
+
+
+def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> None:
+    """Raise `AccountSuspended` to the owner of a suspended account, with the reason."""
+    if suspended_at is not None:
+        raise AccountSuspended(
+            gettext_noop(
+                "This account was suspended on %(day)s: %(reason)s Nothing was deleted. Ask "
+                "%(operator)s."
+            ),
+            values={
+                "day": clock.day(suspended_at),
+                "reason": reason,
+                "operator": operator_address(),
+            },
+        )
+
+
+# Accounts: starting one, its key, its magic link, claiming and deleting it.
+
+UNKNOWN_KEY_HASH = hash_secret(new_api_key())
+
+
+class PasswordsOff(ServiceError):
+    """The operator lets people in by the company's sign-in, not by passwords."""
+
+    status = 403
+    code = "PASSWORDS_OFF"
+
+    def __init__(self) -> None:
+        super().__init__(
+            gettext(
+                "There are no passwords here. Use %(company)s.",
+                company=current_settings().company_name,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The caller of the API, as plain values that outlive the transaction they were read in."""
+
+    id: str
+    email: str
+
+
+@dataclass(frozen=True)
+class NewAccess:
+    """An account with its new key and claim nonce, of which only hashes are stored."""
+
+    account: Account
+    api_key: str
+    claim_nonce: str
+
+
+def require_passwords() -> None:
+    """Raise `PasswordsOff` unless people may have passwords."""
+    if not current_settings().has_passwords:
+        raise PasswordsOff
+
+
+def is_live() -> ColumnElement[bool]:
+    """Return the condition that an account is claimed or has not expired yet."""
+    # The clock is read at each execution, also of a statement that was built once.
+    now = bindparam("now", callable_=lambda: clock.now(), type_=Timestamp)
+    return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > now)
+
+
+def may_act() -> ColumnElement[bool]:
+    """Return the condition that a person has the account, and the operator has not suspended it.
+
+    For whatever acts for them or is mailed to them without a session, too.
+    """
+    return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
+
+
+# Built once: every call of the API executes it.
+_FIND_CREDENTIALS = select(
+    Account.id,
+    Account.email,
+    Account.key_hash,
+    Account.suspended_at,
+    Account.suspended_reason,
+).where(Account.id == bindparam("account_id"), is_live())
+
+
+def check_credentials(account_id: str, api_key: str) -> Identity:
+    """Return the account with this id and key (spec, "Authentication"); raise `CredentialsInvalid`.
+
+    An unknown account takes as long as a known one. Raises `AccountSuspended` to who has the key.
+    """
+    row, values = None, {"account_id": account_id}
+    if is_identifier(account_id):
+        # Faster on the connection than in the session; there is no model to load.
+        row = db.session.connection().execute(_FIND_CREDENTIALS, values).one_or_none()
+    stored = row.key_hash if row else UNKNOWN_KEY_HASH
+    is_match = hmac.compare_digest(stored, hash_secret(api_key))
+    if row is None or not is_match or not is_api_key(api_key):
+        raise CredentialsInvalid
+    require_unsuspended(row.suspended_at, row.suspended_reason)
+    return Identity(row.id, row.email)
+
+
+def is_known_email(email: str) -> bool:
+    """Return whether a live account has this address."""
+    query = select(select(Account.id).where(Account.email == email, is_live()).exists())
+    return bool(db.session.scalar(query))
+
+
+def start_signup(email: str) -> tuple[Account, str] | None:
+    """Start an account for a person who signs up without an agent, and renew its magic link.
+
+    No key is issued; one that an agent holds is kept. Returns the account and the link's nonce, or
+    None if the account is claimed.
+    """
+    account = _open_account(email)
+    return None if account is None else (account, renew_own_nonce(account))
+
+
+def start_account(email: str) -> NewAccess | None:
+    """Start an account for `email`, or renew the deadline, key and link of an unclaimed one.
+
+    A link that the person asked for keeps working, so that no stranger can stop them from signing
+    up. Returns None if the account is claimed. An expired account is deleted first, with all it
+    had (spec, "POST /v1/auth/agent-init").
+    """
+    account = _open_account(email)
+    if account is None:
+        return None
+    return NewAccess(account, replace_key(account), renew_agent_nonce(account))
+
+
+def claim_deadline() -> datetime:
+    return clock.now() + timedelta(days=current_settings().claim_days)
+
+
+def replace_key(account: Account) -> str:
+    """Give the account a new key and return it; the old one stops working."""
+    api_key = new_api_key()
+    account.key_hash = hash_secret(api_key)
+    account.key_last_four = api_key[-4:]
+    account.key_created_at = clock.now()
+    return api_key
+
+
+def drop_key(account: Account) -> None:
+    """Revoke the account's key; it has none until a new one is made."""
+    account.key_hash = ""
+    account.key_last_four = ""
+
+
+def renew_agent_nonce(account: Account) -> str:
+    """Return the nonce of a new magic link for an agent to send; its earlier one stops working."""
+    nonce = secrets.token_urlsafe(18)
+    account.claim_nonce_hash = hash_secret(nonce)
+    return nonce
+
+
+def renew_own_nonce(account: Account) -> str:
+    """Return the nonce of a new magic link for the person; every earlier link stops working."""
+    nonce = secrets.token_urlsafe(18)
+    account.own_nonce_hash = hash_secret(nonce)
+    account.claim_nonce_hash = None
+    return nonce
+
+
+def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
+    """Return what is wrong with a person's choice about the agent's key: `keep` or `other`.
+
+    `seen` is the end of the key they were shown; they can't have meant to keep a newer one.
+    """
+    if not account.has_key:
+        return None
+    if choice not in ("keep", other):
+        return gettext("Choose whether the agent keeps its key.")
+    if choice == "keep" and seen != account.key_last_four:
+        return gettext(
+            "An agent got a new key while this page was open. Look at it and choose again."
+        )
+    return None
+
+
+def find_claimable_account(email: str) -> Account | None:
+    return db.session.scalars(
+        select(Account)
+        .where(Account.email == email, Account.claimed_at.is_(None), is_live())
+        .with_for_update()
+    ).one_or_none()
+
+
+def claim_account(account: Account, password_hash: str | None) -> None:
+    """Claim the account: it no longer expires, and its links stop working.
+
+    None for the password of somebody who signs in another way. Raises `PasswordsOff`.
+    """
+    if password_hash is not None:
+        require_passwords()
+    account.password_hash = password_hash
+    account.claimed_at = account.password_set_at = clock.now()
+    account.claim_nonce_hash = account.own_nonce_hash = None
+
+
+def delete_account(account: Account) -> None:
+    note_erased(db.session(), ACCOUNT, [account.id])
+    db.session.delete(account)
+    db.session.flush()
+
+
+def delete_expired_accounts() -> int:
+    expired = db.session.scalars(delete(Account).where(_is_expired()).returning(Account.id)).all()
+    return len(expired)
+
+
+def select_expired_accounts() -> Select[str]:
+    """Return a query for the ids of what `delete_expired_accounts` deletes."""
+    return select(Account.id).where(_is_expired())
+
+
+def _is_expired() -> ColumnElement[bool]:
+    return and_(Account.claimed_at.is_(None), Account.claim_expires_at <= clock.now())
+
+
+def get_account(reference: str) -> Account:
+    """Return the live account with this id or email address, locked; raise `NotFound`."""
+    account = db.session.scalars(
+        select(Account)
+        .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
+        .with_for_update()
+    ).one_or_none()
+    if account is None:
+        raise NotFound(f"There is no account with the id or e-mail address {reference}.")
+    return account
+
+
+def list_accounts() -> Sequence[Account]:
+    return db.session.scalars(
+        select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
+    ).all()
+
+
+def _open_account(email: str) -> Account | None:
+    """Return the unclaimed account of `email`, created if needed, with a new deadline.
+
+    Return None if it is claimed.
+    """
+    db.session.execute(
+        delete(Account).where(Account.email == email, ~is_live()),
+        execution_options={"synchronize_session": False},
+    )
+    account = _insert_or_lock(email)
+    if account.is_claimed:
+        return None
+    account.claim_expires_at = claim_deadline()
+    return account
+
+
+def _insert_or_lock(email: str) -> Account:
+    """Return the account of `email`, locked, created if there is none."""
+    values = {
+        "id": new_identifier(),
+        "email": email,
+        "key_hash": "",
+        "key_last_four": "",
+        "claim_expires_at": claim_deadline(),
+    }
+    while True:
+        insert_if_missing(db.session(), Account, **values)
+        account = db.session.scalars(
+            select(Account).where(Account.email == email).with_for_update()
+        ).one_or_none()
+        # None if it was deleted between the two statements; then there is room for ours.
+        if account is not None:
+            return account

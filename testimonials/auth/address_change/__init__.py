@@ -1,1 +1,0 @@
-"""Changing an account's e-mail address."""

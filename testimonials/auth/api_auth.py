@@ -1,0 +1,153 @@
+"""The guard of the API's views: who calls, and what their credential allows."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask import g, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.accounts import check_credentials
+from testimonials.auth.callers import Caller
+from testimonials.auth.scopes import Scope
+from testimonials.auth.tokens import TokenRefused, check_token, note_use
+from testimonials.core.audit import ActorKind, act_as
+from testimonials.core.db.identifiers import TOKEN_PREFIX
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.resource import View
+
+ACCOUNT_HEADER = "x-service-account-id"
+KEY_HEADER = "x-api-key"
+# In the environment of a call: which door it came in by, if not by the API itself.
+CALLED_BY = "testimonials.called_by"
+API = "api"
+
+TWO_CREDENTIALS = (
+    "Two different credentials were sent: an access token in Authorization, and another one in "
+    "x-api-key. Send one of them."
+)
+OTHER_ACCOUNT = (
+    "This access token is not one of the account in x-service-account-id. Send that account’s id, "
+    "or send the token alone, as Authorization: Bearer tst_tok_..."
+)
+
+
+class MissingScope(ServiceError):
+    """The credential is good, but not for this."""
+
+    status = 403
+    code = "MISSING_SCOPE"
+    meaning = "The credentials are good, but don't allow this call."
+    remedy = "Ask the owner for an access token with the scope that `message` names."
+
+
+class OneProjectOnly(ServiceError):
+    """The token is for one project, and this is about the account."""
+
+    status = 403
+    code = "ONE_PROJECT_ONLY"
+    meaning = "The access token is for one project, and the call is about the account."
+    remedy = "Ask the owner for an access token for all projects."
+    default_message = (
+        "This access token is for one project only. Ask the owner for a token for all projects."
+    )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who passes: tokens with `scope` (None: any), and the account's key if `by_key`.
+
+    With `drafts`, callers who may draft pass too: what they change becomes a proposal.
+    """
+
+    scope: Scope | None
+    by_key: bool
+    drafts: bool
+
+
+def require_access(
+    scope: Scope | None, *, by_key: bool = False, drafts: bool = False
+) -> Callable[[View], View]:
+    """Make a decorator that passes the view the ``caller``; see `Rule`.
+
+    This happens before the body is read and the project looked up (spec, "Authentication"), and
+    before a view begins its write, so a wrong key never takes the write lock. Raises
+    `CredentialsInvalid` (401) and `MissingScope` (403).
+    """
+    rule = Rule(scope, by_key, drafts)
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(**arguments: object) -> ResponseReturnValue:
+            caller = find_caller()
+            kind = ActorKind.AGENT if caller.is_key else ActorKind.TOKEN
+            act_as(kind, caller.token_id or caller.name)
+            g.token_id = caller.token_id
+            if caller.token_id is not None:
+                note_use(caller.token_id, view.__name__, request.environ.get(CALLED_BY, API))
+            return view(caller=_admit(caller, rule), **arguments)
+
+        wrapper.access = rule  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
+def may_pass(caller: Caller, rule: Rule) -> bool:
+    """Return whether `rule` lets a caller in, if only to propose."""
+    try:
+        _admit(caller, rule)
+    except MissingScope:
+        return False
+    return True
+
+
+def require_all_projects(caller: Caller) -> None:
+    if caller.project_id is not None:
+        raise OneProjectOnly
+
+
+def find_caller() -> Caller:
+    """Return who calls: by the account's two headers, or by a token there or as Bearer.
+
+    A proxy may add a Bearer credential of its own, so only one that looks like ours counts beside
+    the two headers. Raises `CredentialsInvalid` (401).
+    """
+    account_id, key = request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
+    scheme, _, bearer = request.headers.get("Authorization", "").strip().partition(" ")
+    bearer = bearer.strip() if scheme.lower() == "bearer" else ""
+    if bearer.startswith(TOKEN_PREFIX) or (bearer and not key):
+        if key not in ("", bearer):
+            raise TokenRefused(TWO_CREDENTIALS)
+        caller = check_token(bearer)
+        if account_id not in ("", caller.id):
+            raise TokenRefused(OTHER_ACCOUNT)
+        return caller
+    if key.startswith(TOKEN_PREFIX):
+        caller = check_token(key)
+        if caller.id != account_id:
+            raise TokenRefused(OTHER_ACCOUNT)
+        return caller
+    identity = check_credentials(account_id, key)
+    return Caller(identity.id, identity.email, key[-4:])
+
+
+def _admit(caller: Caller, rule: Rule) -> Caller:
+    if rule.by_key and caller.is_key:
+        return caller
+    if not caller.is_key and (rule.scope is None or rule.scope in caller.scopes):
+        return caller
+    if rule.drafts and (caller.is_key or Scope.DRAFT in caller.scopes):
+        return dataclasses.replace(caller, drafts_only=True)
+    needed = f"the scope {rule.scope}" + (" or draft" if rule.drafts else "")
+    if caller.is_key:
+        raise MissingScope(
+            f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
+            "owner makes one in the dashboard, at Integrations."
+        )
+    has = ", ".join(caller.scopes) or "none"
+    raise MissingScope(
+        f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for "
+        "another, which they make in the dashboard, at Integrations."
+    )

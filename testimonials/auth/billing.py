@@ -1,0 +1,282 @@
+"""Plans by Stripe's events, whose signatures are checked."""
+
+import hashlib
+import hmac
+import json
+import logging
+import re
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+from sqlalchemy import delete, func, or_, select, update
+
+from testimonials.auth.accounts import is_live
+from testimonials.auth.models import Account, BillingSubscription
+from testimonials.core import clock
+from testimonials.core.audit import Actor, ActorKind, add_event
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.faults import refusing
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.parsers import Plan
+
+# Plans and payments: the payment provider's events, and the plan that follows from them.
+#
+# Events arrive in any order, late and more than once. Each one only records what it says (whose
+# customer it is; whether a subscription runs, and for which plan), then the plan is recalculated.
+
+logger = logging.getLogger("testimonials.billing")
+
+# The provider retries a late payment; the plan stays until it gives up.
+RUNNING = frozenset({"active", "trialing", "past_due"})
+ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
+SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
+PROVIDERS_ID = re.compile("[!-~]{1,255}")
+CHECKOUT_EVENT = "checkout.session.completed"
+# How long a subscription may wait for the checkout that says whose it is.
+UNLINKED_KEPT = timedelta(days=90)
+# An arbitrary number, the same in every process.
+LOCK = 7_264_551
+
+
+class PlanUnknown(ServiceError):
+    code = "PLAN_UNKNOWN"
+
+
+def find_plan(name: str | None) -> Plan | None:
+    """Return the plan with this name (in any case) if it is in the settings."""
+    wanted = (name or "").lower()
+    return next((plan for plan in current_settings().plans if plan.name.lower() == wanted), None)
+
+
+def set_plan(account: Account, name: str | None) -> None:
+    """Put the locked account on a plan, or on none; raise `PlanUnknown`."""
+    plan = find_plan(name)
+    if name is not None and plan is None:
+        names = ", ".join(plan.name for plan in current_settings().plans) or "none"
+        raise PlanUnknown(f"There is no plan {name} in TESTIMONIALS_PLANS. Its plans: {names}.")
+    account.plan = plan.name if plan else None
+    account.plan_changed_at = clock.now()
+
+
+def apply_event(event: dict[str, Any]) -> None:
+    """Apply one verified Stripe event; those about anything but subscriptions are ignored.
+
+    The caller has begun a write, and refuses an event of an unexpected shape, whatever that raises.
+    """
+    kind, subject = event["type"], event["data"]["object"]
+    time = clock.from_milliseconds(int(event["created"]) * 1000)
+    # One event at a time: two that complete each other must see each other. SQLite has only
+    # one writer anyway.
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    if kind == CHECKOUT_EVENT:
+        _apply_checkout(subject, time)
+    elif SUBSCRIPTION_EVENT.fullmatch(kind):
+        _apply_subscription(kind, subject, time)
+
+
+def _read_id(value: Any) -> str:
+    """Return one of the provider's ids, as it is stored; raise `ValueError`."""
+    if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
+        raise ValueError("an id of another form")
+    return value
+
+
+def delete_unlinked_subscriptions() -> int:
+    """Delete the subscriptions that no checkout linked to an account; return how many.
+
+    One that still runs is reported again with its next payment.
+    """
+    removed = db.session.scalars(
+        delete(BillingSubscription)
+        .where(
+            BillingSubscription.account_id.is_(None),
+            BillingSubscription.told_at <= clock.now() - UNLINKED_KEPT,
+        )
+        .returning(BillingSubscription.id)
+    ).all()
+    return len(removed)
+
+
+def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
+    """Record which account a customer belongs to."""
+    customer, reference = session["customer"], session.get("client_reference_id")
+    if session.get("mode") != "subscription" or not customer:
+        return
+    account = _find_account(reference)
+    if account is None:
+        logger.warning(
+            "billing: checkout %s of customer %s names no account (client_reference_id %s). If it "
+            "paid for a plan of this service, run: testimonials accounts set-plan EMAIL PLAN",
+            session["id"], customer, _describe_reference(reference),
+        )  # fmt: skip
+        return
+    account.billing_customer = customer = _read_id(customer)
+    db.session.execute(
+        update(BillingSubscription)
+        .where(BillingSubscription.customer == customer)
+        .values(account_id=account.id)
+    )
+    _update_plan(account, time)
+
+
+def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> None:
+    """Record whether a subscription runs, and for which plan."""
+    is_running = subject["status"] in RUNNING and not kind.endswith(".deleted")
+    is_ended = subject["status"] in ENDED or kind.endswith(".deleted")
+    subscription, customer = _read_id(subject["id"]), _read_id(subject["customer"])
+    known = db.session.get(BillingSubscription, subscription)
+    if not (is_running or is_ended) or (known is not None and _is_older(known, time, is_ended)):
+        return
+    account = _find_owner(subject, customer, known)
+    prices = [str(item["price"]["id"]) for item in subject["items"]["data"]]
+    plan = _largest(plan for plan in current_settings().plans if {*prices} & {*plan.prices})
+    if plan is None and is_running:
+        logger.warning(
+            "billing: subscription %s of customer %s (account %s) is for the price %s, which is in "
+            "no plan; add it to TESTIMONIALS_PLANS and resend the event from Stripe's dashboard",
+            subscription, customer, account.id if account else "unknown",
+            ", ".join(prices),
+        )  # fmt: skip
+        return
+    if known is None:
+        if plan is None:
+            # The end of a subscription that never was a plan here.
+            return
+        known = BillingSubscription(id=subscription, customer=customer)
+        db.session.add(known)
+    known.is_running, known.told_at = is_running, time
+    known.plan = plan.name if plan else known.plan
+    if account is None:
+        logger.warning(
+            "billing: subscription %s of customer %s belongs to no account yet. Unless a checkout "
+            "that names one follows, run: testimonials accounts set-plan EMAIL %s",
+            subscription, customer, known.plan,
+        )  # fmt: skip
+        return
+    known.account_id = account.id
+    account.billing_customer = account.billing_customer or known.customer
+    _update_plan(account, time)
+
+
+def _is_older(known: BillingSubscription, time: datetime, is_ended: bool) -> bool:
+    # Times are whole seconds. Of two events in the same second, the end counts as the later.
+    return time < known.told_at or (time == known.told_at and not known.is_running and not is_ended)
+
+
+def _update_plan(account: Account, time: datetime) -> None:
+    """Put the account on the largest plan among its running subscriptions."""
+    db.session.flush()
+    names = db.session.scalars(
+        select(BillingSubscription.plan).where(
+            BillingSubscription.account_id == account.id, BillingSubscription.is_running
+        )
+    )
+    best = _largest(plan for name in names if (plan := find_plan(name)))
+    before, account.plan = account.plan, best.name if best else None
+    account.plan_changed_at = max(time, account.plan_changed_at or time)
+    if before != account.plan:
+        actor, details = Actor(ActorKind.SYSTEM, "Stripe"), {"plan": account.plan or "none"}
+        add_event(EventType.PLAN_CHANGED, account.id, None, actor, None, details)
+        logger.info(
+            "billing: account %s is now on plan %s (was %s)", account.id, account.plan, before
+        )
+
+
+def _find_owner(
+    subject: dict[str, Any], customer: str, known: BillingSubscription | None
+) -> Account | None:
+    """Return the account of a subscription: the one it names, the one known, or its customer's."""
+    named = _find_account((subject.get("metadata") or {}).get("account"))
+    if named is not None:
+        return named
+    if known is not None and known.account_id:
+        return _find_account(known.account_id)
+    theirs = select(BillingSubscription.account_id).where(BillingSubscription.customer == customer)
+    query = select(Account).where(
+        or_(Account.billing_customer == customer, Account.id.in_(theirs)), is_live()
+    )
+    return db.session.scalars(query.order_by(Account.created_at).with_for_update()).first()
+
+
+def _find_account(reference: object) -> Account | None:
+    if not isinstance(reference, str) or not is_identifier(reference):
+        return None
+    return db.session.scalars(
+        select(Account).where(Account.id == reference, is_live()).with_for_update()
+    ).one_or_none()
+
+
+def _largest(plans: Iterable[Plan]) -> Plan | None:
+    return max(plans, key=lambda plan: plan.projects, default=None)
+
+
+def _describe_reference(reference: object) -> str:
+    # For the log: anything that isn't an id of ours could be somebody's address.
+    is_ours = isinstance(reference, str) and is_identifier(reference)
+    return str(reference) if is_ours else "of another form" if reference else "missing"
+
+
+# The webhook for the payment provider's events; it exists only where its secret is set.
+
+billing = Blueprint("billing", __name__)
+
+# Stripe's own: an event that is older was recorded by somebody else, or the clocks differ.
+TOLERANCE_SECONDS = 300
+
+
+class EventRefused(ServiceError):
+    """The event has no valid, recent signature, or is not an event."""
+
+    code = "EVENT_REFUSED"
+
+
+@billing.post("/webhooks/stripe")
+def take_stripe_event() -> Response:
+    """Apply an event from Stripe once its signature was checked."""
+    secret = current_settings().stripe_webhook_secret
+    if not secret:
+        raise NotFound("There is nothing at this address.")
+    raw = request.get_data(cache=False)
+    if not is_signed(raw, request.headers.get("Stripe-Signature", ""), secret):
+        logger.warning("billing: an event was refused: it has no valid, recent signature")
+        raise EventRefused(
+            "The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock."
+        )
+    begin_write()
+    with refusing(_refuse_event):
+        apply_event(json.loads(raw))
+    db.session.commit()
+    return jsonify({"received": True})
+
+
+def is_signed(raw: bytes, header: str, secret: str) -> bool:
+    """Return whether Stripe signed a body: HMAC with SHA-256 over a recent time, dot and body.
+
+    The header is `t=TIME,v1=SIGNATURE`, with a signature for each secret while one is replaced.
+    """
+    parts = [each.partition("=")[::2] for each in header.split(",")]
+    times = [value for name, value in parts if name == "t"]
+    if not times or not times[0].isdecimal() or not times[0].isascii():
+        return False
+    if int(times[0][:20]) < time.time() - TOLERANCE_SECONDS:
+        return False
+    signed = times[0].encode() + b"." + raw
+    right = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest().encode()
+    return any(
+        hmac.compare_digest(value.encode("utf-8", "replace"), right)
+        for name, value in parts
+        if name == "v1"
+    )
+
+
+def _refuse_event(fault: Exception) -> EventRefused:
+    db.session.rollback()
+    logger.warning("billing: an event can't be read: %r", fault)
+    return EventRefused("The event can't be read.")

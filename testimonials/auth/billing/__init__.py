@@ -1,1 +1,0 @@
-"""Plans and the payment provider's events."""

@@ -1,1 +1,0 @@
-"""Signing in with the company's account, by OpenID Connect."""

@@ -1,0 +1,148 @@
+"""The cookies of sessions, known browsers and the theme."""
+
+from flask import after_this_request, g, request
+from werkzeug import Response
+
+from testimonials.auth.accounts import require_unsuspended
+from testimonials.auth.lockout import KNOWN_SECONDS, Visitor, find_known_browser, make_known_token
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import LIFETIME, SignInMethod, find_chosen_language, start_session
+from testimonials.core.audit import (
+    ActorKind,
+    act_as,
+    current_network,
+    describe_browser,
+    record_event,
+)
+from testimonials.core.event_types import EventType
+from testimonials.core.http.i18n import use_language
+from testimonials.core.http.rate_limits import client_key
+from testimonials.core.http.urls import app_url, base_path
+
+
+def read_visit_cookie() -> str:
+    """Return what marks the browser as the one that went to the company's sign-in."""
+    return request.cookies.get(f"{_name()}-visit", "")
+
+
+def set_visit_cookie(response: Response, mark: str, seconds: int) -> None:
+    set_cookie(response, f"{_name()}-visit", mark, seconds)
+
+
+def read_arrival_cookie() -> str:
+    """Return who came from the company's sign-in and has an account to claim."""
+    return request.cookies.get(f"{_name()}-arrival", "")
+
+
+def set_arrival_cookie(response: Response, token: str, seconds: int) -> None:
+    set_cookie(response, f"{_name()}-arrival", token, seconds)
+
+
+def read_session_cookie() -> str:
+    return request.cookies.get(_name(), "")
+
+
+def use_persons_language() -> None:
+    """Answer in the language of who is signed in, or the browser's; doors call it before a view."""
+    token = read_session_cookie()
+    use_language(find_chosen_language(token) if token else None)
+
+
+def sign_browser_in(
+    account: Account, how: SignInMethod, means: str = "", *, is_proved: bool = True
+) -> str:
+    """Start a session for this request's browser and record it; return its token.
+
+    `means` is what the record says, if not `how`; see `start_session` for `is_proved`. Raises
+    `AccountSuspended`.
+    """
+    require_unsuspended(account.suspended_at, account.suspended_reason)
+    browser = request.user_agent.string
+    replaced = read_session_cookie()
+    token = start_session(account, browser, how, replaces=replaced, is_proved=is_proved)
+    act_as(ActorKind.PERSON, account.id)
+    details = {"browser": describe_browser(browser), "means": means or how}
+    record_event(EventType.SESSION_STARTED, account.id, **details)
+    return token
+
+
+def set_session_cookie(response: Response, account: Account, token: str) -> None:
+    """Set the session's cookie, and the one by which the browser is known from now on."""
+    set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    know_browser(response, account)
+
+
+def know_browser(response: Response, account: Account) -> None:
+    """Let the browser sign in however often others fail to, until all browsers are signed out."""
+    # One cookie per account: a person may have several.
+    set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
+
+
+def describe_visitor(email: str) -> Visitor:
+    """Return who sent the request; its browser, if it is known to the account of `email`."""
+    tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
+    address = client_key(ipv6_bits=48)
+    return Visitor(address, str(current_network()), find_known_browser(tokens, email))
+
+
+def replace_session_cookie(token: str) -> None:
+    """Give the browser a new token for its session, whatever this request's response is."""
+    g.session_token = token
+    after_this_request(renew_session_cookie)
+
+
+def renew_session_cookie(response: Response) -> Response:
+    """Extend the session's cookie, unless the response already sets or clears it."""
+    cookies = response.headers.getlist("Set-Cookie")
+    if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
+        token = g.get("session_token") or read_session_cookie()
+        set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    return response
+
+
+def clear_session_cookie(response: Response) -> None:
+    response.delete_cookie(_name(), path=_path(), httponly=True, samesite="Lax", secure=is_https())
+
+
+def is_https() -> bool:
+    """Return whether the service is reached over https, which its cookies then require."""
+    return app_url().startswith("https://")
+
+
+def trusted_cookie(account_id: str) -> str:
+    return f"{_name()}-trusted-{account_id}"
+
+
+def theme_cookie() -> str:
+    return f"{_name()}-theme"
+
+
+def opened_cookie() -> str:
+    return f"{_name()}-opened"
+
+
+def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie that neither scripts nor other sites' forms can use."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path=_path(),
+        httponly=True,
+        samesite="Lax",
+        secure=is_https(),
+    )
+
+
+def _name() -> str:
+    # Browsers accept a __Host- cookie only over https, for this host alone and all of its paths.
+    prefix = "__Secure-" if base_path() else "__Host-"
+    return f"{prefix}testimonials" if is_https() else "testimonials"
+
+
+def _path() -> str:
+    return base_path() or "/"
+
+
+def _known() -> str:
+    return f"{_name()}-known-"

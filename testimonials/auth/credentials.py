@@ -1,0 +1,126 @@
+"""Checking a password, and choosing a new one."""
+
+from functools import cache
+
+from sqlalchemy import select
+
+from testimonials.auth.accounts import require_passwords
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import end_sessions
+from testimonials.core import clock
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.http.urls import reset_url
+from testimonials.core.passwords import hash_password, is_password
+
+RESET_SECONDS = 60 * 60
+
+reset_purpose = TokenPurpose("reset")
+
+
+class SignInRefused(ServiceError):
+    status = 422
+    code = "SIGN_IN_REFUSED"
+    default_message = gettext_noop(
+        "The address and the password don’t match. Try again, or choose a new one."
+    )
+
+
+class ResetLinkInvalid(ServiceError):
+    """The link has expired, was used, or was never ours."""
+
+    status = 404
+    code = "LINK_INVALID"
+    default_message = gettext_noop("This link doesn’t work any more.")
+
+
+def check_password(email: str, password: str) -> Account:
+    """Return the claimed account with this address and password.
+
+    Raises `SignInRefused` and `PasswordsOff`.
+    """
+    require_passwords()
+    account = find_claimed_account(email)
+    stored = account.password_hash if account is not None else None
+    # Unknown addresses are checked too, so that they take as long as known ones.
+    is_match = is_password(stored or _unknown_hash(), password)
+    if account is None or stored is None or not is_match:
+        raise SignInRefused
+    return account
+
+
+def lock_checked(account: Account) -> Account:
+    """Return the account, locked; raise `SignInRefused` if its password changed since the check.
+
+    Checking takes a moment, in which the owner may have replaced a password that somebody else has.
+    """
+    locked = lock_claimed(account.id)
+    if locked is None or locked.password_hash != account.password_hash:
+        raise SignInRefused
+    return locked
+
+
+def find_claimed_account(email: str) -> Account | None:
+    return db.session.scalars(
+        select(Account).where(Account.email == email, Account.claimed_at.is_not(None))
+    ).one_or_none()
+
+
+def make_reset_link(account: Account) -> str:
+    return reset_url(reset_purpose.sign([account.id, fingerprint(account)]))
+
+
+def find_account_to_reset(token: str) -> Account:
+    """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`.
+
+    The link contains a fingerprint of the address and password, so it works once.
+    """
+    require_passwords()
+    account_id, mark = read_link(reset_purpose, token, 2)
+    account = lock_claimed(account_id)
+    if account is None or fingerprint(account) != mark:
+        raise ResetLinkInvalid
+    return account
+
+
+def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
+    """Set a new password and sign every browser out except the session `but`.
+
+    Raises `PasswordsOff`.
+    """
+    require_passwords()
+    account.password_hash = password_hash
+    account.password_set_at = clock.now()
+    end_sessions(account.id, but=but)
+
+
+def read_link(purpose: TokenPurpose, token: str, length: int) -> list[str]:
+    """Return the parts of a link that is valid for an hour; raise `ResetLinkInvalid`."""
+    try:
+        payload, _ = purpose.read(token, RESET_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        raise ResetLinkInvalid from None
+    if not isinstance(payload, list) or len(payload) != length:
+        raise ResetLinkInvalid
+    return payload
+
+
+def lock_claimed(account_id: str) -> Account | None:
+    return db.session.scalars(
+        select(Account)
+        .where(Account.id == account_id, Account.claimed_at.is_not(None))
+        .with_for_update()
+    ).one_or_none()
+
+
+def fingerprint(account: Account) -> str:
+    """Return a mark for links, which a new address or password makes invalid."""
+    return hash_secret(f"{account.email} {account.password_hash}")[:16]
+
+
+@cache
+def _unknown_hash() -> str:
+    return hash_password("no account has this password")

@@ -1,0 +1,167 @@
+"""Email addresses: which are accepted, and who may sign up."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from marshmallow import ValidationError
+
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.fields import Text
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.mail.outbox import ENCODED
+from testimonials.core.settings.current import current_settings
+
+if TYPE_CHECKING:
+    from email_validator import ValidatedEmail
+
+EMAIL_LENGTH = 254
+# Longer than any address may be.
+LONGEST = 1000
+
+
+class EmailMalformed(ServiceError):
+    code = "EMAIL_INVALID"
+    meaning = "This isn't an e-mail address."
+    remedy = "Correct the address."
+
+
+class EmailDisposable(ServiceError):
+    code = "EMAIL_DISPOSABLE"
+    meaning = "Disposable e-mail addresses are not accepted."
+    remedy = "Use the owner's permanent address."
+
+
+class SignupClosed(ServiceError):
+    code = "SIGNUP_CLOSED"
+    meaning = "This service takes no new accounts for the address."
+    remedy = "Ask its operator."
+
+
+def normalize_email(text: str) -> str:
+    """Return the address in the form in which accounts store it: normalized and in lower case.
+
+    Raises `EmailMalformed`, or `EmailDisposable` for domains on the maintained list or the
+    operator's, and their subdomains (spec, "POST /v1/auth/agent-init").
+    """
+    checked = _validate(text)
+    if _is_disposable(checked.ascii_domain.lower()):
+        message = (
+            f"Disposable e-mail addresses such as those at {checked.domain} are not accepted. "
+            "Use the owner's permanent address."
+        )
+        raise EmailDisposable(f"email: {message}", errors={"email": [message]})
+    return checked.normalized.lower()
+
+
+def parse_email(text: str) -> str:
+    """Like `normalize_email`, but accept disposable addresses; raise `EmailMalformed`.
+
+    People keep their accounts when their domain is listed later.
+    """
+    return _validate(text).normalized.lower()
+
+
+def read_email(text: str) -> str:
+    """Return a typed address as it would be stored, to look it up; malformed ones unchanged."""
+    try:
+        return parse_email(text)
+    except EmailMalformed:
+        # PostgreSQL refuses queries with this character.
+        return "" if "\0" in text else text.lower()
+
+
+def hash_mailbox(email: str) -> str:
+    """Return the key under which requests for mail to this mailbox are counted.
+
+    It ignores a plus and what follows, as providers do, and dots at Gmail.
+    """
+    name, _, domain = email.rpartition("@")
+    name = name.partition("+")[0] or name
+    if domain in ("gmail.com", "googlemail.com"):
+        name, domain = name.replace(".", ""), "gmail.com"
+    return hash_secret(f"{name}@{domain}")
+
+
+class Email(Text):
+    """A field for an address, normalized; disposable ones only if not `is_lasting`."""
+
+    messages: ClassVar[dict[str, str]] = Text.messages | {
+        "malformed": gettext_noop("Write the address like name@example.com."),
+        "disposable": gettext_noop(
+            "Use a permanent address; this domain provides disposable ones."
+        ),
+    }
+
+    def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
+        self.is_lasting = is_lasting
+        super().__init__(EMAIL_LENGTH, one_line=True, metadata={"format": "email"}, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            text = super()._deserialize(value, attr, data, **kwargs)
+            return normalize_email(text) if self.is_lasting else parse_email(text)
+        except (ValidationError, EmailMalformed):
+            raise self.make_error("malformed") from None
+        except EmailDisposable:
+            raise self.make_error("disposable") from None
+
+
+def require_open_signup(email: str) -> None:
+    """Raise `SignupClosed` if the settings don't let `email` start an account."""
+    settings = current_settings()
+    if settings.signup == "closed":
+        message = gettext("Sign-up is closed on this service. Ask its operator for an account.")
+        raise SignupClosed(f"email: {message}", errors={"email": [message]})
+    if settings.signup == "domains":
+        allowed = settings.signup_domains
+        if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
+            message = gettext(
+                "Only addresses at %(domains)s may sign up on this service.",
+                domains=", ".join(allowed),
+            )
+            raise SignupClosed(f"email: {message}", errors={"email": [message]})
+
+
+# The library takes most of the time of reading a table, which is read again for every choice in
+# its preview.
+@lru_cache(maxsize=1024)
+def _validate(text: str) -> "ValidatedEmail":
+    # Slow to import, and most processes never see an address.
+    from email_validator import EmailNotValidError, validate_email
+
+    # The library looks at each letter before it counts them.
+    text = text[:LONGEST]
+    try:
+        if ENCODED in text:
+            # Mail readers would decode it, and show or write to another address.
+            raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
+        return validate_email(text, check_deliverability=False)
+    except EmailNotValidError as error:
+        message = f"email: This is not a valid e-mail address. {error}"
+        raise EmailMalformed(message, errors={"email": [str(error)]}) from None
+
+
+def _is_disposable(domain: str) -> bool:
+    from disposable_email_domains import blocklist
+
+    settings = current_settings()
+    denied = set(map(_to_ascii, settings.email_deny_domains))
+    allowed = set(map(_to_ascii, settings.email_allow_domains))
+    labels = domain.split(".")
+    for start in range(len(labels) - 1):
+        parent = ".".join(labels[start:])
+        if parent in allowed:
+            return False
+        if parent in denied or parent in blocklist:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _to_ascii(domain: str) -> str:
+    """Return the xn-- form of a domain such as bücher.example; any other unchanged."""
+    try:
+        return _validate(f"postmaster@{domain}").ascii_domain.lower()
+    except EmailMalformed:
+        return domain

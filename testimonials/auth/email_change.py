@@ -1,0 +1,134 @@
+"""Changing an account's e-mail address."""
+
+from dataclasses import dataclass
+
+from flask import Blueprint, redirect, render_template, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.auth.accounts import delete_expired_accounts
+from testimonials.auth.cookies import read_session_cookie, use_persons_language
+from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, lock_claimed, read_link
+from testimonials.auth.emails import send_address_changed_mail
+from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn, find_session, lock_owner
+from testimonials.core.audit import ActorKind, act_as, record_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.forms import add_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.security import answer_privately
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.http.urls import current_path, email_change_url
+
+# Changing an account's address.
+
+change_purpose = TokenPurpose("email-change")
+
+
+class AddressLinkInvalid(ServiceError):
+    """The link has expired, was used, or was never ours."""
+
+    status = 404
+    code = "LINK_INVALID"
+    default_message = gettext_noop("This link doesn’t work any more.")
+
+
+class AddressTaken(ServiceError):
+    code = "EMAIL_TAKEN"
+    default_message = gettext_noop("Another account has this address.")
+
+
+@dataclass(frozen=True)
+class AddressChange:
+    """A requested change: the account, locked, and its new address."""
+
+    account: Account
+    email: str
+
+
+def make_change_link(account: Account, new_email: str) -> str:
+    return email_change_url(change_purpose.sign([account.id, fingerprint(account), new_email]))
+
+
+def find_change(token: str) -> AddressChange:
+    """Return the change that a link confirms; raise `AddressLinkInvalid`.
+
+    A new password or address invalidates the link: it may have locked out an intruder who asked.
+    """
+    try:
+        account_id, mark, new_email = read_link(change_purpose, token, 3)
+    except ResetLinkInvalid:
+        raise AddressLinkInvalid from None
+    account = lock_claimed(account_id)
+    if account is None or fingerprint(account) != mark:
+        raise AddressLinkInvalid
+    return AddressChange(account, new_email)
+
+
+def change_address(change: AddressChange, owner: SignedIn) -> str:
+    """Give the account of the person signed in its new address; return the one it left.
+
+    Raises `AddressTaken` and `SessionEnded`.
+    """
+    account = lock_owner(owner)
+    left = account.email
+    # An expired account no longer holds its address.
+    delete_expired_accounts()
+    try:
+        with db.session.begin_nested():
+            account.email = change.email
+    except IntegrityError:
+        raise AddressTaken from None
+    return left
+
+
+# The page that changes an account's address.
+#
+# A GET changes nothing, since mail scanners open links. Opening the mail to the new address doesn't
+# prove who somebody is, so confirming requires a session of the account.
+
+address = Blueprint("address", __name__)
+address.before_request(use_persons_language)
+
+
+@address.get("/email/<token>")
+def show_change(token: str) -> ResponseReturnValue:
+    """Ask the person signed in to the account to confirm the new address."""
+    change, owner = find_change(token), find_session(read_session_cookie())
+    if owner is None:
+        return redirect(url_for("session.show_login", next=current_path(), notice="address"), 303)
+    page = render_template(
+        "auth/address_change/confirm_email.html",
+        email=change.email,
+        old_email=change.account.email,
+        signed_in_as=owner.email,
+        is_owner=owner.account_id == change.account.id,
+    )
+    return answer_privately(page)
+
+
+@address.post("/email/<token>")
+@limiter.per_address(SIGN_IN_PER_ADDRESS)
+def confirm_change(token: str) -> ResponseReturnValue:
+    """Change the account's address, and tell the old one."""
+    owner = find_session(read_session_cookie())
+    begin_write()
+    change = find_change(token)
+    if owner is None or owner.account_id != change.account.id:
+        # The page says why not.
+        return redirect(current_path(), 303)
+    left = change_address(change, owner)
+    send_address_changed_mail(left, change.email)
+    act_as(ActorKind.PERSON, owner.account_id)
+    record_event(EventType.ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
+    db.session.commit()
+    return redirect(add_notice(url_for("account.show_account"), _("Your address is changed.")), 303)
+
+
+@address.errorhandler(AddressLinkInvalid)
+def show_problem(error: AddressLinkInvalid) -> ResponseReturnValue:
+    return answer_privately(render_template("auth/address_change/email_problem.html"), error.status)

@@ -1,0 +1,103 @@
+"""Limits on wrong passwords: guessing is slow, and strangers can't lock an owner out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from testimonials.auth.accounts import require_passwords
+from testimonials.auth.credentials import SignInRefused, check_password
+from testimonials.auth.limits import (
+    CONFIRM_PER_SESSION,
+    SIGN_IN_GUESSED_AT,
+    SIGN_IN_PER_ACCOUNT,
+    SIGN_IN_PER_ADDRESS,
+    SIGN_IN_PER_BROWSER,
+    SIGN_IN_PER_NETWORK,
+    SIGN_IN_UNGUESSED,
+)
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.db.identifiers import hash_secret, new_identifier
+from testimonials.core.extensions import db, limiter
+from testimonials.core.http.errors import RateLimited
+from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+
+KNOWN_SECONDS = 365 * 86_400
+
+known_purpose = TokenPurpose("known-browser")
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who sent a request, as limits see it.
+
+    `browser` is the id of a browser that has signed in to the account before, None for others.
+    """
+
+    address: str
+    network: str
+    browser: str | None
+
+
+def make_known_token(account: Account) -> str:
+    """Return a token that marks a browser as known to the account."""
+    return known_purpose.sign([account.id, account.browser_generation, new_identifier()])
+
+
+def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
+    """Return the browser's id if one of its tokens marks it as known to the account of `email`."""
+    for token in tokens:
+        try:
+            (account_id, generation, browser), _ = known_purpose.read(token, KNOWN_SECONDS)
+        except (TokenInvalid, TokenExpired):
+            continue
+        is_known = select(Account.id).where(
+            Account.id == account_id,
+            Account.email == email,
+            Account.browser_generation == generation,
+        )
+        if db.session.scalar(is_known) is not None:
+            return str(browser)
+    return None
+
+
+def try_password(email: str, password: str, visitor: Visitor) -> Account:
+    """Return the account with this address and password; raise `SignInRefused` or `RateLimited`."""
+    require_passwords()
+    account_key = hash_secret(email)
+    address_key = f"{account_key} {visitor.address}"
+    if visitor.browser is not None:
+        limit, key = SIGN_IN_PER_BROWSER, visitor.browser
+    else:
+        limiter.count(SIGN_IN_PER_ADDRESS, visitor.address)
+        is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
+        limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
+        key = f"{account_key} {visitor.network}"
+    # Counted before the check, so that simultaneous attempts can't get past the limit.
+    try:
+        limiter.count(limit, key)
+    except RateLimited:
+        limit, key = SIGN_IN_UNGUESSED, address_key
+        if visitor.browser is not None or not limiter.allows(limit, key):
+            raise
+    try:
+        account = check_password(email, password)
+    except SignInRefused:
+        if visitor.browser is None:
+            limiter.allows(SIGN_IN_PER_ACCOUNT, account_key)
+            limiter.allows(SIGN_IN_UNGUESSED, address_key)
+        raise
+    limiter.forget(limit, key)
+    limiter.forget(SIGN_IN_UNGUESSED, address_key)
+    return account
+
+
+def confirm_password(owner: SignedIn, password: str) -> None:
+    """Check the password of the person signed in; raise `SignInRefused` or `RateLimited`.
+
+    Wrong passwords that others enter in the sign-in form don't count here.
+    """
+    limiter.count(CONFIRM_PER_SESSION, owner.session_id)
+    check_password(owner.email, password)
+    limiter.forget(CONFIRM_PER_SESSION, owner.session_id)

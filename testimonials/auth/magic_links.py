@@ -1,0 +1,147 @@
+"""Magic links: asking for one, making, checking and mailing it."""
+
+from enum import StrEnum
+
+from sqlalchemy import select
+
+from testimonials.auth.email_addresses import hash_mailbox
+from testimonials.auth.limits import (
+    LINK_PER_ADDRESS,
+    LINK_PER_BROWSER,
+    LINK_PER_MAILBOX,
+    LINK_PER_NETWORK,
+)
+from testimonials.auth.lockout import Visitor
+from testimonials.auth.models import Account, LinkRequest
+from testimonials.core import clock
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.signing import TokenInvalid, TokenPurpose
+from testimonials.core.http.urls import claim_url, not_me_url
+
+# Magic links: making and checking them.
+
+claim_purpose = TokenPurpose("claim")
+not_me_purpose = TokenPurpose("not-me")
+
+
+class LinkInvalid(ServiceError):
+    """The link was cut off, changed, or never ours."""
+
+    code = "LINK_INVALID"
+    reason = "invalid"
+
+
+class LinkExpired(LinkInvalid):
+    code = "LINK_EXPIRED"
+    reason = "expired"
+
+
+class LinkReplaced(LinkInvalid):
+    code = "LINK_REPLACED"
+    reason = "replaced"
+
+
+class LinkUsed(LinkInvalid):
+    code = "LINK_USED"
+    reason = "used"
+
+
+class KeyGone(ServiceError):
+    """The key that a link would revoke is not the account's any more."""
+
+    status = 410
+    code = "KEY_GONE"
+    title = gettext_noop("This link no longer works")
+    default_message = gettext_noop(
+        "The key that it is about was revoked or replaced already, or the account was claimed or "
+        "removed. Nothing was changed."
+    )
+
+
+def make_not_me_link(account: Account) -> str:
+    """Return the link by which the address revokes the key that the account has now."""
+    return not_me_url(not_me_purpose.sign([account.id, _name_key(account)]))
+
+
+def find_account_of_key(token: str) -> Account:
+    """Return the unclaimed account, locked, whose key a link is about; raise `KeyGone`."""
+    account_id, key = not_me_purpose.find(token, 2) or ("", "")
+    query = select(Account).where(Account.id == account_id, Account.claimed_at.is_(None))
+    account = db.session.scalars(query.with_for_update()).one_or_none()
+    if account is None or account.is_expired or not account.has_key or key != _name_key(account):
+        raise KeyGone
+    return account
+
+
+def _name_key(account: Account) -> str:
+    return f"{clock.to_milliseconds(account.key_created_at)} {account.key_last_four}"
+
+
+def make_claim_link(account: Account, nonce: str) -> str:
+    return claim_url(claim_purpose.sign([account.id, nonce]))
+
+
+def find_account_of_link(token: str) -> Account:
+    """Return the account that a link may claim, locked; raise `LinkInvalid` or a subclass.
+
+    A link expires with the account's own deadline, which each new link extends.
+    """
+    try:
+        (account_id, nonce), _ = claim_purpose.read(token)
+    except (TokenInvalid, TypeError, ValueError):
+        raise LinkInvalid from None
+    account = db.session.scalars(
+        select(Account).where(Account.id == account_id).with_for_update()
+    ).one_or_none()
+    if account is None or account.is_expired:
+        raise LinkExpired
+    if account.is_claimed:
+        raise LinkUsed
+    if hash_secret(nonce) not in (account.claim_nonce_hash, account.own_nonce_hash):
+        raise LinkReplaced
+    return account
+
+
+# Requests for a link by mail.
+#
+# A page only stores the request, so that its response takes equally long whether or not the address
+# has an account; `operations.jobs.link_mail` answers it a moment later.
+
+
+class LinkPurpose(StrEnum):
+    SIGN_UP = "sign-up"
+    CLAIM = "claim"
+    RESET = "reset"
+
+
+def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
+    """Store a request for a link, unless too many were made lately; begins the write.
+
+    Only too many requests from one IP address raise `RateLimited`. Past the other limits nothing
+    is sent and nothing is said: the links in the owner's mailbox work.
+    """
+    is_within = _count(_limit_key(purpose, email), visitor)
+    begin_write()
+    if is_within:
+        db.session.add(LinkRequest(purpose=purpose, email=email))
+
+
+def _limit_key(purpose: LinkPurpose, email: str) -> str:
+    """Return the key under which requests are counted.
+
+    Anybody may sign up, so a mail can go to any spelling of a mailbox; other links only go to the
+    exact address of an account, and requests for other spellings must not use up its budget.
+    """
+    subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
+    return f"{purpose} {subject}"
+
+
+def _count(key: str, visitor: Visitor) -> bool:
+    if visitor.browser is not None:
+        return limiter.allows(LINK_PER_BROWSER, visitor.browser)
+    limiter.count(LINK_PER_ADDRESS, visitor.address)
+    is_within = limiter.allows(LINK_PER_NETWORK, f"{key} {visitor.network}")
+    return is_within and limiter.allows(LINK_PER_MAILBOX, key)

@@ -1,0 +1,266 @@
+"""Which account an identity at a company signs in to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import delete, select
+
+from testimonials.auth.accounts import (
+    DisplayNameForm,
+    claim_account,
+    find_claimable_account,
+    set_display_name,
+    start_signup,
+)
+from testimonials.auth.credentials import lock_claimed
+from testimonials.auth.emails import send_security_mail
+from testimonials.auth.models import Account, CompanyIdentity
+from testimonials.auth.oidc.client import CompanyPerson
+from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.settings.current import current_settings
+
+# Whose account somebody from the company signs in to, and linking the two.
+
+
+class CompanyRefused(ServiceError):
+    """The provider confirmed somebody who may not sign in here, or not like this."""
+
+    status = 403
+    code = "COMPANY_SIGN_IN_REFUSED"
+
+
+class ProviderSilent(CompanyRefused):
+    """The provider doesn't say when the person last proved who they are, so this proves nothing."""
+
+    # For the record, from which the doctor knows.
+    reason = "its ID token has no auth_time"
+    default_message = gettext_noop(
+        "%(company)s doesn’t say when it asked who you are. Go back, and confirm with a passkey or "
+        "by a link in a mail."
+    )
+
+
+class How(StrEnum):
+    """How somebody came to the account that they sign in to."""
+
+    KNOWN = "known"
+    LINKED = "linked"
+    CREATED = "created"
+    # An agent began it, and it is still to be claimed.
+    UNCLAIMED = "unclaimed"
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """The account, locked, that somebody from the company signs in to."""
+
+    account: Account
+    how: How
+
+
+def check_domain(person: CompanyPerson) -> None:
+    """Raise `CompanyRefused` unless the person's address is at one of the company's domains."""
+    domains = current_settings().oidc_domains
+    if not domains:
+        return
+    domain = (person.email or "").rpartition("@")[2]
+    if not person.is_verified or domain not in domains:
+        raise CompanyRefused(
+            gettext_noop("Only people at %(domains)s may sign in here."),
+            values={"domains": ", ".join(domains)},
+        )
+
+
+def receive_person(person: CompanyPerson, *, is_invited: bool) -> Arrival:
+    """Return the account of somebody whom the provider confirmed; make or link it if needed.
+
+    An account is found by the provider's own name for the person. Only the first time it is found
+    by an address, which then must be verified. Raises `CompanyRefused`.
+    """
+    check_domain(person)
+    if (known := _find_known(person)) is not None:
+        account, identity = known
+        identity.used_at, identity.email = clock.now(), person.email
+        return Arrival(account, How.KNOWN)
+    if person.email is None or not person.is_verified:
+        raise CompanyRefused(
+            gettext_noop(
+                "%(company)s doesn’t say that your email address is verified, so we can’t tell "
+                "which account is yours. If you can sign in another way, link the two under "
+                "Account, Security."
+            ),
+            values={"company": current_settings().company_name},
+        )
+    if (claimed := _lock_by_email(person.email)) is not None:
+        link_account(claimed, person)
+        return Arrival(claimed, How.LINKED)
+    waiting = find_claimable_account(person.email)
+    if waiting is not None:
+        return Arrival(waiting, How.UNCLAIMED)
+    return Arrival(_make_account(person, is_invited=is_invited), How.CREATED)
+
+
+def link_account(account: Account, person: CompanyPerson) -> None:
+    """Let the person sign in to the locked account, and mail that they can; see `_link`."""
+    _link(account, person)
+    name = current_settings().company_name
+    who = f" ({person.email})" if person.email else ""
+    send_security_mail(
+        account.email, f"The {name} account{who} can sign in to your account from now on."
+    )
+
+
+def claim_for(account: Account, person: CompanyPerson) -> None:
+    """Claim the locked account, which then has no password, and let the person sign in to it."""
+    claim_account(account, None)
+    _link(account, person)
+
+
+def find_identity(account_id: str) -> CompanyIdentity | None:
+    """Return the company's account that may sign in to this account."""
+    if not current_settings().oidc_issuer:
+        return None
+    return db.session.scalars(
+        select(CompanyIdentity).where(
+            CompanyIdentity.account_id == account_id,
+            CompanyIdentity.issuer == current_settings().oidc_issuer,
+        )
+    ).one_or_none()
+
+
+def is_of(person: CompanyPerson, account_id: str) -> bool:
+    """Return whether the person may sign in to this account."""
+    found = find_identity(account_id)
+    return found is not None and found.subject == person.subject
+
+
+def unlink_account(account: Account) -> str | None:
+    """Let the company's accounts sign in to the locked account no longer; return the address.
+
+    None if there was none.
+    """
+    gone = db.session.scalars(
+        delete(CompanyIdentity)
+        .where(CompanyIdentity.account_id == account.id)
+        .returning(CompanyIdentity)
+    ).all()
+    if not gone:
+        return None
+    name = current_settings().company_name or "company"
+    send_security_mail(account.email, f"The {name} account can no longer sign in to your account.")
+    return gone[0].email or gone[0].subject
+
+
+def _link(account: Account, person: CompanyPerson) -> None:
+    """Let the person sign in to the locked account.
+
+    Raises `CompanyRefused` if either is linked to another: an address may have a new owner, who
+    must not get what the old one had.
+    """
+    name = current_settings().company_name
+    issuer = CompanyIdentity.issuer == person.issuer
+    taken = select(CompanyIdentity.account_id).where(
+        issuer, CompanyIdentity.subject == person.subject
+    )
+    if (other := db.session.scalar(taken)) is not None:
+        if other == account.id:
+            return
+        raise CompanyRefused(
+            gettext_noop("This %(company)s account is linked to another account here."),
+            values={"company": name},
+        )
+    if find_identity(account.id) is not None:
+        raise CompanyRefused(
+            gettext_noop(
+                "Another %(company)s account is linked to %(email)s. Whoever has it can unlink it "
+                "under Account, Security, or ask whoever runs this service."
+            ),
+            values={"company": name, "email": account.email},
+        )
+    values = {"issuer": person.issuer, "subject": person.subject, "email": person.email}
+    db.session.add(CompanyIdentity(account_id=account.id, **values))
+    db.session.flush()
+
+
+def _find_known(person: CompanyPerson) -> tuple[Account, CompanyIdentity] | None:
+    query = select(CompanyIdentity).where(
+        CompanyIdentity.issuer == person.issuer, CompanyIdentity.subject == person.subject
+    )
+    identity = db.session.scalars(query).one_or_none()
+    account = lock_claimed(identity.account_id) if identity is not None else None
+    # Looked up again: it may have been unlinked before the account was locked.
+    identity = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    return (account, identity) if account is not None and identity is not None else None
+
+
+def _lock_by_email(email: str) -> Account | None:
+    return db.session.scalars(
+        select(Account)
+        .where(Account.email == email, Account.claimed_at.is_not(None))
+        .with_for_update()
+    ).one_or_none()
+
+
+def _make_account(person: CompanyPerson, *, is_invited: bool) -> Account:
+    email = person.email or ""
+    if current_settings().oidc_accounts == "invited" and not is_invited:
+        raise CompanyRefused(
+            gettext_noop("%(email)s was not invited. Ask a colleague for an invitation."),
+            values={"email": email},
+        )
+    started = start_signup(email)
+    if started is None:
+        # Somebody else was first, a moment ago.
+        raise CompanyRefused(gettext_noop("Please sign in again."))
+    account, _ = started
+    claim_for(account, person)
+    named = DisplayNameForm().read({"display_name": person.name})
+    if not named.errors and named.values.get("display_name"):
+        set_display_name(account, named.values["display_name"])
+    return account
+
+
+# The step between the company's sign-in and an account that an agent began.
+#
+# The person is known by then; what is open is what becomes of the agent's key and projects. A
+# signed cookie carries who they are from one page to the next.
+
+SECONDS = 30 * 60
+# It has to fit into a cookie.
+LONGEST_TARGET = 500
+
+claim_purpose = TokenPurpose("company-claim")
+
+
+def make_claim_token(person: CompanyPerson, target: str) -> str:
+    """Return a token by which a browser may claim the account of the person's address."""
+    # Of thousands of groups, those that mean something here.
+    groups = [pair.group for pair in current_settings().oidc_groups if pair.group in person.groups]
+    return claim_purpose.sign(
+        [person.issuer, person.subject, person.email, person.name, groups, target[:LONGEST_TARGET]]
+    )
+
+
+def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
+    """Return who may claim their account, and where they were going; raise `CompanyRefused`."""
+    found = claim_purpose.find(token, 6, SECONDS)
+    if found is None or found[0] != current_settings().oidc_issuer:
+        raise CompanyRefused(
+            gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
+        )
+    issuer, subject, email, name, groups, target = found
+    return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), None), target
+
+
+def lock_waiting(person: CompanyPerson) -> Account:
+    """Return the account to claim, locked; raise `CompanyRefused` if it isn't there any more."""
+    account = find_claimable_account(person.email or "")
+    if account is None:
+        raise CompanyRefused(
+            gettext_noop("This account was claimed or has expired. Sign in again.")
+        )
+    return account

@@ -1,0 +1,244 @@
+"""The pages of single sign-on."""
+
+import logging
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, g, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug import Response
+
+from testimonials.auth.cookies import (
+    read_session_cookie,
+    read_visit_cookie,
+    replace_session_cookie,
+    set_arrival_cookie,
+    set_session_cookie,
+    set_visit_cookie,
+    sign_browser_in,
+    use_persons_language,
+)
+from testimonials.auth.limits import COMPANY_PER_ADDRESS
+from testimonials.auth.login import read_draft
+from testimonials.auth.models import CompanyAttempt
+from testimonials.auth.oidc.accounts import SECONDS as CLAIM_SECONDS
+from testimonials.auth.oidc.accounts import (
+    Arrival,
+    CompanyRefused,
+    How,
+    ProviderSilent,
+    check_domain,
+    is_of,
+    link_account,
+    make_claim_token,
+    receive_person,
+)
+from testimonials.auth.oidc.attempts import LIFETIME, AttemptPurpose, start_attempt, take_attempt
+from testimonials.auth.oidc.client import (
+    CompanyPerson,
+    ProviderAway,
+    ProviderRefused,
+    build_address,
+    find_metadata,
+    read_answer,
+)
+from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
+from testimonials.core.audit import ActorKind, act_as, record_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.forms import add_notice
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.http.security import answer_privately, safe_target
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.team import follow_groups, is_awaited
+
+# Sending a browser to the company's sign-in.
+#
+# A view begins a visit, commits, and answers with a page that leads away. Not with a redirect:
+# browsers would hold the answer to a form to the form's own policy, wherever it leads from there.
+
+MARK = re.compile(r"[\w-]{43}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Where a browser goes, and what marks it when it comes back."""
+
+    address: str
+    mark: str
+
+
+def begin_visit(
+    purpose: AttemptPurpose, who: SignedIn | None = None, *, target: str = "", draft: str = ""
+) -> Visit:
+    """Begin the write, and store that this browser goes to the company's sign-in.
+
+    Raises `NotFound` where there is none, and `ProviderAway`.
+    """
+    if not current_settings().oidc_issuer:
+        raise NotFound
+    metadata = find_metadata()
+    mark = read_visit_cookie()
+    if not MARK.fullmatch(mark):
+        mark = secrets.token_urlsafe(32)
+    begin_write()
+    account_id = who.account_id if who else None
+    attempt = start_attempt(mark, purpose, account_id, target=target, draft=draft)
+    return Visit(build_address(metadata, attempt, is_again=purpose == AttemptPurpose.PROVE), mark)
+
+
+def lead_away(visit: Visit) -> Response:
+    page = render_template("auth/company/leaving.html", address=visit.address)
+    response = answer_privately(page)
+    set_visit_cookie(response, visit.mark, int(LIFETIME.total_seconds()))
+    return response
+
+
+# The pages between this service and the company's sign-in.
+
+logger = logging.getLogger("testimonials.company")
+company = Blueprint("company", __name__)
+company.before_request(use_persons_language)
+
+
+@company.app_context_processor
+def describe_company() -> dict[str, Any]:
+    """Tell every page which ways in there are."""
+    settings = current_settings()
+    return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
+
+
+@company.post("/login/company")
+@limiter.per_address(COMPANY_PER_ADDRESS)
+def go_to_company() -> ResponseReturnValue:
+    """Send the browser to the company's sign-in, and then to `next`."""
+    target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
+    visit = begin_visit(AttemptPurpose.SIGN_IN, target=target, draft=draft)
+    db.session.commit()
+    return lead_away(visit)
+
+
+@company.get("/login/company/done")
+@limiter.per_address(COMPANY_PER_ADDRESS)
+def come_back() -> ResponseReturnValue:
+    """Take the answer that the browser brings from the company's sign-in, once."""
+    begin_write()
+    attempt = take_attempt(request.args.get("state", ""), read_visit_cookie())
+    # Given back before the provider is asked.
+    db.session.commit()
+    if attempt is None:
+        raise CompanyRefused(
+            gettext_noop("This sign-in was used already, took too long, or began elsewhere.")
+        )
+    g.company_target = attempt.target
+    person = read_answer(attempt, request.args)
+    return ANSWERS[AttemptPurpose(attempt.purpose)](attempt, person)
+
+
+@company.app_errorhandler(ProviderAway)
+@company.app_errorhandler(ProviderRefused)
+@company.app_errorhandler(CompanyRefused)
+def show_problem(error: ServiceError) -> ResponseReturnValue:
+    """Say what went wrong, and for what an operator should know, record it."""
+    db.session.rollback()
+    reason = getattr(error, "reason", "")
+    logger.warning("The company's sign-in: %s %s", error.message, reason)
+    if not isinstance(error, ProviderAway):
+        begin_write()
+        record_event(EventType.COMPANY_REFUSED, None, reason=reason or error.message)
+        db.session.commit()
+    target = g.get("company_target", "")
+    page = render_template("auth/company/problem.html", error=error, target=target)
+    response = answer_privately(page, error.status)
+    response.headers.update(error.headers)
+    return response
+
+
+def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
+    begin_write()
+    arrival = receive_person(person, is_invited=is_awaited(person.email, person.groups))
+    account = arrival.account
+    if arrival.how == How.UNCLAIMED:
+        db.session.rollback()
+        response = redirect(url_for("company_claim.show_claim"), 303)
+        set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
+        return response
+    means, is_proved = current_settings().company_name, person.is_fresh is True
+    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
+    _record_arrival(arrival, person)
+    follow_groups(account.id, person.email or person.subject, person.groups)
+    db.session.commit()
+    response = _go_on(attempt, "auth/sign_in/resume.html")
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+def _record_arrival(arrival: Arrival, person: CompanyPerson) -> None:
+    account = arrival.account
+    if arrival.how == How.CREATED:
+        record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    if arrival.how != How.KNOWN:
+        record_event(EventType.COMPANY_LINKED, account.id, who=person.email or person.subject)
+
+
+def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
+    """Link the person to the account that is still signed in."""
+    owner = _find_same(attempt)
+    check_domain(person)
+    begin_write()
+    link_account(lock_owner(owner), person)
+    record_event(EventType.COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
+    follow_groups(owner.account_id, owner.email, person.groups)
+    db.session.commit()
+    return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)
+
+
+def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
+    """Note that the person proved who they are, and go on with what they were about to do."""
+    owner = _find_same(attempt)
+    if not is_of(person, owner.account_id):
+        raise CompanyRefused(
+            gettext(
+                "This %(company)s account isn’t yours here.",
+                company=current_settings().company_name,
+            )
+        )
+    if person.is_fresh is None:
+        raise ProviderSilent(values={"company": current_settings().company_name})
+    if not person.is_fresh:
+        raise CompanyRefused(
+            gettext(
+                "%(company)s didn’t ask who you are again.", company=current_settings().company_name
+            )
+        )
+    begin_write()
+    _, token = note_proof(owner, SignInMethod.COMPANY)
+    db.session.commit()
+    replace_session_cookie(token)
+    return _go_on(attempt, "auth/company/proved.html")
+
+
+def _go_on(attempt: CompanyAttempt, page: str) -> Response:
+    """Offer to send what was typed before, or go where the person was going."""
+    if draft := read_draft(attempt.draft):
+        return answer_privately(render_template(page, unsent=draft))
+    return redirect(attempt.target or url_for("dashboard.show_start"), 303)
+
+
+def _find_same(attempt: CompanyAttempt) -> SignedIn:
+    """Return who is signed in, if it is still who went to the company's sign-in."""
+    owner = find_session(read_session_cookie())
+    if owner is None or owner.account_id != attempt.account_id:
+        raise CompanyRefused(gettext_noop("Somebody else is signed in now. Nothing was changed."))
+    act_as(ActorKind.PERSON, owner.account_id)
+    return owner
+
+
+ANSWERS = {
+    AttemptPurpose.SIGN_IN: _sign_in,
+    AttemptPurpose.LINK: _link,
+    AttemptPurpose.PROVE: _prove,
+}

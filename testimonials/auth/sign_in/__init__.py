@@ -1,1 +1,0 @@
-"""Passwords, sessions and signing in."""

@@ -1,0 +1,327 @@
+"""A fresh proof of who somebody is, before what would do harm."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import request
+from sqlalchemy import delete
+
+from testimonials.auth.accounts import get_account
+from testimonials.auth.cookies import replace_session_cookie
+from testimonials.auth.credentials import SignInRefused
+from testimonials.auth.emails import send_proof_mail
+from testimonials.auth.limits import LINK_PER_MAILBOX
+from testimonials.auth.lockout import confirm_password
+from testimonials.auth.login import draft_purpose
+from testimonials.auth.models import Account, AuthenticatorApp, Passkey
+from testimonials.auth.oidc.accounts import find_identity, unlink_account
+from testimonials.auth.passkeys import (
+    PasskeyRefused,
+    Reason,
+    count_passkeys,
+    get_passkey,
+    use_passkey,
+)
+from testimonials.auth.sessions import SignedIn, SignInMethod, end_sessions, lock_owner, note_proof
+from testimonials.auth.two_factor import (
+    CodeRefused,
+    check_code,
+    count_recovery_codes,
+    drop_app,
+    find_app,
+    find_wait,
+    forget_wrong_codes,
+)
+from testimonials.core import clock
+from testimonials.core.audit import record_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import RateLimited, ServiceError
+from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.forms import MAX_LENGTH, SECRETS
+from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.http.urls import current_path, proof_url
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.access import is_asked_for_more
+
+# How a person gets into their account, and that they always can.
+
+
+class LastWayIn(ServiceError):
+    status = 409
+    code = "LAST_WAY_IN"
+    default_message = gettext_noop(
+        "This is the only way into your account. Add a passkey or set a password first; then you "
+        "can remove it."
+    )
+
+
+class StrongNeeded(ServiceError):
+    status = 409
+    code = "STRONG_NEEDED"
+    default_message = gettext_noop(
+        "You ask your team for more than a password, and this is your last of that kind. Turn that "
+        "off first, or add another."
+    )
+
+
+@dataclass(frozen=True)
+class WaysIn:
+    """What an account can sign in with."""
+
+    has_password: bool
+    passkeys: int
+    app: AuthenticatorApp | None
+    recovery_codes: int
+    # How many accounts of a company are linked.
+    companies: int = 0
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is anything here to prove who one is with."""
+        return self.has_password or self.passkeys > 0 or self.app is not None
+
+    @property
+    def count(self) -> int:
+        """How many ways there are to begin to sign in."""
+        return self.has_password + self.passkeys + self.companies
+
+    @property
+    def strong(self) -> int:
+        """How many of them ask for more than a password."""
+        return self.passkeys + self.companies + (self.app is not None and self.has_password)
+
+
+def find_ways_in(account: Account) -> WaysIn:
+    app = find_app(account.id)
+    return WaysIn(
+        has_password=account.password_hash is not None and current_settings().has_passwords,
+        passkeys=count_passkeys(account.id),
+        app=app,
+        recovery_codes=count_recovery_codes(account.id) if app else 0,
+        companies=1 if find_identity(account.id) else 0,
+    )
+
+
+def remove_passkey(account: Account, passkey_id: str) -> str:
+    """Remove a passkey of the locked account; return its name.
+
+    Raises `NotFound`, `LastWayIn` and `StrongNeeded`.
+    """
+    passkey = get_passkey(account.id, passkey_id)
+    ways = find_ways_in(account)
+    _require_rest(account, ways.count - 1, ways.strong - 1)
+    db.session.delete(passkey)
+    return passkey.name
+
+
+def remove_app(account: Account) -> None:
+    """Disconnect the app of the locked account; raise `StrongNeeded`."""
+    ways = find_ways_in(account)
+    if ways.app is not None:
+        _require_rest(account, ways.count, ways.strong - ways.has_password)
+        drop_app(account.id)
+
+
+def remove_password(account: Account, *, but: str) -> None:
+    """Let the locked account do without a password; raise `LastWayIn` and `StrongNeeded`.
+
+    As with a new one, every browser but the session `but` is signed out.
+    """
+    ways = find_ways_in(account)
+    _require_rest(account, ways.count - ways.has_password, ways.passkeys + ways.companies)
+    account.password_hash = account.password_set_at = None
+    end_sessions(account.id, but=but)
+
+
+def unlink_company(account: Account) -> str | None:
+    """Unlink the company's account from the locked account; return the address, None if none was.
+
+    Raises `LastWayIn` and `StrongNeeded`.
+    """
+    ways = find_ways_in(account)
+    if ways.companies:
+        _require_rest(account, ways.count - ways.companies, ways.strong - ways.companies)
+    return unlink_account(account)
+
+
+def reset_ways_in(account: Account) -> None:
+    """Remove passkeys, the app and its codes, unlink the company, and sign every browser out."""
+    db.session.execute(delete(Passkey).where(Passkey.account_id == account.id))
+    drop_app(account.id)
+    unlink_account(account)
+    end_sessions(account.id)
+
+
+def _require_rest(account: Account, ways: int, strong: int) -> None:
+    if ways < 1:
+        raise LastWayIn
+    if account.requires_strong and strong < 1:
+        raise StrongNeeded
+
+
+# A link by mail that proves who somebody is, for who has nothing else here to prove it with.
+#
+# It counts in the browser that asked for it: whoever has only somebody's session can't read it, and
+# whoever has only their mailbox can't use it. Any proof since it was mailed ends it.
+
+MINUTES = 15
+
+proof_purpose = TokenPurpose("proof")
+
+
+class ProofLinkInvalid(ServiceError):
+    """The link is incomplete, too old, was used, or was opened in another browser."""
+
+    status = 404
+    code = "LINK_INVALID"
+    title = gettext_noop("This link doesn’t work")
+    default_message = gettext_noop(
+        "Open it in the browser in which you asked for it, within 15 minutes. It works once; you "
+        "get another where you were asked to confirm that it’s you."
+    )
+
+
+def mail_proof(owner: SignedIn) -> None:
+    """Begin the write, and mail a link to the person signed in; raise `SessionEnded`.
+
+    Past the limit nothing is sent and nothing said: links that work are in the mailbox.
+    """
+    is_within = limiter.allows(LINK_PER_MAILBOX, f"proof {owner.account_id}")
+    begin_write()
+    account = lock_owner(owner)
+    if is_within:
+        send_proof_mail(account.email, proof_url(proof_purpose.sign(_describe(owner))), MINUTES)
+
+
+def check_proof(owner: SignedIn, token: str) -> None:
+    """Raise `ProofLinkInvalid` unless the link proves that it is the person signed in."""
+    found = proof_purpose.find(token, 2, MINUTES * 60)
+    if found is None or list(found) != _describe(owner):
+        raise ProofLinkInvalid
+
+
+def _describe(owner: SignedIn) -> list[str | int]:
+    proved_at = owner.proved_at
+    return [owner.session_id, clock.to_milliseconds(proved_at) if proved_at else 0]
+
+
+# Proving who one is again, before something that would do harm in somebody else's hands.
+
+# The form's fields: the password, a code, what a passkey answered, with its challenge, and the wish
+# for a link by mail.
+PROOF, PROOF_CODE, PROOF_PASSKEY, PROOF_TOKEN, PROOF_MAIL = FIELDS = (
+    "proof",
+    "proof_code",
+    "proof_passkey",
+    "proof_token",
+    "proof_mail",
+)
+
+
+def was_proof_sent() -> bool:
+    return any(name in request.form for name in FIELDS)
+
+
+def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
+    """Return what the person can prove who they are with.
+
+    Somebody who knows only the password of a person whom a team asks for more must not replace what
+    that person has by a passkey or an app of their own.
+    """
+    ways = find_ways_in(get_account(owner.account_id))
+    has_more = ways.passkeys > 0 or ways.app is not None
+    if changes_ways_in and has_more and not owner.is_strong:
+        is_asked = is_asked_for_more(owner.account_id)
+        return replace(ways, has_password=ways.has_password and not is_asked)
+    return ways
+
+
+def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
+    """Check the proof that was sent and note it; return the person signed in, or what is wrong."""
+    if request.form.get(PROOF_PASSKEY):
+        return _take_passkey(owner)
+    if PROOF_MAIL in request.form and not ways.is_any:
+        mail_proof(owner)
+        db.session.commit()
+        text = gettext("A mail is on its way. Open its link in this browser, then go on here.")
+        return owner, {PROOF_MAIL: [text]}
+    if ways.app is not None and request.form.get(PROOF_CODE, "").strip():
+        return _take_code(owner)
+    if not ways.has_password:
+        return owner, {
+            PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
+        }
+    if errors := check_own_password(owner, PROOF):
+        return owner, errors
+    begin_write()
+    return _note(owner, None), {}
+
+
+def check_own_password(owner: SignedIn, field: str) -> Errors:
+    """Return the error for a wrong password in the form's field; record that it was wrong."""
+    try:
+        confirm_password(owner, request.form.get(field, ""))
+    except SignInRefused:
+        begin_write()
+        record_event(EventType.PASSWORD_REFUSED, owner.account_id)
+        db.session.commit()
+        return {field: [gettext("This is not your password.")]}
+    return {}
+
+
+def _take_passkey(owner: SignedIn) -> tuple[SignedIn, Errors]:
+    token, answer = request.form.get(PROOF_TOKEN, ""), request.form[PROOF_PASSKEY]
+    begin_write()
+    try:
+        use_passkey(Reason.PROVE, token, answer, owner)
+    except PasskeyRefused as error:
+        record_event(EventType.PASSKEY_REFUSED, owner.account_id)
+        db.session.commit()
+        return owner, {PROOF_PASSKEY: [error.shown]}
+    return _note(owner, SignInMethod.PASSKEY), {}
+
+
+def _take_code(owner: SignedIn) -> tuple[SignedIn, Errors]:
+    account = get_account(owner.account_id)
+    try:
+        check_code(account, request.form[PROOF_CODE])
+    except CodeRefused as error:
+        return owner, {PROOF_CODE: [error.shown]}
+    except RateLimited as error:
+        wait = find_wait(error)
+        text = ngettext(
+            "Too many wrong codes. Wait %(num)s minute.",
+            "Too many wrong codes. Wait %(num)s minutes.",
+            wait,
+        )
+        return owner, {PROOF_CODE: [text]}
+    proved = _note(owner, SignInMethod.PASSWORD_AND_APP)
+    forget_wrong_codes(account)
+    return proved, {}
+
+
+def _note(owner: SignedIn, how: SignInMethod | None) -> SignedIn:
+    _, token = note_proof(owner, how)
+    db.session.commit()
+    replace_session_cookie(token)
+    return replace(owner, method=how) if how and not owner.is_strong else owner
+
+
+# What the page that asks for a proof needs to offer the company's sign-in for it.
+
+
+def describe_company_proof(owner: SignedIn) -> dict[str, Any]:
+    """Return whether the company can prove who it is, and the form to go on with.
+
+    The form travels as a draft that this service signed; one with a file, or too long, is lost.
+    """
+    settings = current_settings()
+    fields = [pair for pair in request.form.items(multi=True) if pair[0] not in FIELDS]
+    is_short = sum(len(name) + len(text) for name, text in fields) <= MAX_LENGTH
+    is_kept = is_short and not request.files and not SECRETS & {name for name, _ in fields}
+    return {
+        "asks_company": bool(settings.oidc_issuer) and find_identity(owner.account_id) is not None,
+        "draft": draft_purpose.sign([current_path(), fields, False]) if is_kept else "",
+    }

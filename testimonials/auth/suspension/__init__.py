@@ -1,1 +1,0 @@
-"""Suspended accounts: what is refused, and in which words."""

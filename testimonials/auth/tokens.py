@@ -1,0 +1,363 @@
+"""Access tokens: making and checking them, and when they were last used."""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from flask import Flask, current_app
+from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, update
+from sqlalchemy.orm import aliased
+
+from testimonials.auth.accounts import called, require_unsuspended
+from testimonials.auth.callers import Caller
+from testimonials.auth.models import AccessToken, Account
+from testimonials.auth.scopes import Scope
+from testimonials.core import clock
+from testimonials.core.audit import add_event, current_actor, current_network
+from testimonials.core.db.engine import Timestamp
+from testimonials.core.db.identifiers import (
+    hash_secret,
+    is_access_token,
+    is_identifier,
+    new_access_token,
+    new_identifier,
+)
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.settings.current import current_settings
+
+# When each access token was last used, for what and by which door.
+#
+# A call must not cost a write, so uses are noted in memory and stored by the background work.
+
+EXTENSION = "testimonials_token_uses"
+
+
+class Use(NamedTuple):
+    """The last call with a token: the operation, and whether `api` or `mcp` made it."""
+
+    at: datetime
+    operation: str
+    by: str
+
+
+class Uses:
+    """The last use of each token in this process since the last round of background work."""
+
+    def __init__(self) -> None:
+        self.noted: dict[str, Use] = {}
+        self._lock = threading.Lock()
+
+    def note(self, token_id: str, use: Use) -> None:
+        with self._lock:
+            self.noted[token_id] = use
+
+    def take(self) -> dict[str, Use]:
+        with self._lock:
+            taken, self.noted = self.noted, {}
+        return taken
+
+
+def init_uses(app: Flask) -> None:
+    app.extensions[EXTENSION] = Uses()
+
+
+def note_use(token_id: str, operation: str, by: str) -> None:
+    _uses().note(token_id, Use(clock.now(), operation, by))
+
+
+def find_last_use(token: AccessToken) -> Use | None:
+    """Return the last use that is stored or that this process has noted since."""
+    noted = _uses().noted.get(token.id)
+    if noted is not None or token.last_used_at is None:
+        return noted
+    return Use(token.last_used_at, token.last_used_for or "", token.last_used_by or "")
+
+
+def take_uses() -> dict[str, Use]:
+    return _uses().take()
+
+
+_STORE = (
+    update(AccessToken)
+    .where(
+        AccessToken.id == bindparam("token_id"),
+        or_(
+            AccessToken.last_used_at.is_(None),
+            AccessToken.last_used_at < bindparam("at", type_=Timestamp),
+        ),
+    )
+    .values(
+        last_used_at=bindparam("at", type_=Timestamp),
+        last_used_for=bindparam("operation"),
+        last_used_by=bindparam("by"),
+    )
+)
+
+
+def write_uses(taken: dict[str, Use]) -> None:
+    """Store what `take_uses` returned."""
+    # In one order, so that two processes don't wait for each other.
+    rows = [{"token_id": token_id, **use._asdict()} for token_id, use in sorted(taken.items())]
+    db.session.connection().execute(_STORE, rows)
+
+
+def _uses() -> Uses:
+    found: Uses = current_app.extensions[EXTENSION]
+    return found
+
+
+# Access tokens: checking, making, listing and revoking them.
+
+DEFAULT_DAYS = 90
+# The states of tokens that work.
+WORKING = ("active", "unused")
+
+
+class TokenRefused(CredentialsInvalid):
+    """The access token is unknown, has expired or was revoked."""
+
+    default_message = (
+        "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
+        "the owner for another. An account’s key is no token: it goes into x-api-key, with the "
+        "account’s id in x-service-account-id."
+    )
+
+    def __init__(self, message: str | None = None) -> None:
+        challenge = 'Bearer realm="testimonials", error="invalid_token"'
+        ServiceError.__init__(self, message, headers={"WWW-Authenticate": challenge})
+
+
+@dataclass(frozen=True)
+class ListedToken:
+    """A token as pages and commands list it, with how the person who made it is called."""
+
+    token: AccessToken
+    made_by: str
+    last_use: Use | None
+
+
+_MAKER = aliased(Account)
+# Built once: every call with a token executes it. Only people who claimed their account have any.
+_FIND_TOKEN = (
+    select(
+        AccessToken.id,
+        AccessToken.account_id,
+        AccessToken.project_id,
+        AccessToken.name,
+        AccessToken.scopes,
+        AccessToken.expires_at,
+        AccessToken.revoked_at,
+        AccessToken.made_by_id,
+        Account.email,
+        Account.suspended_at,
+        Account.suspended_reason,
+        _MAKER.suspended_at.label("maker_suspended_at"),
+    )
+    .join(Account, Account.id == AccessToken.account_id)
+    .join(_MAKER, _MAKER.id == AccessToken.made_by_id)
+    .where(
+        AccessToken.token_hash == bindparam("token_hash"),
+        Account.claimed_at.is_not(None),
+    )
+)
+
+
+def check_token(token: str) -> Caller:
+    """Return whom a token lets in; raise `TokenRefused` and `AccountSuspended`.
+
+    It is looked up by its hash, so nothing can be learnt from how long that takes. Only whoever has
+    the whole token is told that it has expired or was revoked.
+    """
+    row = None
+    if is_access_token(token):
+        values = {"token_hash": hash_secret(token)}
+        row = db.session.connection().execute(_FIND_TOKEN, values).one_or_none()
+    if row is None:
+        raise TokenRefused
+    if row.revoked_at is not None:
+        raise TokenRefused(
+            f"The access token “{row.name}” was revoked on {clock.day(row.revoked_at)}. Ask the "
+            "owner for another."
+        )
+    if row.expires_at is not None and row.expires_at <= clock.now():
+        raise TokenRefused(
+            f"The access token “{row.name}” expired on {clock.day(row.expires_at)}. Ask the owner "
+            "for another."
+        )
+    require_unsuspended(row.suspended_at, row.suspended_reason)
+    if row.maker_suspended_at is not None:
+        # A colleague of the owner, whose other tokens go on.
+        raise TokenRefused(
+            f"The account of who made the access token “{row.name}” is suspended. Ask the owner "
+            "for another."
+        )
+    scopes = tuple(map(Scope, row.scopes))
+    return Caller(
+        row.account_id,
+        row.email,
+        row.name,
+        row.id,
+        scopes,
+        row.project_id,
+        row.expires_at,
+        made_by_id=row.made_by_id,
+    )
+
+
+def make_token(
+    account_id: str,
+    project_id: str | None,
+    name: str,
+    scopes: Iterable[Scope],
+    days: int | None,
+    made_by_id: str,
+    client: str = "manual",
+    token_id: str | None = None,
+) -> tuple[AccessToken, str]:
+    """Add a token that works for so many days, or for good; return it with its plain text.
+
+    The plain text is shown once; only its hash is stored. Records it as done by whoever acts.
+    """
+    plain = new_access_token()
+    token = AccessToken(
+        id=token_id or new_identifier(),
+        account_id=account_id,
+        project_id=project_id,
+        name=name,
+        scopes=[str(each) for each in Scope if each in set(scopes)],
+        token_hash=hash_secret(plain),
+        last_four=plain[-4:],
+        made_by_id=made_by_id,
+        client=client,
+        expires_at=None if days is None else clock.now() + timedelta(days=days),
+    )
+    db.session.add(token)
+    db.session.flush()
+    _record(EventType.TOKEN_CREATED, token)
+    return token, plain
+
+
+def list_tokens(account_id: str | None, project_id: str | None = None) -> list[ListedToken]:
+    """Return the tokens of an account, or of all, newest first, also those that no longer work.
+
+    With a project, those that reach it: its own, and those for all projects.
+    """
+    return [
+        ListedToken(token, maker, find_last_use(token))
+        for token, maker in db.session.execute(_select(account_id, project_id))
+    ]
+
+
+def count_tokens(account_id: str) -> int:
+    """Return how many of the account's tokens work."""
+    return sum(each.token.state in WORKING for each in list_tokens(account_id))
+
+
+def find_token(account_id: str, token_id: str, project_id: str | None = None) -> AccessToken:
+    """Return one of the account's tokens, locked; raise `NotFound`.
+
+    With a project, only one that reaches nothing else: those are what its administrators manage.
+    """
+    query = select(AccessToken).where(
+        AccessToken.id == token_id, AccessToken.account_id == account_id
+    )
+    if project_id is not None:
+        query = query.where(AccessToken.project_id == project_id)
+    token = None
+    if is_identifier(token_id):
+        token = db.session.scalars(query.with_for_update()).one_or_none()
+    if token is None:
+        raise _unknown()
+    return token
+
+
+def get_token(token_id: str) -> AccessToken:
+    """Return the token of any account, locked, for the operator; raise `NotFound`."""
+    token = db.session.get(AccessToken, token_id, with_for_update=True)
+    if token is None:
+        raise _unknown()
+    return token
+
+
+def find_by_plain_text(plain: str) -> AccessToken | None:
+    """Return the token with this plain text, locked, whether or not it still works."""
+    query = select(AccessToken).where(AccessToken.token_hash == hash_secret(plain))
+    return db.session.scalars(query.with_for_update()).one_or_none()
+
+
+def revoke_token(token: AccessToken) -> None:
+    """End a locked token: the next call with it is refused. Does nothing the second time."""
+    if token.revoked_at is None:
+        token.revoked_at = clock.now()
+        _record(EventType.TOKEN_REVOKED, token)
+
+
+def revoke_tokens_made_by(account_id: str, project_ids: Iterable[str]) -> None:
+    """End what a former administrator of projects made there."""
+    _revoke_all(AccessToken.project_id.in_(project_ids), AccessToken.made_by_id == account_id)
+
+
+def revoke_tokens_for(project_id: str) -> None:
+    """End every token that reaches this project alone."""
+    _revoke_all(AccessToken.project_id == project_id)
+
+
+def revoke_all_tokens(account_id: str) -> None:
+    """End every token of an account that somebody else may have been in."""
+    _revoke_all(AccessToken.account_id == account_id)
+
+
+def find_token_names(account_id: str | None, project_id: str | None = None) -> dict[str, str]:
+    """Return the names of the tokens that `list_tokens` lists, by their ids."""
+    query = _select(account_id, project_id).with_only_columns(AccessToken.id, AccessToken.name)
+    return {row.id: row.name for row in db.session.execute(query)}
+
+
+def delete_ended_tokens() -> int:
+    """Delete the tokens that ended more than `TOKEN_DAYS` ago; return how many."""
+    before = clock.expired_until(current_settings().token_days)
+    ended = delete(AccessToken).where(
+        or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before)
+    )
+    return len(db.session.scalars(ended.returning(AccessToken.id)).all())
+
+
+def _select(account_id: str | None, project_id: str | None) -> Select[AccessToken, str]:
+    query = (
+        select(AccessToken, called())
+        .join(Account, Account.id == AccessToken.made_by_id)
+        .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
+    )
+    if account_id is not None:
+        query = query.where(AccessToken.account_id == account_id)
+    if project_id is not None:
+        is_reached = or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
+        query = query.where(is_reached)
+    return query
+
+
+def _revoke_all(*conditions: ColumnElement[bool]) -> None:
+    """Revoke what still can be; the record has one event for all."""
+    query = select(AccessToken).where(*conditions, AccessToken.revoked_at.is_(None))
+    tokens = db.session.scalars(query.order_by(AccessToken.id).with_for_update()).all()
+    for token in tokens:
+        token.revoked_at = clock.now()
+    if tokens:
+        _record(EventType.TOKEN_REVOKED, *tokens)
+
+
+def _unknown() -> NotFound:
+    return NotFound("There is no access token with this id.")
+
+
+def _record(type: EventType, *tokens: AccessToken) -> None:
+    first, (project_id, *others) = tokens[0], {each.project_id for each in tokens}
+    details: dict[str, Any] = {"token": ", ".join(each.name for each in tokens)}
+    if len(tokens) == 1:
+        details["scopes"] = first.scopes
+    account_id, place = first.account_id, None if others else project_id
+    add_event(type, account_id, place, current_actor(), current_network(), details)

@@ -1,0 +1,244 @@
+"""Codes of an authenticator app, recovery codes, and their step when signing in."""
+
+import re
+import secrets
+
+from flask import render_template, request
+from sqlalchemy import delete, func, select
+from werkzeug import Response
+
+from testimonials.auth.cookies import describe_visitor, set_cookie, trusted_cookie
+from testimonials.auth.credentials import fingerprint, lock_claimed
+from testimonials.auth.emails import send_security_mail
+from testimonials.auth.limits import CODES_PER_ACCOUNT, CODES_PER_BROWSER
+from testimonials.auth.models import Account, AuthenticatorApp, RecoveryCode
+from testimonials.auth.passkeys import count_passkeys, has_passkeys
+from testimonials.auth.totp import find_step
+from testimonials.core import clock
+from testimonials.core.audit import record_event
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import RateLimited, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.signing import TokenPurpose
+
+# The authenticator app of an account, and the recovery codes that stand in for it.
+
+RECOVERY_CODES = 10
+# Without letters and digits that look alike.
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+HALF = 4
+
+
+class CodeRefused(ServiceError):
+    status = 422
+    code = "CODE_REFUSED"
+    default_message = gettext_noop(
+        "This code isn’t right. Codes change every 30 seconds, and each works once: type the one "
+        "that the app shows now."
+    )
+
+
+def find_app(account_id: str) -> AuthenticatorApp | None:
+    return db.session.get(AuthenticatorApp, account_id)
+
+
+def connect_app(account: Account, secret: str, code: str) -> list[str]:
+    """Connect an app that shows `code` to the locked account; return its recovery codes.
+
+    Another app, and the codes that were made before, stop working. Raises `CodeRefused`.
+    """
+    step = find_step(secret, read_code(code))
+    if step is None:
+        raise CodeRefused
+    drop_app(account.id)
+    db.session.add(AuthenticatorApp(account_id=account.id, secret=secret, last_step=step))
+    db.session.flush()
+    return make_recovery_codes(account)
+
+
+def drop_app(account_id: str) -> None:
+    """Disconnect the app; its recovery codes stop working."""
+    for model in (RecoveryCode, AuthenticatorApp):
+        db.session.execute(delete(model).where(model.account_id == account_id))
+    db.session.expire_all()
+
+
+def make_recovery_codes(account: Account) -> list[str]:
+    """Give the locked account ten new codes and return them; the old ones stop working."""
+    codes = [_new_recovery_code() for _ in range(RECOVERY_CODES)]
+    db.session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account.id))
+    for code in codes:
+        db.session.add(RecoveryCode(account_id=account.id, code_hash=_hash(account.id, code)))
+    db.session.get_one(AuthenticatorApp, account.id).codes_made_at = clock.now()
+    return codes
+
+
+def count_recovery_codes(account_id: str) -> int:
+    query = select(func.count()).select_from(RecoveryCode)
+    return db.session.scalar(query.where(RecoveryCode.account_id == account_id)) or 0
+
+
+def take_code(account: Account, typed: str) -> bool:
+    """Use up a code of the app or a recovery code; return whether it was a recovery code.
+
+    The account is locked, so that a code can't be used twice at once. Raises `CodeRefused`.
+    """
+    code = read_code(typed)
+    app = db.session.get(AuthenticatorApp, account.id, populate_existing=True)
+    if app is None:
+        raise CodeRefused
+    step = find_step(app.secret, code, after=app.last_step)
+    if step is not None:
+        app.last_step = step
+        return False
+    used = delete(RecoveryCode).where(
+        RecoveryCode.account_id == account.id, RecoveryCode.code_hash == _hash(account.id, code)
+    )
+    if db.session.scalar(used.returning(RecoveryCode.code_hash)) is None:
+        raise CodeRefused
+    return True
+
+
+def read_code(typed: str) -> str:
+    """Return a code as it is compared: in small letters, without spaces and hyphens."""
+    return re.sub(r"[\s–-]", "", typed[:100]).lower()
+
+
+def show_code(code: str) -> str:
+    """Return a recovery code as it is shown, in two halves."""
+    return f"{code[:HALF]}-{code[HALF:]}"
+
+
+def _new_recovery_code() -> str:
+    return "".join(secrets.choice(LETTERS) for _ in range(2 * HALF))
+
+
+def _hash(account_id: str, code: str) -> str:
+    # With the account, so that equal codes of two have different hashes.
+    return hash_secret(f"{account_id} {code}")
+
+
+# The second step of signing in with a password: a code of the app, or a recovery code.
+#
+# What passed the first step is a signed token in the page, so a browser that stops here has
+# nothing.
+
+STEP_SECONDS = 10 * 60
+TRUSTED_SECONDS = 30 * 86_400
+
+step_purpose = TokenPurpose("second-step")
+trusted_purpose = TokenPurpose("trusted-browser")
+
+
+class StepOver(ServiceError):
+    """The first step was too long ago, or the password has changed since."""
+
+    status = 422
+    code = "STEP_OVER"
+    default_message = gettext_noop("That took longer than ten minutes. Sign in again.")
+
+
+def begin_step(account: Account) -> str:
+    return step_purpose.sign([account.id, fingerprint(account)])
+
+
+def is_trusted(account: Account) -> bool:
+    """Return whether this browser showed a code lately and asked not to be asked again."""
+    token = request.cookies.get(trusted_cookie(account.id), "")
+    return trusted_purpose.find(token, 3, TRUSTED_SECONDS) == _describe_trust(account)
+
+
+def trust_browser(response: Response, account: Account) -> None:
+    """Ask this browser for no code for 30 days, or until it is signed out from elsewhere."""
+    token = trusted_purpose.sign(list(_describe_trust(account)))
+    set_cookie(response, trusted_cookie(account.id), token, TRUSTED_SECONDS)
+
+
+def pass_step(token: str, typed: str) -> tuple[Account, bool]:
+    """Return the account, locked, whose second step this is, and whether a recovery code was used.
+
+    Begins the write. Raises `StepOver`, `CodeRefused` and `RateLimited`.
+    """
+    found = step_purpose.find(token, 2, STEP_SECONDS)
+    account = db.session.get(Account, found[0]) if found else None
+    if found is None or account is None:
+        raise StepOver
+    return check_code(account, typed, str(found[1]))
+
+
+def check_code(account: Account, typed: str, mark: str = "") -> tuple[Account, bool]:
+    """Use up a code of the account, counting wrong ones; as `pass_step`.
+
+    With `mark`, address and password must still be those of that fingerprint.
+    """
+    account_id, (limit, key) = account.id, _find_limit(account)
+    # Counted before the check, so that simultaneous attempts can't get past the limit.
+    limiter.count(limit, key)
+    begin_write()
+    locked = lock_claimed(account_id)
+    if locked is None or (mark and fingerprint(locked) != mark):
+        raise StepOver
+    try:
+        was_recovery = take_code(locked, typed)
+    except CodeRefused:
+        record_event(EventType.CODE_REFUSED, account_id)
+        db.session.commit()
+        raise
+    if was_recovery:
+        _tell_of_recovery(locked)
+    return locked, was_recovery
+
+
+def forget_wrong_codes(account: Account) -> None:
+    """Begin to count anew after a right code; for the door, once it has committed."""
+    limiter.forget(*_find_limit(account))
+
+
+def render_step(
+    account: Account, token: str, error: ServiceError | None = None, *, recovery: bool = False
+) -> str:
+    """Return the page that asks for the code."""
+    return render_template(
+        "auth/sign_in/second_step.html",
+        email=account.email,
+        step=token,
+        next=request.form.get("next", ""),
+        draft=request.form.get("draft", ""),
+        recovery=recovery,
+        trusts="trust" in request.form,
+        has_passkeys=has_passkeys() and count_passkeys(account.id) > 0,
+        wait=find_wait(error),
+        errors={"code": [error.shown]} if error else {},
+    )
+
+
+def find_wait(error: ServiceError | None) -> int:
+    """Return for how many minutes no code is taken, 0 if there were not too many."""
+    if not isinstance(error, RateLimited):
+        return 0
+    return -(-int(error.headers["Retry-After"]) // 60)
+
+
+def _find_limit(account: Account) -> tuple[Limit, str]:
+    browser = describe_visitor(account.email).browser
+    return (CODES_PER_BROWSER, browser) if browser else (CODES_PER_ACCOUNT, account.id)
+
+
+def _describe_trust(account: Account) -> tuple[str, int, str]:
+    """Return what a trusted browser's cookie says; a new app or signing out everywhere voids it."""
+    app = find_app(account.id)
+    return account.id, account.browser_generation, hash_secret(app.secret)[:16] if app else ""
+
+
+def _tell_of_recovery(account: Account) -> None:
+    left = count_recovery_codes(account.id)
+    record_event(EventType.RECOVERY_CODE_USED, account.id, left=left)
+    words = f"{left} recovery codes are" if left != 1 else "One recovery code is"
+    send_security_mail(
+        account.email,
+        f"A recovery code was used instead of the authenticator app. {words} left. "
+        "Under Account, Security you can make new ones.",
+    )

@@ -1,0 +1,260 @@
+"""`testimonials backup` and `testimonials restore`.
+
+Making, listing and restoring one don't need the application, which may be unable to start.
+"""
+
+import os
+from pathlib import Path
+from typing import cast
+
+import click
+from flask.cli import with_appcontext
+
+from testimonials.cli.output import database_command, json_option, print_json, print_rows
+from testimonials.core.clock import iso
+from testimonials.core.db.kept_backups import find_kept, list_kept
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import hold_folder
+from testimonials.core.settings.table import PREFIX, load_settings
+from testimonials.migrations.runner import head
+from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
+from testimonials.operations.backup.creating import (
+    BACKUP_JOB,
+    COPY_JOB,
+    VERIFY_JOB,
+    BackupFailed,
+    make_backup,
+    name_backup,
+)
+from testimonials.operations.backup.offsite import (
+    CopyFailed,
+    forget_stored,
+    is_copy_wanted,
+    list_copies,
+)
+from testimonials.operations.backup.restoring import Restored, restore_backup
+from testimonials.operations.backup.verifying import Verified, VerifyFailed, drop_old, verify
+from testimonials.operations.jobs import run_backup_job
+
+
+class _BackupGroup(click.Group):
+    """Takes a path as the FILE of `make`; a mistyped command is none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and ("/" in args[0] or args[0].endswith(".tar.gz")):
+            args = ["make", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_BackupGroup)
+def backup() -> None:
+    """Make, list and verify backups.
+
+    `backup /path/to/FILE` is short for `backup make FILE`.
+    """
+
+
+@backup.command("make")
+@click.argument("file", type=click.Path())
+@json_option
+def make(file: str, as_json: bool) -> None:
+    """Write all data to FILE, even while the service runs.
+
+    FILE becomes a .tar.gz with the database (photos included, and that of PostgreSQL as an SQLite
+    file), recordings, the secret key, testimonials.toml and a manifest with checksums. If FILE is a
+    folder, the backup in it is named after the time. An existing file is never replaced. The backup
+    contains every secret: keep it as safe as the instance itself.
+    """
+    settings = load_settings(makes_instance=False)
+    if settings.has_instance:
+        hold_folder(settings.instance_path)
+    target = Path(file).absolute()
+    if target.is_dir():
+        target /= name_backup("backup")
+    elif file.endswith("/"):
+        raise click.ClickException(f"The folder {target} does not exist. Create it first.")
+    try:
+        manifest = make_backup(settings, target)
+    except BackupFailed as error:
+        raise click.ClickException(f"The backup failed: {error}.") from None
+    size = target.stat().st_size
+    if as_json:
+        print_json({"file": str(target), "size": size, **manifest})
+        return
+    click.echo(f"{target}: {size} bytes, {describe_rows(manifest['rows'])}.")
+    if os.environ.get(f"{PREFIX}SECRET_KEY"):
+        click.echo("The secret key is in the environment, not in this file. Keep it as well.")
+
+
+@backup.command("now")
+@json_option
+@database_command
+def back_up_now_command(as_json: bool) -> None:
+    """Make a scheduled backup now, copy it to BACKUP_TO and run BACKUP_COMMAND.
+
+    This is what `serve` does every BACKUP_HOURS: it counts as one of the BACKUP_KEEP, and old ones
+    are removed.
+    """
+    settings = current_settings()
+    try:
+        made = cast(Path, run_backup_job(BACKUP_JOB))
+        if is_copy_wanted():
+            begin_write()
+            forget_stored()
+            db.session.commit()
+            run_backup_job(COPY_JOB)
+    except BackupFailed as error:
+        raise click.ClickException(f"There is {error.what}: {error}.") from None
+    size = made.stat().st_size
+    copy = str(Path(settings.backup_to) / made.name) if settings.backup_to else None
+    if as_json:
+        taken = bool(settings.backup_command)
+        print_json({"file": str(made), "size": size, "copiedTo": copy, "commandRan": taken})
+        return
+    click.echo(f"{made}: {size} bytes.")
+    if copy:
+        click.echo(f"It was copied to {copy}.")
+    if settings.backup_command:
+        click.echo("BACKUP_COMMAND has taken it.")
+
+
+@backup.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """List the backups in BACKUP_PATH and in BACKUP_TO, newest first."""
+    settings = load_settings(makes_instance=False)
+    found = {settings.backup_path: list_kept(Path(settings.backup_path))}
+    failure = None
+    try:
+        if settings.backup_to:
+            found[settings.backup_to] = list_copies(Path(settings.backup_to))
+    except CopyFailed as error:
+        failure = f"{settings.backup_to} can't be read: {error}."
+    rows = [
+        {"name": each.name, "madeAt": iso(each.made_at), "size": each.size, "place": place}
+        for place, kept in found.items()
+        for each in kept
+    ]
+    print_rows(rows, as_json=as_json, empty="There is no backup here.")
+    if failure:
+        raise click.ClickException(failure)
+
+
+@backup.command("verify")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@json_option
+@database_command
+def verify_command(file: Path | None, as_json: bool) -> None:
+    """Restore a backup into a temporary folder and check all of it, as `serve` does each night.
+
+    Without FILE it is the newest one in BACKUP_TO, or in BACKUP_PATH, and the result is recorded.
+    The temporary folder is in the instance folder and needs room for the database.
+    """
+    settings = current_settings()
+    try:
+        if file is None:
+            done = cast(Verified, run_backup_job(VERIFY_JOB))
+        else:
+            done = verify(settings, find_kept(file, settings).absolute())
+    except VerifyFailed as error:
+        raise click.ClickException(f"The backup can't be restored: {error}.") from None
+    except BackupFailed as error:
+        raise click.ClickException(f"Nothing was verified: {error}.") from None
+    manifest = done.manifest
+    if as_json:
+        print_json({"source": str(done.source), "erasedAgain": done.erased_again, **manifest})
+        return
+    made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
+    rows = describe_rows(manifest["rows"])
+    click.echo(f"{done.source} can be restored: {made}, {rows}, its database sound.")
+
+
+@backup.command("drop")
+@click.option("--dry-run", is_flag=True, help="List them without removing any.")
+@json_option
+@with_appcontext
+def drop(dry_run: bool, as_json: bool) -> None:
+    """Remove all backups from BACKUP_PATH but the newest, and the newest before an upgrade.
+
+    For a disk that is full. Copies in BACKUP_TO stay.
+    """
+    try:
+        dropped = drop_old(is_trial=dry_run)
+    except BackupFailed as error:
+        raise click.ClickException(f"{str(error).capitalize()}.") from None
+    if as_json:
+        print_json({"removed": not dry_run, "names": dropped.names, "size": dropped.size})
+        return
+    for name in dropped.names:
+        click.echo(name)
+    words = "would be removed" if dry_run else "were removed"
+    click.echo(f"{len(dropped.names)} backup(s) {words}: {dropped.size} bytes.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="Replace existing data; the old files are kept.")
+@click.option("--dry-run", is_flag=True, help="Check FILE without changing anything.")
+@json_option
+def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
+    """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
+
+    FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. It is checked before anything
+    changes: its checksums, its database and its counts. What the erased.json beside it names is
+    left out. With --dry-run this works while the service runs, too. Old files are moved to a folder
+    named before-restore- and the time. An interrupted restore leaves the old data, or is completed
+    by the next start.
+    """
+    settings = load_settings(makes_instance=False)
+    file = find_kept(file, settings)
+    if not file.exists():
+        raise click.ClickException(
+            f"{file} can't be restored: there is no such file, nor is it in "
+            f"{settings.backup_path}. Nothing was changed."
+        )
+    settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        done = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
+    except RestoreRefused as error:
+        raise click.ClickException(
+            f"{file} can't be restored: {error}. Nothing was changed."
+        ) from None
+    if not as_json:
+        _report(done, dry_run)
+        return
+    values = {
+        "restored": not dry_run,
+        "database": done.database,
+        "keptIn": [str(path) for path in done.kept],
+        "erasedAgain": done.erased_again,
+        "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),
+    }
+    print_json(values | {**done.manifest})
+
+
+def _report(done: Restored, is_trial: bool) -> None:
+    manifest = done.manifest
+    made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
+    if is_trial:
+        click.echo(
+            f"The backup is sound: {made}, {describe_rows(manifest['rows'])}. Nothing was changed."
+        )
+    else:
+        click.echo(
+            f"Restored {done.database} from the backup {made}: {describe_rows(manifest['rows'])}."
+        )
+    if done.erased_again:
+        click.echo(
+            f"Of it {done.erased_again} row(s) had been erased since. They are left out, with what "
+            "belongs to them."
+        )
+    for folder in done.kept:
+        click.echo(f"The old files are in {folder}.")
+    if (revision := manifest["schemaRevision"]) != head():
+        click.echo(f"Its schema is {revision}; the next start upgrades it to {head()}.")
+    if SECRET not in manifest["members"]:
+        click.echo(
+            "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "
+            "the old one, or links that were sent before stop working."
+        )

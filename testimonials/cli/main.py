@@ -1,0 +1,64 @@
+"""The `testimonials` command: `serve`, and the admin groups."""
+
+import os
+import sys
+from typing import Any
+
+import click
+from flask.cli import ScriptInfo
+
+from testimonials import __version__
+from testimonials.application import build_app
+from testimonials.cli.groups import AdminGroup
+from testimonials.cli.output import describe_refusal, telling_trouble
+from testimonials.integrations.mcp.stdio import mcp
+from testimonials.operations.server.serve import serve
+
+
+class _Main(AdminGroup):
+    """Turns errors of the database and the system into a sentence.
+
+    Faults of the program keep their traceback.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            with telling_trouble():
+                return super().invoke(ctx)
+        except OSError as error:
+            if (sentence := describe_refusal(error)) is None:
+                raise
+            raise click.ClickException(sentence) from None
+
+
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="testimonials")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Collect testimonials and show them on any website.
+
+    Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
+    `testimonials config show` prints those in effect.
+    """
+    _open_closed_streams()
+    # Only this user may read what the program writes (database, secret, mail with links).
+    os.umask(0o077)
+    # This is how Flask's command groups find the application when they need it.
+    context.obj = ScriptInfo(create_app=build_app)
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null in place of closed standard streams.
+
+    Otherwise the next files and sockets would get their numbers and their output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # Takes the lowest free number, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+            stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+
+
+main.add_command(serve)
+main.add_command(mcp)

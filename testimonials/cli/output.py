@@ -1,0 +1,120 @@
+"""What the admin commands share: JSON or a table, and errors as one sentence."""
+
+import contextlib
+import errno
+import functools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import click
+from flask.cli import with_appcontext
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from testimonials.core.db.outages import MAKE_ROOM, is_disk_full
+from testimonials.core.db.sqlite import describe_damage, is_damage
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.logs import scrub
+from testimonials.core.text import make_printable, write_json
+from testimonials.migrations.runner import require_head
+
+Command = Callable[..., Any]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def database_command(command: Command) -> Command:
+    """Run a command in the application, after checking the database's schema.
+
+    A `ServiceError`, or a database that is busy, full, read-only or unreachable, becomes a sentence
+    on standard error.
+    """
+
+    @functools.wraps(command)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        try:
+            with telling_trouble():
+                require_head(db.engine)
+                return command(*arguments, **options)
+        except ServiceError as error:
+            raise click.ClickException(make_printable(error.message)) from None
+        except UnicodeEncodeError:
+            raise click.ClickException("An argument is not valid UTF-8 text.") from None
+
+    return with_appcontext(wrapper)
+
+
+@contextlib.contextmanager
+def telling_trouble() -> Iterator[None]:
+    """Raise `click.ClickException` where the database is in trouble, not for faults of ours."""
+    try:
+        yield
+    except DatabaseError as error:
+        # A damaged file is a plain DatabaseError.
+        if not (isinstance(error, OperationalError) or type(error) is DatabaseError):
+            raise
+        raise click.ClickException(describe_trouble(error)) from None
+
+
+def describe_trouble(error: DatabaseError) -> str:
+    reason = scrub(" ".join(str(error.orig).split()))
+    if is_damage(error):
+        return describe_damage(reason)
+    if is_disk_full(error):
+        return f"The database failed: {reason}. {MAKE_ROOM}"
+    if "locked" in reason:
+        return (
+            "The database is busy: another program has locked it for writing. Try again, or stop "
+            "that program."
+        )
+    return f"The database failed: {reason}. Run `testimonials doctor` for details."
+
+
+def describe_refusal(error: OSError) -> str | None:
+    """Return a sentence about what the system refused; None if the program is at fault."""
+    # A closed pipe is handled by click.
+    if error.errno in (None, errno.EPIPE):
+        return None
+    where = f" ({error.filename})" if error.filename else ""
+    advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
+    return f"The operating system refused: {error.strerror}{where}.{advice}"
+
+
+def print_json(value: object) -> None:
+    click.echo(write_json(value))
+
+
+def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str) -> None:
+    """Print rows as JSON or as aligned columns, or `empty` if there are none."""
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo(empty)
+        return
+    names = list(rows[0])
+    table = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(names))]
+    for line in table:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def print_record(record: dict[str, Any], *, as_json: bool) -> None:
+    """Print one record as JSON or as lines of name and value."""
+    if as_json:
+        print_json(record)
+        return
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        click.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return make_printable(text)

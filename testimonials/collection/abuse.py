@@ -1,0 +1,170 @@
+"""Reports of abuse: the public page, and what the operator does."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from flask import Blueprint, render_template, request
+from flask.typing import ResponseReturnValue
+from sqlalchemy import ForeignKey, String, Text, delete, select
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core import clock
+from testimonials.core.audit import record_event, record_project_event
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.i18n import gettext_noop, use_visitors_language
+from testimonials.core.http.rate_limits import Limit, client_key
+from testimonials.core.http.security import answer_privately
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project
+from testimonials.testimonials.models import Testimonial
+
+# Reports of abuse, and how long they are kept.
+
+
+class AbuseReport(Base):
+    """What somebody reported about a public page. Nothing is kept of who it was."""
+
+    __tablename__ = "abuse_report"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    # No foreign key: the report outlives what it is about.
+    testimonial_id: Mapped[str | None]
+    # `collection`, `wall` or `testimonial`.
+    page: Mapped[str] = mapped_column(String(20))
+    # One of `operator.reports.services.REASONS`, and the reporter's own words.
+    reason: Mapped[str] = mapped_column(String(20))
+    words: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    # When an operator was done with it.
+    settled_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+
+
+def delete_old_reports(limit: int) -> int:
+    """Delete reports settled longer than `REPORT_DAYS` ago, at most `limit`; return how many."""
+    until = clock.expired_until(current_settings().report_days)
+    old = select(AbuseReport.id).where(AbuseReport.settled_at <= until).limit(limit)
+    removed = delete(AbuseReport).where(AbuseReport.id.in_(old)).returning(AbuseReport.id)
+    return len(db.session.scalars(removed).all())
+
+
+# Taking reports, listing and settling them, and reading what one is about.
+
+# What visitors choose from, in their language.
+REASONS = {
+    "fraud": gettext_noop("It is spam or fraud"),
+    "hurtful": gettext_noop("It insults or threatens somebody"),
+    "private": gettext_noop("It shows something private about somebody"),
+    "other": gettext_noop("Something else"),
+}
+PAGES = ("collection", "wall", "testimonial")
+MOST_WORDS = 1000
+MOST_LISTED = 200
+
+
+def add_report(project: Project, page: str, testimonial_id: str, reason: str, words: str) -> None:
+    """Keep a visitor's report; the owner of the project isn't told."""
+    is_one = is_identifier(testimonial_id) and page == "testimonial"
+    report = AbuseReport(
+        project_id=project.id,
+        testimonial_id=testimonial_id if is_one else None,
+        page=page if page in PAGES else "collection",
+        reason=reason,
+        words=words.strip()[:MOST_WORDS],
+    )
+    db.session.add(report)
+    record_event(EventType.REPORT_SENT, None, slug=project.slug)
+
+
+def list_reports(*, is_settled: bool = False) -> Sequence[tuple[AbuseReport, Project]]:
+    """Return the reports that wait, the oldest first, or the newest settled ones, with projects."""
+    query = select(AbuseReport, Project).join(Project, Project.id == AbuseReport.project_id)
+    if is_settled:
+        query = query.where(AbuseReport.settled_at.is_not(None))
+        query = query.order_by(AbuseReport.settled_at.desc())
+    else:
+        query = query.where(AbuseReport.settled_at.is_(None)).order_by(AbuseReport.id)
+    rows = db.session.execute(query.limit(MOST_LISTED))
+    return [(row[0], row[1]) for row in rows]
+
+
+def settle_report(report_id: str) -> AbuseReport:
+    """Note that an operator is done with a report; raises `NotFound`."""
+    report, _ = _find_report(report_id)
+    report.settled_at = report.settled_at or clock.now()
+    record_event(EventType.REPORT_SETTLED, None, report=report.id)
+    return report
+
+
+def read_reported(report_id: str, reason: str) -> Testimonial:
+    """Return the testimonial that a report is about, and tell the owner's record who read it, why.
+
+    Raises `NotFound`, and `ValidationFailed` without a reason.
+    """
+    why = " ".join(reason.split())[:MOST_WORDS]
+    if not why:
+        problem = "Give a reason: it is written to the owner’s activity."
+        raise ValidationFailed.of({"reason": [problem]})
+    report, project = _find_report(report_id)
+    row = db.session.get(Testimonial, report.testimonial_id) if report.testimonial_id else None
+    if row is None or row.project_id != project.id:
+        raise NotFound("The report is about no single testimonial, or it was deleted.")
+    record_project_event(EventType.TEXTS_READ, project, reason=why)
+    return row
+
+
+def _find_report(report_id: str) -> tuple[AbuseReport, Project]:
+    report = db.session.get(AbuseReport, report_id) if is_identifier(report_id) else None
+    if report is None:
+        raise NotFound("There is no report with this id.")
+    return report, db.session.get_one(Project, report.project_id)
+
+
+# “Report this page”: a form for visitors of public pages, in their language.
+#
+# It asks for no address and mails nobody, so it tells strangers nothing and fills no mailbox.
+
+reporting = Blueprint("reporting", __name__)
+reporting.before_request(use_visitors_language)
+
+PER_ADDRESS = Limit("report-ip", 5, "from one IP address")
+PER_PROJECT = Limit("report-project", 50, "about one page", hours=24)
+
+
+@reporting.get("/<slug>/report")
+def show_report(slug: str) -> ResponseReturnValue:
+    return answer_privately(_page(find_public_project(slug=slug)))
+
+
+@reporting.post("/<slug>/report")
+def send_report(slug: str) -> ResponseReturnValue:
+    project, form = find_public_project(slug=slug), request.form
+    if form.get("reason") not in REASONS:
+        return answer_privately(_page(project, is_wrong=True), 422)
+    limiter.count(PER_ADDRESS, client_key(ipv6_bits=48))
+    limiter.count(PER_PROJECT, project.id)
+    begin_write()
+    about, words = form.get("testimonial", ""), form.get("words", "")
+    add_report(project, form.get("page", ""), about, form["reason"], words)
+    db.session.commit()
+    return answer_privately(_page(project, is_sent=True))
+
+
+def _page(project: Project, *, is_wrong: bool = False, is_sent: bool = False) -> str:
+    page = request.values.get("page", "")
+    return render_template(
+        "operator/report_form.html",
+        name=project.name,
+        slug=project.slug,
+        page=page if page in PAGES else "collection",
+        testimonial=request.values.get("testimonial", "")[:24],
+        reasons=REASONS,
+        typed=request.form,
+        is_wrong=is_wrong,
+        is_sent=is_sent,
+    )

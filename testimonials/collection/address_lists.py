@@ -1,0 +1,230 @@
+"""Lists of people to ask: pasted addresses, a pasted table, or a CSV file."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import getaddresses
+from itertools import chain
+
+from testimonials.auth.email_addresses import Email
+from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_rows
+from testimonials.core.faults import FAULTS
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.text import make_printable
+from testimonials.testimonials.fields import AuthorLine
+
+MAX_PEOPLE = 500
+# MAX_PEOPLE with the longest names and addresses allowed.
+LONGEST_PASTED = MAX_PEOPLE * 400
+# A quote that isn't closed swallows everything after it.
+LONGEST_CELL = 10_000
+MAX_FILE_BYTES = 1024 * 1024
+SHOWN_LENGTH = 80
+REFERENCE_LENGTH = 120
+
+DELIMITERS = (";", ",", "\t")
+# What spreadsheets and address books call these columns, in lower case.
+HEADINGS = {
+    "email": {"email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"},
+    "name": {"name", "full name", "display name", "customer", "customer name"},
+    "first": {"first name", "firstname", "given name", "vorname"},
+    "last": {"last name", "lastname", "surname", "family name", "nachname"},
+    "order": {"order", "order id", "order number", "order reference", "purchase", "bestellnummer"},
+    "company": {"company", "organization", "organisation", "business", "company name", "firma"},
+}
+
+_EMPTY_PLACES = re.compile(r",(?:[ \t]*,)+")
+
+TOO_MANY = f"Ask at most {MAX_PEOPLE} people at a time; this has more."
+NO_ADDRESS = "There is no email address here. Write it like name@example.com."
+DISPOSABLE = "This is a disposable address, which may not be read anymore."
+
+
+class _PersonSchema(FormSchema):
+    """The columns that are read from a list."""
+
+    email = Email(
+        required=True,
+        error_messages={
+            "required": NO_ADDRESS,
+            "malformed": NO_ADDRESS,
+            "disposable": DISPOSABLE,
+        },
+    )
+    name = AuthorLine(load_default="")
+    company = AuthorLine(load_default="")
+    order = Text(REFERENCE_LENGTH, one_line=True, load_default="")
+
+
+_PERSON = _PersonSchema()
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person on a list; lines count from one."""
+
+    line: int
+    email: str
+    name: str = ""
+    company: str = ""
+    # The shop's own reference of a purchase.
+    order: str = ""
+
+
+@dataclass(frozen=True)
+class WrongLine:
+    """A line that can't be used: its beginning, and why."""
+
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass
+class AddressList:
+    """The people on a list, and the lines that can't be used."""
+
+    people: list[Person] = field(default_factory=list)
+    wrong: list[WrongLine] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.people and not self.wrong
+
+    def add(self, line: int, email: str, name: str = "", *, whole: str = "", **more: str) -> None:
+        """Add a person with `more` columns, or note why not; `whole` is the text on the list."""
+        self._require_room()
+        sent = _PERSON.read({"email": email, "name": name, **more})
+        if not sent.errors:
+            self.people.append(Person(line, **sent.values))
+            return
+        column, messages = next(iter(sent.errors.items()))
+        reason = messages[0] if column == "email" else f"{column.capitalize()}: {messages[0]}"
+        whole = whole or " ".join(part for part in (name, email, *more.values()) if part)
+        self.refuse(line, whole, reason)
+
+    def refuse(self, line: int, whole: str, reason: str) -> None:
+        self._require_room()
+        self.wrong.append(WrongLine(line, make_printable(whole, SHOWN_LENGTH), reason))
+
+    def _require_room(self) -> None:
+        # Before the rest is read: checking tens of thousands of addresses takes seconds.
+        if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
+            raise TableUnreadable(TOO_MANY)
+
+
+def read_pasted(text: str) -> AddressList:
+    """Read addresses separated by lines or commas, also as ``Name <a@b>``, or a pasted table.
+
+    Raises `TableUnreadable`.
+    """
+    text = text.removeprefix("\ufeff")
+    _number, head = next(_read_rows(text), (1, []))
+    if _find_columns(head) is not None:
+        return _read_table(text)
+    if len(text) > LONGEST_PASTED:
+        raise TableUnreadable(TOO_MANY)
+    found = AddressList()
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+        if not line.strip(" \t,;"):
+            continue
+        pairs = _read_line(line)
+        if not any("@" in email for _, email in pairs):
+            found.refuse(number, line, NO_ADDRESS)
+            continue
+        for name, email in pairs:
+            found.add(number, email, name, whole=line if len(pairs) == 1 else "")
+    return found
+
+
+def read_csv(content: bytes) -> AddressList:
+    """Read a CSV file with a column of addresses and, optionally, names and companies.
+
+    Raises `TableUnreadable`.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TableUnreadable(
+            gettext_noop(
+                "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
+            )
+        ) from None
+    return _read_table(text)
+
+
+def _read_line(line: str) -> list[tuple[str, str]]:
+    # Strict versions of the library return nothing for a line with an empty place in it.
+    line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
+    with suppress(*FAULTS):
+        return [pair for pair in getaddresses([line]) if any(pair)]
+    return []
+
+
+def write_table(people: Iterable[Person]) -> str:
+    """Write people as a table that `read_pasted` reads back."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("email", "name", "company", "order"))
+    writer.writerows((each.email, each.name, each.company, each.order) for each in people)
+    return out.getvalue().rstrip("\n")
+
+
+def _read_table(text: str) -> AddressList:
+    rows = _read_rows(text)
+    first, head = next(rows, (1, []))
+    if not head:
+        raise TableUnreadable(gettext_noop("The list is empty."))
+    columns = _find_columns(head)
+    if columns is None:
+        columns = _guess_columns(head)
+        rows = chain([(first, head)], rows)
+    if columns is None:
+        raise TableUnreadable(
+            gettext_noop(
+                "There is no column of email addresses. Name it “email” in the first line."
+            )
+        )
+    found = AddressList()
+    for number, row in rows:
+        if any(len(cell) > LONGEST_CELL for cell in row):
+            raise TableUnreadable(
+                gettext_noop("Line %(line)s is too long: a quote may not be closed."),
+                values={"line": number},
+            )
+        cells = {name: row[place] if place < len(row) else "" for name, place in columns.items()}
+        full = f"{cells.get('first', '')} {cells.get('last', '')}"
+        name = cells.get("name") or full.strip()
+        more = {each: cells.get(each, "") for each in ("company", "order")}
+        found.add(number, cells["email"], name, **more)
+    return found
+
+
+def _read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    return read_rows(text, find_delimiter(text, DELIMITERS))
+
+
+def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
+    """Return the columns by their headings, or None if none of them is for addresses."""
+    columns: dict[str, int] = {}
+    for place, cell in enumerate(head):
+        for name, headings in HEADINGS.items():
+            if cell.strip().lower() in headings:
+                columns.setdefault(name, place)
+    return columns if "email" in columns else None
+
+
+def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
+    """Return the columns of a table without headings: address, name, company."""
+    places = [place for place, cell in enumerate(row) if "@" in cell]
+    if not places:
+        return None
+    others = [place for place in range(len(row)) if place != places[0]]
+    return {"email": places[0]} | dict(zip(("name", "company"), others, strict=False))

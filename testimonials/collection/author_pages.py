@@ -1,0 +1,370 @@
+"""The author's own page, by a personal link."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug import Response
+from werkzeug.datastructures import MultiDict
+
+from testimonials.collection import author_rights
+from testimonials.collection.author_rights import (
+    AuthorLinkInvalid,
+    AuthorRefused,
+    OwnTestimonial,
+    find_own,
+)
+from testimonials.collection.form_data import list_form_questions
+from testimonials.collection.forms import find_named
+from testimonials.collection.page_data import describe_with_owner, find_targets
+from testimonials.collection.questions import (
+    ANSWER_LENGTH,
+    field_name,
+    read_answers,
+    read_typed,
+    show_question,
+)
+from testimonials.collection.submission_schemas import (
+    ConsentForm,
+    consent_sentence,
+    read_correction,
+)
+from testimonials.core import clock
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import FieldErrors
+from testimonials.core.http.forms import read_unsent_form
+from testimonials.core.http.i18n import language_query, use_visitors_language
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.security import answer_privately
+from testimonials.projects.page_design import Question
+from testimonials.testimonials.fields import Answer, write_answer
+from testimonials.testimonials.media.playback import describe_of
+from testimonials.transfer.privacy import describe_own as describe_person_of
+
+# An author's answers to the owner's questions, to be corrected.
+
+
+def list_questions(own: OwnTestimonial) -> list[Question]:
+    """Return what the form asks now that the testimonial came by; nothing if the form is gone.
+
+    A choice that was made stays on offer; what was private, then or since, stays private; and
+    what wasn't answered when it was sent isn't required now.
+    """
+    name, given = own.row.form_name, _find_given(own)
+    form = find_named(own.project, name) if name else None
+    if name and form is None:
+        return []
+    return [_fit(each, given.get(each["id"])) for each in list_form_questions(own.project, form)]
+
+
+def show_questions(own: OwnTestimonial) -> list[Question]:
+    """Return the same for the form; a consent is in the words that were agreed to."""
+    given, shown = _find_given(own), []
+    for each in map(show_question, list_questions(own)):
+        was = given.get(each["id"])
+        agreed = (
+            dict.fromkeys(("text", "asked"), was["question"])
+            if was and each["kind"] == "consent"
+            else {}
+        )
+        shown.append(each | agreed)
+    return shown
+
+
+def fill_in(own: OwnTestimonial) -> dict[str, list[str]]:
+    """Return the answers that were given, by field, as the form sends them."""
+    given, filled = _find_given(own), {}
+    for question in list_questions(own):
+        if (was := given.get(question["id"])) is not None:
+            answer = was["answer"]
+            filled[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
+    return filled
+
+
+def read_corrected(
+    own: OwnTestimonial, form: MultiDict[str, str]
+) -> tuple[list[Answer] | None, dict[str, list[str]]]:
+    """Return the testimonial's answers with what the form corrects, and errors by field.
+
+    What isn't asked any more, or wasn't changed, stays as it was, with the question as it was.
+    """
+    questions = list_questions(own)
+    read, errors = read_answers(form, questions)
+    asked, sent = {each["id"] for each in questions}, {each["id"]: each for each in read}
+    answers = []
+    for was in own.row.answers or ():
+        now = sent.pop(was["id"], None)
+        if was["id"] not in asked:
+            answers.append(was)
+        elif now is not None:
+            answers.append(was if now["answer"] == was["answer"] else now)
+    return [*answers, *sent.values()] or None, errors
+
+
+def _find_given(own: OwnTestimonial) -> dict[str, Answer]:
+    return {each["id"]: each for each in own.row.answers or ()}
+
+
+def _fit(question: Question, was: Answer | None) -> Question:
+    if was is None or was["kind"] != question["kind"]:
+        return question | {"isRequired": False}
+    chosen: Sequence[Any] = was["answer"] if question["kind"] == "choice" else ()
+    gone = [each for each in chosen if each not in question["choices"]]
+    return question | {
+        "choices": [*question["choices"], *gone],
+        "several": question["several"] or len(chosen) > 1,
+        "isPublic": question["isPublic"] and was["isPublic"],
+    }
+
+
+# What the templates of the author's own page show.
+
+# What the previous request did.
+DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")
+
+
+def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
+    return describe_frame(own, token) | {
+        "state": _find_state(own),
+        "answers": [
+            answer | {"words": write_answer(answer)} for answer in own.row.read_answers(own.project)
+        ],
+        "sent_at": clock.iso(own.row.submitted_at),
+        "done": done if done in DONE else "",
+        "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
+        "errors": errors,
+    }
+
+
+def describe_edit(
+    own: OwnTestimonial,
+    token: str,
+    errors: FieldErrors,
+    *,
+    typed: dict[str, str] | None = None,
+    answered: dict[str, list[str]] | None = None,
+) -> dict[str, Any]:
+    row = own.row
+    stored = {
+        "text": row.text,
+        "name": row.author_name,
+        "role": row.author_role,
+        "company": row.author_company,
+        "rating": f"{row.rating:g}" if row.rating else "",
+    }
+    values = stored if typed is None else typed
+    questions = show_questions(own)
+    return describe_frame(own, token) | {
+        "values": values,
+        "questions": questions,
+        "answers": fill_in(own) if answered is None else answered,
+        # Without a script, what was chosen can't be unticked.
+        "offers_none": True,
+        "limits": {"answer": ANSWER_LENGTH},
+        "targets": find_targets(questions),
+        "errors": errors,
+    }
+
+
+def describe_frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
+    """Return what all of the author's pages show."""
+    page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
+    # What is withdrawn is played to nobody.
+    page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
+    if own.project.deleted_at is not None:
+        # A deleted project serves nothing to the public.
+        page["theme_css_url"] = None
+    return page
+
+
+def _find_state(own: OwnTestimonial) -> str:
+    """Return the state as the author sees it: spam counts as waiting."""
+    row, project = own.row, own.project
+    if row.status == "withdrawn":
+        return "withdrawn"
+    if project.deleted_at is not None:
+        return "closed"
+    if row.deleted_at is not None:
+        return "removed"
+    if row.status == "approved":
+        return "shown" if project.is_active else "paused"
+    return "rejected" if row.status == "rejected" else "waiting"
+
+
+# The author's own page: to see a testimonial, correct it, withdraw it or delete it.
+#
+# A GET never changes anything, since mail scanners open links.
+
+author = Blueprint("author", __name__)
+author.before_request(use_visitors_language)
+
+CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
+limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
+
+
+@author.get("/yours/<token>")
+def show_own(token: str) -> ResponseReturnValue:
+    """Show the testimonial, its state, and what can be done."""
+    return _show(token, {})
+
+
+@author.post("/yours/<token>")
+@limit_changes
+def give_consent(token: str) -> ResponseReturnValue:
+    """Give consent again after a withdrawal."""
+    if errors := ConsentForm().read(request.form).errors:
+        return _show(token, errors, 422)
+    begin_write()
+    own = find_own(token, for_update=True)
+    author_rights.verify_email(own)
+    author_rights.consent_again(own)
+    db.session.commit()
+    return _go(token, "consented")
+
+
+@author.post("/yours/<token>/verify")
+@limit_changes
+def verify(token: str) -> ResponseReturnValue:
+    """Note that the address of the mailed link is the author's."""
+    begin_write()
+    author_rights.verify_email(find_own(token, for_update=True))
+    db.session.commit()
+    return _go(token, "verified")
+
+
+@author.get("/yours/<token>/correct")
+def show_correction(token: str) -> ResponseReturnValue:
+    """Show the form, filled in."""
+    own = find_own(token)
+    return _edit(own, token, {}) if own.can_correct else _go(token)
+
+
+@author.post("/yours/<token>/correct")
+@limit_changes
+def correct(token: str) -> ResponseReturnValue:
+    """Replace the words; the owner decides again."""
+    own = find_own(token)
+    is_recorded = own.row.kind != "written"
+    sent = read_correction(request.form, own.correctable, has_recording=is_recorded)
+    _, problems = read_corrected(own, request.form)
+    if errors := sent.errors | problems:
+        answered = read_typed(request.form, list_questions(own))
+        return _edit(own, token, errors, 422, typed=sent.typed, answered=answered)
+    begin_write()
+    own = find_own(token, for_update=True)
+    author_rights.verify_email(own)
+    answers, _ = read_corrected(own, request.form)
+    is_changed = author_rights.correct(own, sent.values | {"answers": answers})
+    db.session.commit()
+    return _go(token, "corrected" if is_changed else "")
+
+
+@author.post("/yours/<token>/withdraw")
+@limit_changes
+def withdraw(token: str) -> ResponseReturnValue:
+    """Remove the testimonial from every public place at once."""
+    begin_write()
+    own = find_own(token, for_update=True)
+    author_rights.verify_email(own)
+    author_rights.withdraw(own)
+    db.session.commit()
+    return _go(token, "withdrawn")
+
+
+@author.post("/yours/<token>/recording")
+@limit_changes
+def remove_recording(token: str) -> ResponseReturnValue:
+    """Remove the recording for good; the words stay."""
+    begin_write()
+    own = find_own(token, for_update=True)
+    author_rights.verify_email(own)
+    author_rights.remove_recording(own)
+    db.session.commit()
+    return _go(token, "unrecorded")
+
+
+@author.post("/yours/<token>/delete")
+@limit_changes
+def delete(token: str) -> ResponseReturnValue:
+    """Delete everything for good."""
+    begin_write()
+    own = find_own(token, for_update=True)
+    author_rights.erase(own)
+    author_rights.record_erased(own)
+    db.session.commit()
+    return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
+
+
+@author.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
+def show_confirmation(token: str, action: str) -> ResponseReturnValue:
+    """Ask before a withdrawal, a deletion, or the removal of an address or a recording."""
+    own = find_own(token)
+    is_open = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
+    if not is_open.get(action, True):
+        return _go(token)
+    page = describe_frame(own, token)
+    return answer_privately(
+        render_template("collection/authors/confirm.html", **page, action=action)
+    )
+
+
+@author.get("/yours/<token>/data")
+def download_data(token: str) -> ResponseReturnValue:
+    """Send everything that is stored about the testimonial, as JSON."""
+    response = jsonify(describe_person_of(find_own(token).row))
+    response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
+    return answer_privately(response)
+
+
+@author.post("/yours/<token>/not-mine")
+@limit_changes
+def deny(token: str) -> ResponseReturnValue:
+    """Remove the address of somebody who didn't write this, and stop all mail to it."""
+    begin_write()
+    author_rights.disown(find_own(token, for_update=True))
+    db.session.commit()
+    return redirect(url_for("author.show_farewell", reason="not-mine", **language_query()), 303)
+
+
+@author.get("/yours/done/<any(deleted, 'not-mine'):reason>")
+def show_farewell(reason: str) -> ResponseReturnValue:
+    """Say that it is done; the link no longer works."""
+    return render_template("collection/authors/end.html", reason=reason)
+
+
+@author.errorhandler(AuthorLinkInvalid)
+def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
+    """Say what is wrong with a link."""
+    db.session.rollback()
+    reason = "gone" if error.status == 410 else "invalid"
+    unsent = read_unsent_form()
+    page = render_template("collection/authors/end.html", reason=reason, unsent=unsent)
+    return answer_privately(page, error.status)
+
+
+@author.errorhandler(AuthorRefused)
+def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
+    """Redirect to the page, which shows the current state."""
+    db.session.rollback()
+    return _go((request.view_args or {})["token"])
+
+
+def _show(token: str, errors: FieldErrors, status: int = 200) -> ResponseReturnValue:
+    done = request.args.get("done", "")
+    page = describe_own(find_own(token), token, done, errors)
+    return answer_privately(render_template("collection/authors/author.html", **page), status)
+
+
+def _edit(
+    own: OwnTestimonial, token: str, errors: FieldErrors, status: int = 200, **sent: Any
+) -> Response:
+    page = describe_edit(own, token, errors, **sent)
+    return answer_privately(render_template("collection/authors/edit.html", **page), status)
+
+
+def _go(token: str, done: str = "") -> Response:
+    query = language_query() | ({"done": done} if done else {})
+    response = redirect(url_for("author.show_own", token=token, **query), 303)
+    response.headers["Cache-Control"] = "no-store"
+    return response

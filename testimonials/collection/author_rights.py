@@ -1,0 +1,404 @@
+"""What authors may do: correct, withdraw, erase; finding them by their address."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import ColumnElement, delete, exists, select, update
+
+from testimonials.collection.models import UnsubscribedAddress, hash_email
+from testimonials.collection.submission_schemas import consent_sentence
+from testimonials.core import clock
+from testimonials.core.db.erasure import ADDRESS, TESTIMONIAL, is_erased, note_erased
+from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
+from testimonials.core.db.identifiers import hash_secret, new_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import PARAMETER, current_language, gettext_noop
+from testimonials.core.http.idempotency import forget_answers
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.http.urls import author_url, project_url
+from testimonials.core.images.uploads import Image
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.projects.models import Project
+from testimonials.projects.projects import mark_changed
+from testimonials.testimonials.events import ADDRESS as EVENTS_ADDRESS
+from testimonials.testimonials.events import (
+    AUTHOR,
+    DISOWNED,
+    is_held,
+    name_change,
+    record_by_author,
+)
+from testimonials.testimonials.history import change_testimonial
+from testimonials.testimonials.media.removal import (
+    REMOVE,
+    WRITTEN,
+    remove_after_commit,
+    take_off_recording,
+)
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.notifications import tell_of_submission
+from testimonials.testimonials.testimonials import next_time
+
+# What the author of a testimonial can do with a personal link, without an account.
+#
+# The thank-you page shows the link. A mailed link also names the address, so using it proves that
+# the address is the author's.
+
+LINK_SECONDS = 5 * 365 * 24 * 60 * 60
+# What the owner added to words that the author replaces.
+OWNERS = ("highlights", "reply", "replied_at")
+# How long the author of a rejected testimonial waits before correcting it again.
+REJECTED_PAUSE = timedelta(days=1)
+
+author_purpose = TokenPurpose("author-link")
+
+
+class AuthorLinkInvalid(ServiceError):
+    """The link is incomplete or too old, or the address it was mailed to disowned it."""
+
+    status = 404
+    code = "AUTHOR_LINK_INVALID"
+    default_message = gettext_noop("This link no longer works.")
+
+
+class NothingLeft(AuthorLinkInvalid):
+    """The testimonial of the link was deleted."""
+
+    status = 410
+    code = "NOTHING_LEFT"
+
+
+class AuthorRefused(ServiceError):
+    """The state of the testimonial doesn't allow this."""
+
+    status = 409
+    code = "AUTHOR_REFUSED"
+
+
+@dataclass(frozen=True)
+class OwnTestimonial:
+    """A testimonial, reached by its author's link."""
+
+    row: Testimonial
+    project: Project
+    # Whether the link was mailed to the address that the testimonial still has.
+    is_mailed: bool
+
+    @property
+    def can_correct(self) -> bool:
+        row = self.row
+        if self.project.deleted_at or row.deleted_at or row.status == "withdrawn":
+            return False
+        returned_at = row.returned_at
+        is_fresh = returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
+        return row.status != "rejected" or not is_fresh
+
+    @property
+    def correctable(self) -> dict[str, bool]:
+        """Which fields besides name and text the author may correct: asked for, or with a value.
+
+        Not the address, which would need to be verified again.
+        """
+        row, asked = self.row, self.project.page_config["collectFields"]
+        # Owners may give half stars, which the five buttons can't show and would drop.
+        is_whole = row.rating is None or row.rating.is_integer()
+        return {
+            "role": bool(asked["role"] or row.author_role),
+            "company": bool(asked["company"] or row.author_company),
+            "rating": bool((asked["rating"] or row.rating) and is_whole),
+        }
+
+    @property
+    def can_consent(self) -> bool:
+        return self.row.status == "withdrawn" and self.project.deleted_at is None
+
+    @property
+    def can_verify(self) -> bool:
+        return self.is_mailed and self.row.email_verified_at is None
+
+
+def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
+    """Return the token of the author's link; the mailed one names the address."""
+    return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
+
+
+def make_author_url(project: Project, token: str, language: str, page: str = "") -> str:
+    return f"{author_url(token, page, project.own_host)}?{PARAMETER}={language}"
+
+
+def find_ours(project: Project, token: str) -> OwnTestimonial | None:
+    """Return the testimonial of a link for the project's thank-you page, if it is the project's."""
+    try:
+        own = find_own(token)
+    except AuthorLinkInvalid:
+        return None
+    return own if own.project.id == project.id else None
+
+
+def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
+    """Return the testimonial of a link, its project locked if it is to change.
+
+    Also in a paused or deleted project: authors can delete their words as long as they are stored.
+    Raises `AuthorLinkInvalid` and `NothingLeft`.
+    """
+    named = author_purpose.find(token, 2, LINK_SECONDS)
+    if named is None:
+        raise AuthorLinkInvalid
+    testimonial_id, fingerprint = map(str, named)
+    query = (
+        select(Project)
+        .join(Testimonial, Testimonial.project_id == Project.id)
+        .where(Testimonial.id == testimonial_id)
+    )
+    if for_update:
+        query = query.with_for_update(of=Project)
+    project = db.session.scalars(query).one_or_none()
+    row = db.session.get(Testimonial, testimonial_id)
+    if project is None or row is None:
+        raise NothingLeft
+    # A restored backup may be from before it was disowned, and only knows that it was.
+    if fingerprint and (_find_change(row, "disown") or is_erased(db.session(), ADDRESS, row.id)):
+        raise AuthorLinkInvalid
+    return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
+
+
+def verify_email(own: OwnTestimonial) -> None:
+    """Note that the address is the author's, if the link was mailed to it.
+
+    Not recorded in the history, where it would keep the owner from undoing earlier changes.
+    """
+    if own.can_verify:
+        own.row.email_verified_at = clock.now()
+
+
+def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
+    """Correct columns of the testimonial; return whether anything changed. The project is locked.
+
+    A decided testimonial goes back to the queue. New words lose the highlights of the old ones, and
+    the reply to them. Raises `AuthorRefused`.
+    """
+    row = own.row
+    if not own.can_correct:
+        raise AuthorRefused
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not changes:
+        return False
+    if "text" in changes:
+        if row.original_text is None:
+            changes["original_text"] = row.text
+        changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
+    if row.status in ("approved", "rejected"):
+        changes |= {"status": "pending", "reviewed_at": None}
+    before = _change(own, changes, "correct")
+    _return_to_queue(own)
+    _record(own, before, "correct")
+    return True
+
+
+def withdraw(own: OwnTestimonial) -> None:
+    """Withdraw the consent, which hides the testimonial everywhere. The project is locked."""
+    if own.row.status == "withdrawn":
+        return
+    changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
+    _record(own, _change(own, changes, "withdraw"), "withdraw")
+
+
+def remove_recording(own: OwnTestimonial) -> None:
+    """Remove the recording for good, so that the words alone are left. The project is locked.
+
+    Raises `AuthorRefused` without either.
+    """
+    if not (own.row.is_recorded and own.row.text):
+        raise AuthorRefused
+    before = _change(own, WRITTEN, REMOVE)
+    take_off_recording(own.row)
+    _record(own, before, REMOVE)
+
+
+def consent_again(own: OwnTestimonial) -> None:
+    """Consent to the sentence on the page; the owner decides again. The project is locked.
+
+    A rejected or held testimonial stays rejected or held. Raises `AuthorRefused`.
+    """
+    if not own.can_consent:
+        raise AuthorRefused
+    withdrawal = _find_change(own.row, "withdraw")
+    before = withdrawal.before.get("status") if withdrawal else None
+    status = before if before in ("rejected", "spam") else "pending"
+    changes = {
+        "status": status,
+        "consent_withdrawn_at": None,
+        "consent_text": consent_sentence(own.project, own.row.kind),
+        "consent_language": current_language().code,
+        "consented_at": clock.now(),
+    }
+    if status == "pending":
+        changes["reviewed_at"] = None
+    before = _change(own, changes, "consent")
+    _return_to_queue(own)
+    _record(own, before, "consent")
+
+
+def _change(own: OwnTestimonial, changes: dict[str, Any], action: str) -> dict[str, Any]:
+    before = change_testimonial(own.row, changes, new_identifier(), AUTHOR, action)
+    mark_changed(own.project)
+    db.session.flush()
+    return before
+
+
+def _record(own: OwnTestimonial, before: dict[str, Any], action: str) -> None:
+    if (type := name_change(own.row, before)) is not None:
+        record_by_author(type, own.project, action=action, testimonial=own.row.id)
+
+
+def _return_to_queue(own: OwnTestimonial) -> None:
+    own.row.returned_at = next_time(own.project)
+    db.session.flush()
+    if own.row.status == "pending" and own.row.deleted_at is None:
+        tell_of_submission(own.project, own.row)
+
+
+def _find_change(row: Testimonial, action: str) -> TestimonialChange | None:
+    return db.session.scalars(
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == action)
+        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
+        .limit(1)
+    ).first()
+
+
+def _fingerprint(row: Testimonial) -> str:
+    return hash_secret(row.author_email)[:16] if row.author_email else ""
+
+
+# Delete what an author wrote, or the address of somebody who didn't write it.
+
+AUTHOR_MAIL = "author-link"
+SUBMISSIONS_MAIL = "submissions"
+
+
+def erase(own: OwnTestimonial) -> None:
+    """Permanently delete the testimonial, history, files and mails. The project is locked.
+
+    To be recorded by `record_erased`.
+    """
+    row = own.row
+    mark_changed(own.project)
+    pictures = _list_pictures(row)
+    if row.recording is not None:
+        remove_after_commit([row.recording.id])
+    forget_answers(db.session(), own.project.account_id)
+    _remove_author_mails(row)
+    _blank_submission_mails(own.project, row)
+    note_erased(db.session(), TESTIMONIAL, [row.id])
+    db.session.delete(row)
+    db.session.flush()
+    _delete_pictures(pictures)
+
+
+def record_erased(own: OwnTestimonial) -> None:
+    """Record that a testimonial is gone, unless nobody has heard of it."""
+    if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
+        record_by_author(EventType.TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
+
+
+def disown(own: OwnTestimonial) -> None:
+    """Remove the address of somebody who didn't write the testimonial.
+
+    The testimonial is held as spam, and the account sends no more mail to the address. The project
+    is locked. Raises `AuthorRefused` for a link that wasn't mailed.
+    """
+    row, email = own.row, own.row.author_email
+    if not own.is_mailed or email is None:
+        raise AuthorRefused
+    _remove_author_mails(row)
+    forget_email(TestimonialChange.testimonial_id == row.id)
+    forget_answers(db.session(), own.project.account_id)
+    row.author_email, row.email_verified_at = None, None
+    reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
+    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
+    before = change_testimonial(row, held, new_identifier(), EVENTS_ADDRESS, "disown")
+    address = UnsubscribedAddress(
+        account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
+    )
+    db.session.merge(address)
+    note_erased(db.session(), ERASED_ADDRESS, [row.id])
+    mark_changed(own.project)
+    db.session.flush()
+    if (type := name_change(row, before)) is not None:
+        where = {"action": "disown", "testimonial": row.id}
+        record_by_author(type, own.project, EVENTS_ADDRESS, **where)
+
+
+def forget_email(condition: ColumnElement[bool]) -> None:
+    """Remove the author's address from the history that meets the condition."""
+    for change in db.session.scalars(select(TestimonialChange).where(condition)):
+        change.before = {name: old for name, old in change.before.items() if name != "author_email"}
+
+
+def is_unwanted(project: Project, email: str) -> bool:
+    """Tell whether the address has unsubscribed from the project's account."""
+    key = (project.account_id, hash_email(project.account_id, email))
+    return db.session.get(UnsubscribedAddress, key) is not None
+
+
+def _list_pictures(row: Testimonial) -> list[str]:
+    befores = db.session.scalars(
+        select(TestimonialChange.before).where(TestimonialChange.testimonial_id == row.id)
+    )
+    poster = row.recording.poster_id if row.recording else None
+    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
+    return [name for name in used if name]
+
+
+def _delete_pictures(ids: list[str]) -> None:
+    db.session.execute(
+        delete(Image).where(
+            Image.id.in_(ids),
+            ~exists().where(Testimonial.avatar_id == Image.id),
+            ~exists().where(Recording.poster_id == Image.id),
+            ~exists().where(Project.logo_id == Image.id),
+        )
+    )
+
+
+def _remove_author_mails(row: Testimonial) -> None:
+    """Remove the mails with its link from the outbox, except one that is being sent.
+
+    One that has been sent no longer says which testimonial it was about, so it goes too.
+    """
+    # The end of the path alone: the service may have moved, and projects have hosts of their own.
+    own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
+    mails = db.session.scalars(
+        select(OutboxMail).where(
+            OutboxMail.purpose == AUTHOR_MAIL,
+            OutboxMail.recipient == row.author_email,
+            OutboxMail.state != MailState.SENDING,
+        )
+    )
+    for mail in mails:
+        link = re.search(own_path + r"([\w.-]+)", mail.text)
+        named = author_purpose.find(link[1], 2) if link else None
+        if not mail.text or (named and named[0] == row.id):
+            db.session.delete(mail)
+
+
+def _blank_submission_mails(project: Project, row: Testimonial) -> None:
+    """Remove the text from notifications that quote it."""
+    inbox = project_url(project.id, "inbox")
+    note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
+    db.session.execute(
+        update(OutboxMail)
+        .where(
+            OutboxMail.purpose == SUBMISSIONS_MAIL,
+            # By path: a command may run with another origin than the server.
+            OutboxMail.text.contains(f"/{row.id}", autoescape=True),
+        )
+        .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
+        .execution_options(synchronize_session=False)
+    )

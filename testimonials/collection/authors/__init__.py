@@ -1,1 +1,0 @@
-"""What the author of a testimonial may do with it later."""

@@ -1,0 +1,202 @@
+"""Share pictures and pictures of testimonials: drawn when asked for, then kept."""
+
+import base64
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from flask import Response, request
+from sqlalchemy import delete, select
+
+from testimonials.collection.images.draw import STYLE, Shown, draw_share_picture
+from testimonials.collection.images.looks import LOOKS
+from testimonials.collection.images.testimonial_card import STYLE as TESTIMONIAL_CARD_STYLE
+from testimonials.collection.images.testimonial_card import draw_testimonial
+from testimonials.collection.images.worker import PictureRefused, run_drawing
+from testimonials.collection.models import SharePicture, TestimonialPicture
+from testimonials.core.extensions import db, limiter
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.urls import share_picture_url
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.images.uploads import Image
+from testimonials.projects.models import Project
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.colors import read_colours
+
+# The picture that a shared link to a collection page shows: drawn when it changes, then kept.
+
+
+def picture_fingerprint(project: Project) -> str:
+    """Return a hash of everything that is drawn."""
+    config = project.page_config
+    drawn = [STYLE, project.name, config["headline"], config["theme"], config["buttonColor"]]
+    drawn += [config["buttonTextColor"], project.logo_id]
+    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
+
+
+def versioned_picture_url(project: Project) -> str:
+    """Return the picture's URL, which changes with the picture."""
+    version = picture_fingerprint(project)[:8]
+    return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
+
+
+def find_share_picture(project: Project) -> bytes | None:
+    """Return the stored picture, unless it is out of date."""
+    row = db.session.get(SharePicture, project.id)
+    if row is None or row.fingerprint != picture_fingerprint(project):
+        return None
+    return row.content
+
+
+def make_share_picture(project: Project) -> bytes:
+    """Draw the picture; raises `ImageBusy`."""
+    config = project.page_config
+    logo = db.session.get(Image, project.logo_id) if project.logo_id else None
+    shown = Shown(
+        name=project.name,
+        headline=config["headline"],
+        theme=config["theme"],
+        button=config["buttonColor"],
+        button_text=config["buttonTextColor"],
+        logo=base64.b64encode(logo.content).decode() if logo else None,
+    )
+    return run_drawing(draw_share_picture, asdict(shown))
+
+
+def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:
+    db.session.merge(SharePicture(project_id=project.id, fingerprint=fingerprint, content=content))
+
+
+# Pictures of testimonials: drawn when somebody asks, then kept until something in them changes.
+
+# What a link to a testimonial shows.
+LINK_LOOK, LINK_SIZE = LOOKS[0], "landscape"
+# A project's newest are kept: some 20 MB.
+MOST_KEPT = 200
+# Each takes a tenth of a second. For strangers and for owners.
+DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
+OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
+INITIALS_COLOURS = 3
+# A logo wider than this says the name itself.
+WIDE_LOGO = 2
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A picture: all that is drawn, with the ids of photo and logo in place of their bytes."""
+
+    project_id: str
+    testimonial_id: str
+    look: str
+    size: str
+    shown: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        drawn = json.dumps(
+            [TESTIMONIAL_CARD_STYLE, self.look, self.size, self.shown], sort_keys=True
+        )
+        return hashlib.sha256(drawn.encode()).hexdigest()[:32]
+
+
+def describe_picture(
+    project: Project, row: Testimonial, look: str = LINK_LOOK, size: str = LINK_SIZE
+) -> Wanted:
+    """Say what a picture of a testimonial shows; raise `NotFound` unless it is public."""
+    if not row.is_visible:
+        raise NotFound("There are pictures of approved testimonials only.")
+    colours = read_colours(project.widget_config, project.widget_design)
+    told = "Sample" if row.status == "demo" else ""
+    paid = "Got a thank-you for writing" if row.is_rewarded else ""
+    shown = {
+        "text": row.text,
+        "highlights": row.highlights or [],
+        "rating": row.rating,
+        "name": row.author_name,
+        "role": ", ".join(filter(None, [told, row.author_role, row.author_company, paid])),
+        "initials": initials_of(row.author_name),
+        "person": colour_of(row.author_name) % INITIALS_COLOURS,
+        "photo": row.avatar_id,
+        "business": project.name,
+        "letter": initials_of(project.name)[:1],
+        "logo": project.logo_id,
+        "light": colours.light,
+        "dark": colours.dark,
+    }
+    return Wanted(project.id, row.id, look, size, shown)
+
+
+def find_picture(wanted: Wanted) -> bytes | None:
+    """Return the stored picture, unless it is out of date."""
+    row = db.session.get(TestimonialPicture, (wanted.testimonial_id, wanted.look, wanted.size))
+    return row.content if row is not None and row.fingerprint == wanted.fingerprint else None
+
+
+def draw_picture(wanted: Wanted) -> bytes:
+    """Draw a picture in the process for that; raises `PictureRefused` and `ImageBusy`."""
+    if not wanted.shown["text"]:
+        raise PictureRefused(
+            gettext_noop("There are no words to draw. Add the transcript of the recording.")
+        )
+    photo, logo = (_load(wanted.shown[name]) for name in ("photo", "logo"))
+    shown = wanted.shown | {"look": wanted.look, "size": wanted.size, "photo": None, "logo": None}
+    if photo:
+        shown["photo"] = base64.b64encode(photo.content).decode()
+    if logo:
+        content = base64.b64encode(logo.content).decode()
+        shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
+        shown["business"] *= logo.width <= WIDE_LOGO * logo.height
+    return run_drawing(draw_testimonial, shown)
+
+
+def draw_for_link(wanted: Wanted) -> bytes | None:
+    """Draw a picture for a stranger; None if too many were drawn, or it can't be."""
+    if not limiter.allows(DRAWINGS, wanted.project_id):
+        return None
+    try:
+        return draw_picture(wanted)
+    except PictureRefused:
+        return None
+
+
+def keep_picture(wanted: Wanted, content: bytes) -> None:
+    """Store a picture if its testimonial is still there; only the project's newest stay."""
+    if db.session.get(Testimonial, wanted.testimonial_id) is None:
+        return
+    db.session.merge(
+        TestimonialPicture(
+            testimonial_id=wanted.testimonial_id,
+            look=wanted.look,
+            size=wanted.size,
+            project_id=wanted.project_id,
+            fingerprint=wanted.fingerprint,
+            content=content,
+        )
+    )
+    db.session.flush()
+    mine = TestimonialPicture.project_id == wanted.project_id
+    newest = TestimonialPicture.created_at.desc()
+    oldest = select(TestimonialPicture.created_at).where(mine).order_by(newest).offset(MOST_KEPT)
+    if (end := db.session.scalar(oldest.limit(1))) is not None:
+        db.session.execute(
+            delete(TestimonialPicture).where(mine, TestimonialPicture.created_at <= end)
+        )
+
+
+def send_picture(wanted: Wanted, content: bytes, max_age: int = 0) -> Response:
+    """Answer with a picture; whoever may cache it asks again after `max_age` seconds."""
+    response = Response(content, mimetype="image/png")
+    response.set_etag(wanted.fingerprint)
+    shared = f"public, max-age={max_age}"
+    response.headers["Cache-Control"] = shared if max_age else "private, no-cache"
+    if max_age:
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.make_conditional(request)
+    return response
+
+
+def _load(image_id: str | None) -> Image | None:
+    return db.session.get(Image, image_id) if image_id else None

@@ -1,0 +1,246 @@
+"""What the templates of the form show."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import url_for
+from sqlalchemy import select
+
+from testimonials.collection.form_data import shown_design, speak
+from testimonials.collection.images.pictures import versioned_picture_url
+from testimonials.collection.models import CollectionForm
+from testimonials.collection.questions import ANSWER_LENGTH
+from testimonials.collection.steps import Step, describe_steps, find_gift
+from testimonials.collection.submission import FilledForm
+from testimonials.collection.submission_schemas import (
+    consent_sentence,
+    describe_recorder,
+    make_kept_token,
+)
+from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import PARAMETER, asked_language, current_language
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.urls import collection_page_url, form_url, image_url
+from testimonials.core.images.uploads import AVATAR, Image
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.defaults import PAGE_CONFIG
+from testimonials.projects.models import Project
+from testimonials.projects.projects import name_owner
+from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH, Answer
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.render import Still, make_still
+from testimonials.widget.selection import write_answers
+from testimonials.widget.settings import describe_shown, read_settings
+
+# The finished card on the form and on the thank-you page, as the widget is configured.
+
+
+def show_card(project: Project, row: Testimonial) -> Still:
+    """Return the card of a testimonial as the public will see it."""
+    return _make(project, describe_shown(project, [row])[0])
+
+
+def preview_card(
+    project: Project,
+    typed: Mapping[str, str],
+    photo: str | None,
+    answers: Sequence[Answer] | None,
+    gift: Step | None,
+) -> Still:
+    """Return the card of what was typed so far, with everything in it that a script may fill in."""
+    rating = typed.get("rating") or "5"
+    item: dict[str, Any] = {
+        "id": "",
+        "authorName": typed.get("name") or _("Your name"),
+        "authorRole": typed.get("role", ""),
+        "authorCompany": typed.get("company"),
+        "authorAvatar": photo,
+        "text": typed.get("text") or _("Your words"),
+        "rating": int(rating) if rating in "12345" else 5,
+        "submittedAt": clock.iso(clock.now()),
+    }
+    item["extras"] = {
+        "answers": write_answers(each for each in answers or () if each["isPublic"]),
+        "marks": ["rewarded"] if gift else [],
+    }
+    return _make(project, item)
+
+
+def _make(project: Project, item: dict[str, Any]) -> Still:
+    settings = read_settings(project)
+    return make_still(project, settings, [item], kind="single", is_player=True)
+
+
+# What the templates of the collection page show, also in the page editor's preview.
+
+# From this ratio on, a logo has the name in it.
+WIDE = 2
+# The states in which the author sees the card.
+SHOWN = ("pending", "spam", "approved")
+# What separates the items of a list, where it isn't a comma and a space.
+SEPARATORS = {"ar": "، ", "ja": "、"}
+
+_FIRST = re.compile(r"[^,،、]+")
+
+
+def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
+    """Return what `collection/page.html` shows; the photo is stored already."""
+    form = filled.form
+    at: dict[str, Any] = {"slug": project.slug} | ({"form_name": form.name} if form else {})
+    page = describe_with_owner(project, form)
+    shown, collect = page["shown"], project.page_config["collectFields"]
+    photo = image_url(filled.photo.id if filled.photo else None)
+    gift = find_gift(shown["steps"])
+    record = describe_recorder(project, shown["prompts"], filled.recording)
+    consents = ("written", "video", "voice", "any") if record else ("written",)
+    return page | {
+        "collect": collect,
+        "details": _name_details(collect),
+        "values": filled.typed,
+        "answers": filled.answered,
+        "hidden": filled.hidden,
+        "errors": filled.errors,
+        "targets": find_targets(shown["questions"]),
+        "form_token": filled.token,
+        # Whatever a link has filled in is seen at once.
+        "is_open": bool(filled.errors or any(filled.typed.values()) or not collect.get("rating")),
+        "is_multipart": bool(collect.get("avatar") or record),
+        "draft_name": draft_name(project, form.name if form else None),
+        "action": url_for("collection.submit_testimonial", **at),
+        "seen_url": url_for("beacons.note_seen", project_id=project.id),
+        "form_name": form.name if form else "",
+        "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
+        "consents": {kind: consent_sentence(project, kind) for kind in consents},
+        "prompts": shown["prompts"],
+        "questions": shown["questions"],
+        "record": record,
+        "gift": gift,
+        "still": preview_card(project, filled.typed, photo, filled.values.get("answers"), gift),
+        "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
+        "photo": {
+            "token": make_kept_token(project, filled.photo),
+            "url": photo,
+            "max_bytes": AVATAR.max_bytes,
+        },
+    }
+
+
+def describe_thanks(
+    project: Project, row: Testimonial | None = None, *, has_steps: bool = False
+) -> dict[str, Any]:
+    """Return what `collection/thanks.html` shows: with `row`, to its author.
+
+    Who wrote nothing sees no steps, unless `has_steps`.
+    """
+    config = project.page_config
+    page = describe_with_owner(project)
+    return page | {
+        "row": row,
+        "first_name": _first_name(row.author_name) if row else "",
+        "still": show_card(project, row) if row and row.status in SHOWN else None,
+        "is_waiting": row is not None and row.status in ("pending", "spam"),
+        "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
+        "steps": describe_steps(page["shown"]["steps"]) if row or has_steps else [],
+        "message": speak(config["thankYouMessage"], PAGE_CONFIG["thankYouMessage"]),
+        "website": config["website"],
+        "show_confetti": config["showConfetti"],
+        "has_mail": bool(current_settings().smtp_url),
+        "draft_name": draft_name(project, row.form_name if row else None),
+    }
+
+
+def describe_page(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
+    """Return what every page of the project shows."""
+    website: str = project.page_config["website"]
+    shown = shown_design(project, form)
+    url = (
+        form_url(project.slug, form.name, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )
+    pictures = _find_pictures(project)
+    page = {
+        "name": project.name,
+        # Who reads what is sent: "Mira", where the signature is "Mira, who bakes it".
+        "owner": _read_name(shown["signature"]) or project.name,
+        "slug": project.slug,
+        **{name: shown[name] for name in ("headline", "description", "signature")},
+        "website": website,
+        "website_label": website.partition("://")[2].rstrip("/"),
+        **pictures,
+        "share_url": versioned_picture_url(project),
+        "theme": project.page_config["theme"],
+        "canonical": url,
+    }
+    # Each language has its own URL; the plain one serves every visitor in theirs.
+    language = asked_language()
+    return {
+        "project": page,
+        "shown": shown,
+        "canonical": f"{url}?{PARAMETER}={language.code}" if language else url,
+        "theme_css_url": url_for("collection.get_theme", slug=project.slug),
+    }
+
+
+def describe_with_owner(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
+    """Return the same; without a signature, the owner is called by their first name."""
+    page = describe_page(project, form)
+    if not page["shown"]["signature"]:
+        page["project"]["owner"] = name_owner(project)
+    return page
+
+
+def draft_name(project: Project, form_name: str | None) -> str:
+    """Return the name by which a browser keeps the draft of a page's form."""
+    return f"{project.slug}/f/{form_name}" if form_name else project.slug
+
+
+def _find_pictures(project: Project) -> dict[str, Any]:
+    """Return the addresses and sizes of the logo, the cover and the owner's face."""
+    ids = {"logo": project.logo_id, "cover": project.cover_id, "portrait": project.portrait_id}
+    wanted = [image_id for image_id in ids.values() if image_id]
+    query = select(Image.id, Image.width, Image.height).where(Image.id.in_(wanted))
+    sizes = {row.id: row for row in db.session.execute(query)} if wanted else {}
+    return {
+        name: {
+            "url": image_url(image_id),
+            "width": sizes[image_id].width,
+            "height": sizes[image_id].height,
+            "is_wide": sizes[image_id].width > WIDE * sizes[image_id].height,
+        }
+        if image_id in sizes
+        else None
+        for name, image_id in ids.items()
+    }
+
+
+def _first_name(name: str) -> str:
+    """Return the first name of "Theo Brandt"; the whole of "Dr. Brandt", and of a single word."""
+    first, *others = name.split()
+    return first if others and not first.endswith(".") else name
+
+
+def _read_name(signature: str) -> str:
+    found = _FIRST.search(signature)
+    return found[0].strip() if found else ""
+
+
+def _name_details(collect: dict[str, bool]) -> str:
+    """Return what may be added besides the words and the name, such as "Photo, role, company"."""
+    names = {"avatar": _("Photo"), "role": _("Role"), "company": _("Company"), "email": _("Email")}
+    asked = [name for field, name in names.items() if collect.get(field)]
+    code = current_language().code
+    # German writes every noun with a capital.
+    others = asked[1:] if code == "de" else [name.lower() for name in asked[1:]]
+    return SEPARATORS.get(code, ", ").join([*asked[:1], *others])
+
+
+def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the control to which the summary of errors leads, by the field's name."""
+    firsts = {"scale": "-0", "choice": "-1"}
+    own = {f"q_{each['id']}": f"q_{each['id']}{firsts.get(each['kind'], '')}" for each in questions}
+    fields = ("text", "name", "email", "role", "company", "photo", "consent")
+    others = {"rating": "rating-1", "recording": "recording_file"}
+    return others | {name: name for name in fields} | own

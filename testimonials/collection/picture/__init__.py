@@ -1,1 +1,0 @@
-"""The picture that a shared link shows."""

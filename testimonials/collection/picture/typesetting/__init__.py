@@ -1,1 +1,0 @@
-"""Setting texts of any script in lines, with fonts of our own."""

@@ -1,1 +1,0 @@
-"""Links that prove a purchase."""

@@ -1,0 +1,404 @@
+"""Asking customers by mail: whom, listing, calling off."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select
+
+from testimonials.collection.address_lists import AddressList, Person
+from testimonials.collection.forms import find_form
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
+from testimonials.collection.request_mail import write_due_mails
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.pagination import Cursor, Page, begin_page, cut_page
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+
+# Asking people for testimonials by mail: whom, how many, and with which words.
+
+MESSAGE_LENGTH = 2_000
+REMINDERS = (3, 5, 7)
+WAITS = (0, 1, 3, 7, 14, 30)
+DAY = timedelta(days=1)
+PREVIEW_SECONDS = 24 * 60 * 60
+
+UNSUBSCRIBED = gettext_noop("Has unsubscribed from your requests.")
+ALREADY_ASKED = gettext_noop("You have asked them already.")
+TWICE = gettext_noop("Is on the list twice.")
+
+batch_purpose = TokenPurpose("request-batch")
+
+
+class AskingRefused(ServiceError):
+    """The people can't be asked now."""
+
+    status = 422
+    code = "ASKING_REFUSED"
+    meaning = "These people can't be asked now. No mail was sent."
+    remedy = "Change the list, or wait, as `message` says."
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Somebody on a list who won't be asked, and why."""
+
+    person: Person
+    reason: str
+
+
+def choose_people(
+    project: Project, lists: Iterable[AddressList]
+) -> tuple[list[Person], list[LeftOut]]:
+    """Return the people who can be asked, each once, and those who are left out.
+
+    Raises `AskingRefused` if that is nobody, or more than the account may ask now.
+    """
+    lists = list(lists)
+    fresh, left_out = sort_people(project, [person for each in lists for person in each.people])
+    _require_room(project.account_id, len(fresh))
+    if not fresh:
+        reasons = [each.reason for one in lists for each in one.wrong]
+        reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
+        raise AskingRefused(
+            gettext_noop("Nobody is left to ask. %(reasons)s"),
+            values={"reasons": " ".join(dict.fromkeys(reasons[:10]))},
+        )
+    return fresh, left_out
+
+
+def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
+    """Return who of a list can be asked, each once, and who is left out."""
+    asked = _find_asked(project, listed)
+    unwanted = _find_unsubscribed(project, listed)
+    fresh: dict[str, Person] = {}
+    left_out: list[LeftOut] = []
+    for person in listed:
+        if person.email in fresh:
+            left_out.append(LeftOut(person, TWICE))
+        elif hash_email(project.account_id, person.email) in unwanted:
+            left_out.append(LeftOut(person, UNSUBSCRIBED))
+        elif person.email in asked:
+            left_out.append(LeftOut(person, ALREADY_ASKED))
+        else:
+            fresh[person.email] = person
+    return list(fresh.values()), left_out
+
+
+def count_room(account_id: str) -> int:
+    """Return how many more people the account may ask now; deleted requests count too."""
+    used = db.session.scalar(
+        select(func.sum(RequestBatch.size))
+        .join(Project, Project.id == RequestBatch.project_id)
+        .where(Project.account_id == account_id, RequestBatch.created_at > clock.now() - DAY)
+    )
+    limit = current_settings().invitations_per_day
+    return max(0, limit - int(used or 0))
+
+
+def _require_room(account_id: str, count: int) -> None:
+    room = count_room(account_id)
+    if count <= room:
+        return
+    limit = current_settings().invitations_per_day
+    if not limit:
+        raise AskingRefused(
+            gettext_noop("This service doesn’t send requests by email. Share the link instead.")
+        )
+    raise AskingRefused(
+        gettext_noop(
+            "Your account may ask %(limit)s people in 24 hours: %(room)s more now, and this list "
+            "has %(count)s. Shorten it, or come back tomorrow."
+        ),
+        values={"limit": limit, "room": room, "count": count},
+    )
+
+
+def make_batch_token(project: Project) -> str:
+    """Return the token of a preview; confirming it twice makes one batch."""
+    return batch_purpose.sign([project.id, new_identifier()])
+
+
+def _read_batch_token(project: Project, token: str) -> str:
+    project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, None)
+    if project_id != project.id:
+        raise AskingRefused(
+            gettext_noop("This preview is more than a day old. Look at the new one, then send.")
+        )
+    return str(batch_id)
+
+
+def ask_people(
+    project: Project,
+    token: str,
+    batch: RequestBatch,
+    listed: AddressList,
+    actor: str,
+    wait_days: int = 0,
+) -> int:
+    """Store a request to everybody on a list, and send as many mails as the pace allows.
+
+    The mails go out after `wait_days`.
+
+    The account and the project are locked; `token` is the preview's, `batch` has the message.
+    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and
+    `NotFound` for its form.
+    """
+    batch_id = _read_batch_token(project, token)
+    if batch.form_name:
+        find_form(project, batch.form_name)
+    if db.session.get(RequestBatch, batch_id) is not None:
+        return 0
+    people, _ = choose_people(project, [listed])
+    now = clock.now()
+    batch.id, batch.project_id, batch.actor = batch_id, project.id, actor
+    batch.size, batch.created_at = len(people), now
+    db.session.add(batch)
+    db.session.flush()
+    db.session.add_all(
+        MailedRequest(
+            project_id=project.id,
+            batch_id=batch_id,
+            email=person.email,
+            email_hash=hash_email(project.account_id, person.email),
+            name=person.name,
+            company=person.company or None,
+            purchase_reference=person.order or None,
+            next_mail_at=now + wait_days * DAY,
+            created_at=now,
+        )
+        for person in people
+    )
+    db.session.flush()
+    write_due_mails()
+    return len(people)
+
+
+def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:
+    emails = {person.email for person in people}
+    query = select(MailedRequest.email).where(
+        MailedRequest.project_id == project.id, MailedRequest.email.in_(emails)
+    )
+    return set(db.session.scalars(query))
+
+
+def _find_unsubscribed(project: Project, people: Sequence[Person]) -> set[str]:
+    hashes = {hash_email(project.account_id, person.email) for person in people}
+    query = select(UnsubscribedAddress.email_hash).where(
+        UnsubscribedAddress.account_id == project.account_id,
+        UnsubscribedAddress.email_hash.in_(hashes),
+    )
+    return set(db.session.scalars(query))
+
+
+# The people who were asked for a testimonial: listing, cancelling and deleting them.
+
+# A query of any columns.
+Rows = Select[*tuple[Any, ...]]
+
+PAGE_SIZE = 50
+STATES = (
+    "waiting",
+    "printed",
+    "sent",
+    "opened",
+    "started",
+    "answered",
+    "declined",
+    "failed",
+    "unsubscribed",
+)
+
+
+@dataclass(frozen=True)
+class AskedPerson:
+    """One row of the list."""
+
+    request: MailedRequest
+    state: str
+    problem: str | None
+    unsubscribed_at: datetime | None
+
+    @property
+    def created_at(self) -> datetime:
+        return self.request.created_at
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+
+def list_asked(
+    project: Project, state: str | None, page: int
+) -> tuple[list[AskedPerson], int, dict[str, int]]:
+    """Return a page of who was asked, newest first; its number; and how many are in each state.
+
+    A page past the end gives the last one. `state` None is everybody.
+    """
+    counts = count_states(project)
+    total = counts["all"] if state is None else counts[state]
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    query = _select_asked(project, state)
+    rows = db.session.execute(
+        query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    )
+    return [AskedPerson(*row) for row in rows], page, counts
+
+
+def list_everybody(project: Project) -> list[AskedPerson]:
+    """Return everybody who was asked, newest first."""
+    query = _select_asked(project, None)
+    rows = db.session.execute(query.order_by(MailedRequest.created_at.desc(), MailedRequest.email))
+    return [AskedPerson(*row) for row in rows]
+
+
+def read_asked(project: Project, state: str | None, limit: int, after: Cursor | None) -> Page:
+    """Return a page of who was asked, newest first, in any state or in one."""
+    query = begin_page(_select_asked(project, state), MailedRequest, limit, after)
+    return cut_page([AskedPerson(*row) for row in db.session.execute(query)], limit)
+
+
+def find_asked(project: Project, request_id: str) -> AskedPerson:
+    """Return one person who was asked; raise `NotFound`."""
+    query = _select_asked(project, None).where(MailedRequest.id == request_id)
+    row = db.session.execute(query).one_or_none() if is_identifier(request_id) else None
+    if row is None:
+        raise NotFound(gettext_noop("There is no such request in this project."))
+    return AskedPerson(*row)
+
+
+def count_states(project: Project) -> dict[str, int]:
+    inner = _join(select(_state().label("state")), project).subquery()
+    rows = db.session.execute(select(inner.c.state, func.count()).group_by(inner.c.state))
+    counts = dict.fromkeys(STATES, 0)
+    for row in rows:
+        counts[str(row[0])] = int(row[1])
+    return counts | {"all": sum(counts.values())}
+
+
+def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
+    """Return the address that was asked, by testimonial."""
+    rows = db.session.execute(
+        select(MailedRequest.testimonial_id, MailedRequest.email).where(
+            MailedRequest.testimonial_id.in_(list(testimonial_ids))
+        )
+    )
+    return {str(row[0]): row[1] for row in rows}
+
+
+def cancel_waiting(project: Project) -> int:
+    """Delete the requests that weren't sent yet from the locked project; return how many."""
+    waiting = db.session.scalars(
+        _join(select(MailedRequest), project)
+        .where(_state() == "waiting")
+        .with_for_update(of=MailedRequest)
+    ).all()
+    cancelled = [request for request in waiting if _drop_mail(request)]
+    for request in cancelled:
+        db.session.delete(request)
+    return len(cancelled)
+
+
+def remove_asked(project: Project, request_id: str) -> None:
+    """Delete a request of the locked project, with its mail if that still waits; raise `NotFound`.
+
+    A link that was already mailed then opens the plain form.
+    """
+    request = None
+    if is_identifier(request_id):
+        request = db.session.scalars(
+            select(MailedRequest)
+            .where(MailedRequest.id == request_id, MailedRequest.project_id == project.id)
+            .with_for_update()
+        ).one_or_none()
+    if request is None:
+        raise NotFound(gettext_noop("This person is no longer on the list."))
+    _drop_mail(request)
+    db.session.delete(request)
+    db.session.flush()
+
+
+def delete_old_requests() -> int:
+    """Delete requests that weren't answered in REQUEST_DAYS, and empty batches; return how many."""
+    limit = clock.expired_until(current_settings().request_days)
+    removed = db.session.scalars(
+        delete(MailedRequest)
+        .where(MailedRequest.created_at < limit, MailedRequest.answered_at.is_(None))
+        .returning(MailedRequest.id)
+    ).all()
+    db.session.execute(
+        delete(RequestBatch).where(
+            RequestBatch.created_at < limit,
+            ~exists().where(MailedRequest.batch_id == RequestBatch.id),
+        )
+    )
+    return len(removed)
+
+
+def is_told_from() -> ColumnElement[bool]:
+    """Return the condition for mails in the outbox that a request still refers to."""
+    return exists().where(MailedRequest.mail_id == OutboxMail.id)
+
+
+def _drop_mail(request: MailedRequest) -> bool:
+    """Remove a waiting mail from the outbox; return False if it has already left."""
+    if request.mail_id is None:
+        return True
+    query = delete(OutboxMail).where(
+        OutboxMail.id == request.mail_id, OutboxMail.state == MailState.QUEUED
+    )
+    return db.session.scalar(query.returning(OutboxMail.id)) is not None
+
+
+def _select_asked(project: Project, state: str | None) -> Rows:
+    query = _join(
+        select(MailedRequest, _state(), OutboxMail.last_error, UnsubscribedAddress.created_at),
+        project,
+    )
+    return query if state is None else query.where(_state() == state)
+
+
+def _join(query: Rows, project: Project) -> Rows:
+    return (
+        query.select_from(MailedRequest)
+        .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
+        .outerjoin(
+            UnsubscribedAddress,
+            and_(
+                UnsubscribedAddress.account_id == project.account_id,
+                UnsubscribedAddress.email_hash == MailedRequest.email_hash,
+            ),
+        )
+        .where(MailedRequest.project_id == project.id)
+    )
+
+
+def _state() -> ColumnElement[str]:
+    """Return a request's state; what the person did takes precedence over the mail."""
+    is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
+    return case(
+        (MailedRequest.answered_at.is_not(None), "answered"),
+        (UnsubscribedAddress.email_hash.is_not(None), "unsubscribed"),
+        (MailedRequest.declined_at.is_not(None), "declined"),
+        (MailedRequest.started_at.is_not(None), "started"),
+        (MailedRequest.opened_at.is_not(None), "opened"),
+        (OutboxMail.state == MailState.FAILED, "failed"),
+        (MailedRequest.sent_at.is_(None), "waiting"),
+        (and_(MailedRequest.reminded_at.is_(None), is_leaving), "waiting"),
+        (OutboxMail.state == MailState.PRINTED, "printed"),
+        else_="sent",
+    )

@@ -1,1 +1,0 @@
-"""Asking people for testimonials by mail."""

@@ -1,0 +1,189 @@
+"""Links that prove a purchase, and the mark of those who came by one.
+
+A link carries a JSON Web Token (RFC 7519, HS256), so that a shop signs it with any library it has.
+Its claims are `order` and `exp`, and, if the shop knows them, `name`, `email` and `company`. One
+order marks one testimonial.
+"""
+
+import hashlib
+import hmac
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy import func, select
+
+from testimonials.auth.email_addresses import Email
+from testimonials.collection.address_lists import REFERENCE_LENGTH
+from testimonials.core import clock
+from testimonials.core.db.identifiers import new_signing_secret
+from testimonials.core.extensions import db
+from testimonials.core.faults import FAULTS
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import PARAMETER
+from testimonials.core.http.urls import collection_page_url, form_url
+from testimonials.projects.models import Project
+from testimonials.testimonials.fields import AuthorLine
+from testimonials.testimonials.models import Testimonial
+
+PURCHASE = "purchase"
+HEADER = {"alg": "HS256", "typ": "JWT"}
+LONGEST_TOKEN = 2_000
+# After a hand-over, for the new owner's shop to change over.
+OLD_SECRET_WORKS = timedelta(days=7)
+# Far enough for a course of two years; a link that never ends would outlive its secret.
+LONGEST_LIFE = timedelta(days=800)
+
+
+class _ClaimsSchema(FormSchema):
+    order = Text(REFERENCE_LENGTH, one_line=True, required=True)
+    name = AuthorLine(load_default="")
+    email = Email()
+    company = AuthorLine(load_default="")
+
+
+_CLAIMS = _ClaimsSchema()
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """What a link proves: the shop's reference of the order, and whom it knows."""
+
+    order: str
+    name: str = ""
+    email: str = ""
+    company: str = ""
+
+
+def make_secret(project: Project) -> str:
+    """Give the project a new secret and return it; links that were signed with the old one end."""
+    project.purchase_secret = new_signing_secret()
+    return project.purchase_secret
+
+
+def renew_secret(project: Project) -> datetime | None:
+    """Give a project that is handed over a new secret; return until when the old one works too.
+
+    None for a project without one.
+    """
+    if not project.purchase_secret:
+        return None
+    project.old_purchase_secret = project.purchase_secret
+    project.old_purchase_secret_until = clock.now() + OLD_SECRET_WORKS
+    make_secret(project)
+    return project.old_purchase_secret_until
+
+
+def find_old_secret(project: Project) -> str | None:
+    """Return the former owner's secret, while it works."""
+    until = project.old_purchase_secret_until
+    return project.old_purchase_secret if until and until > clock.now() else None
+
+
+def end_old_secret(project: Project) -> None:
+    """End the former owner's secret before its time."""
+    project.old_purchase_secret = project.old_purchase_secret_until = None
+
+
+def make_purchase_url(
+    project: Project, claims: Mapping[str, str], days: int, form: str | None, language: str | None
+) -> str:
+    """Return the link for a purchase of the locked project, which works for this many days."""
+    until = clock.now() + timedelta(days=days)
+    token = _sign(
+        project.purchase_secret or make_secret(project),
+        {name: value for name, value in claims.items() if value} | {"exp": int(until.timestamp())},
+    )
+    page = (
+        form_url(project.slug, form, project.own_host)
+        if form
+        else collection_page_url(project.slug, project.own_host)
+    )
+    query = {PARAMETER: language} if language else {}
+    return f"{page}?{urlencode(query | {PURCHASE: token})}"
+
+
+def read_purchase(project: Project, token: str) -> Purchase | None:
+    """Return what a link's token proves, or None: nobody is kept from writing by a bad one."""
+    secrets = filter(None, (project.purchase_secret, find_old_secret(project)))
+    read = (_read_claims(secret, token) for secret in secrets if token)
+    claims = next(filter(None, read), None)
+    if claims is None or not _is_current(claims.get("exp")):
+        return None
+    order = claims.get("order")
+    texts = {name: claims.get(name) for name in ("name", "email", "company")}
+    # Shops number their orders.
+    is_number = isinstance(order, int) and not isinstance(order, bool)
+    texts["order"] = str(order) if is_number else order
+    sent = _CLAIMS.read({name: each for name, each in texts.items() if isinstance(each, str)})
+    # A name or an address that can't be used is left out; the purchase stands.
+    if "order" in sent.errors:
+        return None
+    return Purchase(**{name: sent.values.get(name) or "" for name in texts})
+
+
+def is_used(project: Project, order: str) -> bool:
+    """Tell whether a testimonial is marked for this order already."""
+    query = select(Testimonial.id).where(
+        Testimonial.project_id == project.id, Testimonial.purchase_reference == order
+    )
+    return db.session.scalar(query) is not None
+
+
+def count_verified(project: Project) -> int:
+    """Return how many testimonials are marked."""
+    query = select(func.count()).where(
+        Testimonial.project_id == project.id, Testimonial.purchase_reference.is_not(None)
+    )
+    return db.session.scalar(query) or 0
+
+
+def note_purchase(project: Project, row: Testimonial, order: str) -> None:
+    """Mark a testimonial of the locked project as a verified customer's, once for each order."""
+    if not is_used(project, order):
+        row.purchase_reference, row.purchase_verified_at = order, clock.now()
+
+
+def _sign(secret: str, claims: Mapping[str, object]) -> str:
+    signed = ".".join(_encode(json.dumps(part).encode()) for part in (HEADER, claims))
+    return f"{signed}.{_encode(_seal(secret, signed))}"
+
+
+def _read_claims(secret: str, token: str) -> dict[str, Any] | None:
+    if len(token) > LONGEST_TOKEN or not token.isascii():
+        return None
+    signed, _, seal = token.rpartition(".")
+    head, _, body = signed.partition(".")
+    if not hmac.compare_digest(seal.encode(), _encode(_seal(secret, signed)).encode()):
+        return None
+    with suppress(*FAULTS):
+        header, claims = json.loads(_decode(head)), json.loads(_decode(body))
+        # Another algorithm, or a header that must be understood, is another kind of token.
+        if header.get("alg") == "HS256" and "crit" not in header and isinstance(claims, dict):
+            return claims
+    return None
+
+
+def _is_current(expires: object) -> bool:
+    if isinstance(expires, bool) or not isinstance(expires, int | float):
+        return False
+    now = clock.now().timestamp()
+    return now < expires <= now + LONGEST_LIFE.total_seconds()
+
+
+def _seal(secret: str, signed: str) -> bytes:
+    return hmac.digest(secret.encode(), signed.encode(), hashlib.sha256)
+
+
+def _encode(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,0 +1,266 @@
+"""An SQLite database as a file: copying it while it is used, checking it, temporary files."""
+
+import contextlib
+import logging
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from flask import has_app_context
+
+from testimonials.core.db.kept_backups import list_kept
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import Settings, load_settings
+
+# SQLite databases as files: copied while they are being written to, and checked.
+
+# How long to wait for a lock that another program holds.
+WAIT_SECONDS = 30
+MOST_PROBLEMS = 20
+# Of the write-ahead log: how long its head is, and how it begins, by the order of bytes.
+LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
+@contextlib.contextmanager
+def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
+    """Open an existing file; raises `sqlite3.Error`."""
+    require_log(path)
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw", uri=True, timeout=wait, isolation_level=None
+    )
+    with contextlib.closing(connection):
+        yield connection
+
+
+def require_log(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has no valid head.
+
+    SQLite would take it for empty, and go on without the newest changes. To be called before it
+    opens the file.
+    """
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            head = log.read(LOG_HEAD)
+            is_empty = len(head) < LOG_HEAD or not (any(head) or any(log.read(LOG_HEAD)))
+    except OSError:
+        return
+    if not is_empty and head[:4] not in LOG_BEGINNINGS:
+        error = sqlite3.DatabaseError(f"the log of the newest changes, {path.name}-wal, is damaged")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy the database as it is at one moment to a new file, without holding up its writers.
+
+    In one step, since a copy in several starts over after each write. The caller syncs the copy.
+    Raises `sqlite3.Error`.
+    """
+    with contextlib.closing(sqlite3.connect(target)) as copy:
+        copy.execute("PRAGMA synchronous=OFF")
+        if os.statvfs(source.parent).f_flag & os.ST_RDONLY:
+            # SQLite can't make the files that it needs there, and nobody is writing.
+            for suffix in ("", "-wal", "-journal"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
+        else:
+            with open_file(source) as opened:
+                opened.backup(copy)
+        # The copy is a single file, without a write-ahead log.
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def fold_log(path: Path) -> bool:
+    """Move the write-ahead log into the file; return whether the file is complete now.
+
+    It isn't if another program is reading it or the disk is full.
+    """
+    log = Path(f"{path}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return True
+    with contextlib.suppress(sqlite3.Error), open_file(path, wait=1) as opened:
+        is_busy, _, _ = opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+    return False
+
+
+def find_damage(path: Path) -> list[str]:
+    """Return what is wrong with the file or its references, at most 20 sentences; [] when sound.
+
+    Raises `sqlite3.OperationalError` if it can't be read for another reason, such as a full disk.
+    """
+    try:
+        with open_file(path) as opened:
+            query = f"PRAGMA integrity_check({MOST_PROBLEMS})"
+            found = [str(row[0]) for row in opened.execute(query) if row[0] != "ok"]
+            rows = opened.execute("PRAGMA foreign_key_check").fetchmany(MOST_PROBLEMS)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.Error as error:
+        return [str(error)]
+    found += [f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is gone" for row in rows]
+    return found[:MOST_PROBLEMS]
+
+
+def list_recordings(path: Path) -> list[str]:
+    """Return the ids of the recordings that are whole; none in a database older than they."""
+    with open_file(path) as opened:
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'recording'"
+        if opened.execute(query).fetchone() is None:
+            return []
+        found = opened.execute("SELECT id FROM recording WHERE state = 'ready' ORDER BY id")
+        return [row[0] for row in found]
+
+
+def count_rows(path: Path) -> dict[str, int]:
+    """Return the number of rows of each table by name; raises `sqlite3.Error`."""
+    with open_file(path) as opened:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%'"
+        names = sorted(row[0] for row in opened.execute(f"{query} ESCAPE '!'"))
+        # Names can't be bound; these come from the database itself, quoted for SQL.
+        quoted = {name: name.replace('"', '""') for name in names}
+        return {
+            name: opened.execute(f'SELECT count(*) FROM "{quoted[name]}"').fetchone()[0]  # noqa: S608
+            for name in names
+        }
+
+
+def read_revision(path: Path) -> str | None:
+    """Return the revision of the schema, None if there is none; raises `sqlite3.Error`."""
+    with open_file(path) as opened:
+        try:
+            row = opened.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return None
+            raise
+    return None if row is None else str(row[0])
+
+
+def list_columns(path: Path, table: str) -> list[str]:
+    """Return the names of a table's columns, none if it isn't there; raises `sqlite3.Error`."""
+    with open_file(path) as opened:
+        return [row[0] for row in opened.execute("SELECT name FROM pragma_table_info(?)", [table])]
+
+
+def is_in_use(path: Path) -> bool:
+    """Return whether any program has the database open, however it was started."""
+    try:
+        with open_file(path, wait=0) as opened:
+            # Every program that has a database with a write-ahead log open holds a shared lock.
+            opened.execute("PRAGMA locking_mode=EXCLUSIVE")
+            opened.execute("BEGIN EXCLUSIVE")
+            opened.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return "locked" in str(error)
+    return False
+
+
+# The folder for large uploads and downloads in transit.
+
+
+def choose_temporary_folder(instance_path: Path) -> str:
+    """Return the folder for temporary files of this process: the system's, or the instance's.
+
+    In a container the instance folder may be the only writable one.
+    """
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        tempfile.tempdir = str(instance_path)
+        # SQLite chooses its own otherwise.
+        os.environ.setdefault("SQLITE_TMPDIR", tempfile.tempdir)
+        return tempfile.tempdir
+
+
+# A damaged SQLite file: how it is recognised, and what is said of it wherever it shows.
+
+logger = logging.getLogger("testimonials")
+
+# In the instance folder, for all processes: the number of the damaged file, and what is wrong.
+MARK = "damaged"
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether SQLite, also by way of SQLAlchemy, says that the file is damaged."""
+    code: int = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def is_lost(file: Path | None) -> bool:
+    """Return whether an empty file is not that of a new instance, which has no backups."""
+    settings = _find_settings()
+    return (
+        file is not None
+        and file == settings.database_file
+        and bool(list_kept(Path(settings.backup_path)))
+    )
+
+
+def describe_damage(reason: str, *, is_public: bool = False) -> str:
+    """Return what is wrong, and the advice; no folder is named if it `is_public`."""
+    advice = advise_restore(is_public=is_public)
+    return f"The database is damaged: {reason.rstrip('.')}. {advice}"
+
+
+def advise_restore(*, is_public: bool = False) -> str:
+    """Return where the newest backup is, and the one command that restores it."""
+    settings = _find_settings()
+    for place in filter(None, (settings.backup_path, settings.backup_to)):
+        with contextlib.suppress(OSError):
+            if kept := list_kept(Path(place)):
+                where = "" if is_public else f" in {place}"
+                return (
+                    f"The newest backup is {kept[0].name}{where}. Stop the service, then run "
+                    f"`testimonials restore {kept[0].name} --replace`; the damaged files are kept."
+                )
+    return (
+        "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one from where you keep others, "
+        "stop the service, then run `testimonials restore FILE --replace`."
+    )
+
+
+def note_damage(reason: str) -> None:
+    """Let `read_damage` tell of it in all processes, until there is another file."""
+    settings = _find_settings()
+    with contextlib.suppress(OSError):
+        (settings.instance_path / MARK).write_text(f"{_number_file(settings)} {reason}")
+
+
+def read_damage() -> str | None:
+    """Return what was noted of the file that is there now."""
+    settings = _find_settings()
+    with contextlib.suppress(OSError):
+        number, _, reason = (settings.instance_path / MARK).read_text().partition(" ")
+        return reason if number == _number_file(settings) else None
+    return None
+
+
+def look_for_damage() -> None:
+    """Read the whole file, and note and log what is wrong, or that nothing is."""
+    settings = _find_settings()
+    if settings.database_file is None:
+        return
+    try:
+        found = find_damage(settings.database_file)
+    except sqlite3.OperationalError:
+        # Something else is wrong, and whoever uses the file is told.
+        return
+    if found:
+        note_damage(found[0])
+        logger.error(describe_damage(found[0]))
+    else:
+        (settings.instance_path / MARK).unlink(missing_ok=True)
+
+
+def _number_file(settings: Settings) -> str:
+    # A restore puts another file in its place.
+    return str(settings.database_file.stat().st_ino) if settings.database_file else ""
+
+
+def _find_settings() -> Settings:
+    return current_settings() if has_app_context() else load_settings(makes_instance=False)

@@ -1,0 +1,99 @@
+"""The extensions, and how a connection to the database is set up."""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import Connection, Engine, event
+
+from testimonials.core.db.engine import Base
+from testimonials.core.db.sqlite import require_log
+from testimonials.core.http.rate_limits import RateLimiter
+
+BUSY_TIMEOUT_MS = 5000
+# Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
+PAUSE_SECONDS = 0.11
+
+db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
+limiter = RateLimiter()
+
+
+def init_extensions(app: Flask) -> None:
+    """Attach the extensions to `app`; nothing connects yet."""
+    db.init_app(app)
+    limiter.init_app(app)
+    with app.app_context():
+        prepare_engine(db.engine)
+
+
+def prepare_engine(engine: Engine) -> None:
+    if engine.dialect.name != "sqlite":
+        # Its driver is an extra.
+        from testimonials.core.db.postgres_watch import watch_database
+
+        watch_database(engine)
+        return
+    file = Path(engine.url.database or "")
+    event.listen(engine, "connect", lambda *_: require_log(file))
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+
+
+def begin_write() -> None:
+    """Begin the one writing transaction of this request or command.
+
+    SQLite takes its write lock now, and waits for it: a transaction that reads first and writes
+    later fails at once if another has written in between. What was read before (credentials) stays
+    usable.
+    """
+    # In this order: a rollback would expire the models that the session still has.
+    db.session.expunge_all()
+    db.session.rollback()
+    db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+
+
+def let_others_write() -> None:
+    """Pause between two transactions of one long job.
+
+    SQLite allows one writer at a time, and waiting ones retry only now and then: without a pause
+    they would always find the database locked.
+    """
+    time.sleep(PAUSE_SECONDS)
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    # `_begin_sqlite` begins transactions; the driver would guess when to.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    # First, since the other PRAGMAs may have to wait for a lock too.
+    cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    _switch_to_wal(cursor)
+    # An acknowledged testimonial survives a power cut.
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
+    """Turn the write-ahead log on; it stays on, so only the first connection ever changes it.
+
+    SQLite doesn't wait for locks here: of several simultaneous first starts all but one would fail.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
+    connection.exec_driver_sql(f"BEGIN {mode}")

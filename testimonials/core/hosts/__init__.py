@@ -1,1 +1,0 @@
-"""Customers’ own host names in requests and links, and what the DNS says of them."""

@@ -1,0 +1,327 @@
+"""The fields of all schemas: each checks one rule, and has the messages for breaking it.
+
+In a `StrictSchema` (request bodies) JSON types count: no "5" for 5, no 1 for true, no null in place
+of a missing field, and messages state the rule for a program. In a `core.web.forms.FormSchema` the
+same fields take what a browser sends, and messages speak to a person in the page's language. Each
+field also has its rule as JSON Schema for the OpenAPI document.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow.exceptions import SCHEMA
+from marshmallow.types import UnknownOption
+
+from testimonials.core.clock import iso
+from testimonials.core.http.i18n import format_number, gettext_noop, translate
+from testimonials.core.text import (
+    COLOUR_PATTERN,
+    LINE_BREAK,
+    TEXT_PATTERNS,
+    UNUSABLE,
+    URL_PATTERN,
+    is_web_url,
+)
+
+# Of names that a body or a query has and its schema hasn't, so many are answered one by one.
+MOST_UNKNOWN = 20
+NULL = "null is no value here. Leave the field out instead."
+
+
+class StrictSchema(Schema):
+    """A schema that refuses unknown fields and names the ones it knows."""
+
+    class Meta:
+        unknown: UnknownOption = RAISE
+
+    error_messages = {"type": "Must be an object."}  # noqa: RUF012 - marshmallow's own
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        known = ", ".join(self.fields)
+        self.error_messages["unknown"] = f"Unknown field. The fields are: {known}."
+
+    def load(self, data: Any, **options: Any) -> Any:
+        """Load as any schema does, but of very many unknown fields refuse the first alone."""
+        if isinstance(data, Mapping) and len(data) > len(self.fields) + MOST_UNKNOWN:
+            name = next(each for each in data if each not in self.fields)
+            raise ValidationError({name: [self.error_messages["unknown"]]})
+        return super().load(data, **options)
+
+    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the loaded fields; raise `ValidationError` with each field's messages.
+
+        Fields of parts are named with their place, such as ``people[2].email``.
+        """
+        try:
+            return dict(self.load(payload))
+        except ValidationError as error:
+            raise ValidationError(dict(_flatten("", error.messages_dict))) from None
+
+
+def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(messages, list):
+        yield place, messages
+        return
+    for name, below in messages.items():
+        inside = f"{place}.{name}" if place else str(name)
+        inner = f"{place}[{name}]" if isinstance(name, int) else inside
+        yield from _flatten(place if place and name == SCHEMA else inner, below)
+
+
+class RuleField(fields.Field[Any]):
+    """The base of all fields, with two sets of messages.
+
+    `rule` is the message for a value of the wrong type or range. `error_messages` are a schema's
+    own, and override both sets.
+    """
+
+    messages: ClassVar[dict[str, str]] = {}
+    # A form's messages, translated where they are shown.
+    form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
+
+    def __init__(
+        self, *, rule: str, error_messages: Mapping[str, str] | None = None, **options: Any
+    ) -> None:
+        self.own_messages = dict(error_messages or {})
+        rules = {
+            "required": f"This field is required. {rule}",
+            "null": f"{NULL} {rule}",
+            "invalid": rule,
+        }
+        super().__init__(error_messages={**rules, **self.messages, **self.own_messages}, **options)
+
+    def make_error(self, key: str, **values: Any) -> ValidationError:
+        """Return the error for a broken rule, with numbers formatted for the reader's language."""
+        message = translate(str(self.error_messages[key]))
+        shown = {
+            name: format_number(value) if isinstance(value, int) else value
+            for name, value in values.items()
+        }
+        return ValidationError(message % shown if shown else message)
+
+    def from_text(self, text: str) -> Any:
+        """Return the value of a form's text, or the text itself if it can't be read."""
+        return text
+
+
+class Text(RuleField, fields.String):
+    """A string, trimmed, of at most `max_length` code points; `one_line` refuses line breaks."""
+
+    messages: ClassVar[dict[str, str]] = {
+        "control": "Must not contain control characters but tab and newline; found %(code)s.",
+        "line_break": "Must be one line, without line breaks.",
+        "long": "Must be at most %(limit)s characters; this has %(count)s.",
+        "empty": "Must not be empty: 1 to %(limit)s characters.",
+    }
+    form_messages: ClassVar[dict[str, str]] = {
+        "control": gettext_noop("Remove the control characters from this."),
+        "line_break": gettext_noop("Write this on one line."),
+        "long": gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
+    }
+
+    def __init__(
+        self,
+        max_length: int,
+        *,
+        one_line: bool = False,
+        blank: bool = True,
+        description: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.max_length = max_length
+        self.one_line = one_line
+        self.blank = blank
+        rules: dict[str, Any] = {
+            "maxLength": max_length,
+            "pattern": TEXT_PATTERNS[one_line, blank],
+            "description": description,
+        }
+        if not blank:
+            rules["minLength"] = 1
+        super().__init__(
+            rule=f"Must be a string of {0 if blank else 1} to {max_length} characters.",
+            metadata=rules | dict(metadata or {}),
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str):
+            raise self.make_error("invalid")
+        text = value.strip()
+        if len(text) > self.max_length:
+            raise self.make_error("long", limit=self.max_length, count=len(text))
+        if found := UNUSABLE.search(value):
+            raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
+        if self.one_line and LINE_BREAK.search(text):
+            raise self.make_error("line_break")
+        if not text and not self.blank:
+            raise self.make_error("empty", limit=self.max_length)
+        return text
+
+
+class WebUrl(Text):
+    """An absolute http(s) URL."""
+
+    messages: ClassVar[dict[str, str]] = Text.messages | {
+        "url": "Must be an absolute URL that starts with http:// or https://, such as "
+        "https://example.com/photo.jpg."
+    }
+    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+        "url": gettext_noop("Write the whole address, such as https://example.com.")
+    }
+
+    def __init__(self, max_length: int, **options: Any) -> None:
+        super().__init__(max_length, one_line=True, metadata={"pattern": URL_PATTERN}, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not is_web_url(text):
+            raise self.make_error("url")
+        return text
+
+
+class Parts(fields.List[Any]):
+    """A list, whose length is checked first: everything in it may be wrong."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, list):
+            self._validate(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+class NamedParts(fields.Dict):
+    """An object with parts by any name, whose number is checked first."""
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(value, dict):
+            self._validate(value)
+        return super().deserialize(value, *args, **kwargs)
+
+
+class Choice(RuleField, fields.String):
+    """One of a fixed set of words."""
+
+    form_messages: ClassVar[dict[str, str]] = {
+        "invalid": gettext_noop("Choose one of the options.")
+    }
+
+    def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
+        self.choices = choices
+        super().__init__(
+            rule=f"Must be one of: {', '.join(each or '(empty)' for each in choices)}.",
+            metadata={"enum": list(choices), "description": description},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or value not in self.choices:
+            raise self.make_error("invalid")
+        return value
+
+
+class Colour(RuleField, fields.String):
+    """A colour as `#RRGGBB`, returned in capitals."""
+
+    rule = "Must be a colour such as #4F46E5."
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        about = {"description": description, "pattern": COLOUR_PATTERN}
+        super().__init__(rule=self.rule, metadata=about, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):
+            raise self.make_error("invalid")
+        return value.strip().upper()
+
+
+class Switch(RuleField, fields.Boolean):
+    """true or false; in a form, a box that sends anything but "false" is ticked."""
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        about = {"description": description}
+        super().__init__(rule="Must be true or false.", metadata=about, **options)
+
+    def from_text(self, text: str) -> Any:
+        return text != "false"
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid")
+        return value
+
+
+class _Range(RuleField):
+    """A JSON number from `low` to `high`; `true` and "5" are not numbers."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
+        self.low, self.high = low, high
+        super().__init__(
+            rule=f"Must be a {self.kind} from {low} to {high}.",
+            metadata={"minimum": low, "maximum": high, "description": description},
+            **options,
+        )
+
+    def from_text(self, text: str) -> Any:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid")
+        if not self.low <= value <= self.high:
+            raise self.make_error("invalid")
+        return float(value)
+
+
+class Amount(_Range, fields.Float):
+    """A number that may have a fraction."""
+
+    kind = "number"
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        if value is None:
+            return None
+        return int(value) if float(value).is_integer() else float(value)
+
+
+class Count(_Range, fields.Integer):
+    """A whole number; 5.0 is one, since JSON has one kind of number."""
+
+    kind = "whole number"
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        number = super()._deserialize(value, attr, data, **kwargs)
+        if not number.is_integer():
+            raise self.make_error("invalid")
+        return int(number)
+
+
+class QueryCount(RuleField, fields.Integer):
+    """A whole number in a query string, at least `low`, of any number of digits."""
+
+    def __init__(self, low: int, **options: Any) -> None:
+        self.low = low
+        metadata = {"minimum": low} | options.pop("metadata", {})
+        rule = f"Must be a whole number, {low} or more."
+        super().__init__(rule=rule, metadata=metadata, **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        # Python reads at most 4,300 digits, and also other scripts' digits and underscores.
+        if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class Time(fields.DateTime):
+    """A time in a response: ISO 8601 in UTC, with milliseconds and Z."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else iso(value)

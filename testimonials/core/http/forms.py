@@ -1,0 +1,162 @@
+"""HTML forms: reading one by a schema, keeping what was typed, notices."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import request, url_for
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
+from marshmallow.types import UnknownOption
+from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.core.http.fields import RuleField
+from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.http.urls import current_path
+
+# HTML forms: reading one by a schema, and keeping what was typed when a form is refused.
+#
+# A page's form is a `FormSchema` of the fields of `core.web.fields`. A view reads it, and shows the
+# page again with `typed` and `errors` if something is wrong:
+#
+# class RenameForm(FormSchema): name = Text(120, one_line=True, required=True,
+# error_messages={"required": "Add a name."}) website = WebUrl(500, attribute="url")
+#
+# sent = RenameForm().read(request.form) if sent.errors: return show_page(project, sent.typed,
+# sent.errors), 422 rename(project, **sent.values)
+#
+# `values` has a key for each field, or its `attribute`. An empty field counts as missing: an error
+# if it is required, else its `load_default` or None. Secrets don't belong in a schema, since they
+# are neither trimmed nor shown again.
+
+# More than anybody types into a form here.
+MAX_LENGTH = 64 * 1024
+# Enough for a form with a photo.
+MAX_FORM_BYTES = 16 * 1024 * 1024
+# Buttons, hidden fields and confirmations, whose text nobody would miss. A form with a secret isn't
+# kept at all.
+NOT_TYPED = {
+    "action", "address", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
+    "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
+    "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
+    "token", "undo",
+}  # fmt: skip
+SECRETS = {"password", "current", "proof", "proof_code", "code", "step"}
+# A file packed into a field, which has to be chosen again.
+FILES = {"packed"}
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """A form as it was sent: its texts, their values, and messages by field."""
+
+    typed: dict[str, str]
+    values: dict[str, Any]
+    errors: dict[str, list[str]]
+
+
+class FormSchema(Schema):
+    """The schema of a page's form; other fields are ignored."""
+
+    class Meta:
+        unknown: UnknownOption = EXCLUDE
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Give the field its messages for people, and make it optional unless it is required."""
+        if isinstance(field_obj, RuleField):
+            words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
+            # A new dictionary, since other schemas share the field's own.
+            field_obj.error_messages = field_obj.error_messages | words
+        if not field_obj.required and field_obj.load_default is missing:
+            field_obj.load_default = None
+
+    def read(self, form: Mapping[str, str], *, is_partial: bool = False) -> SentForm:
+        """Return what was sent, checked; with `is_partial`, only the fields that were sent."""
+        typed = {
+            name: _read_text(form, name) for name in self.fields if not is_partial or name in form
+        }
+        given = {name: self._to_value(name, text) for name, text in typed.items() if text.strip()}
+        skipped = [name for name in self.fields if name not in typed]
+        try:
+            return SentForm(typed, self.load(given, partial=skipped), {})
+        except ValidationError as error:
+            return SentForm(typed, dict(error.valid_data or {}), error.messages_dict)
+
+    def _to_value(self, name: str, text: str) -> Any:
+        field = self.fields[name]
+        return field.from_text(text) if isinstance(field, RuleField) else text
+
+
+@dataclass(frozen=True)
+class UnsentForm:
+    """A form that was refused: its path, its fields, and whether a file came with it."""
+
+    path: str
+    fields: list[tuple[str, str]]
+    had_file: bool
+
+    @property
+    def typed(self) -> list[tuple[str, str]]:
+        return [
+            (name.replace("_", " ").capitalize(), text)
+            for name, text in self.fields
+            if name not in NOT_TYPED and text.strip()
+        ]
+
+
+def read_unsent_form() -> UnsentForm | None:
+    """Return the form that was sent; None if nothing was typed that can be shown again."""
+    if request.method != "POST":
+        return None
+    # Known before it is read; encoded, a byte takes up to three.
+    is_packed = request.mimetype == "application/x-www-form-urlencoded"
+    if is_packed and (request.content_length or 0) > 3 * MAX_LENGTH:
+        return None
+    request.max_content_length = MAX_FORM_BYTES
+    try:
+        fields = list(request.form.items(multi=True))
+        had_file = any(file.filename for file in request.files.values())
+    except RequestEntityTooLarge:
+        return None
+    names = {name for name, _ in fields}
+    form = UnsentForm(current_path(has_query=True), fields, had_file)
+    length = sum(len(name) + len(text) for name, text in fields)
+    if names & (SECRETS | FILES) or "confirm" in names or length > MAX_LENGTH or not form.typed:
+        return None
+    return form
+
+
+def _read_text(form: Mapping[str, str], name: str) -> str:
+    # A switch is sent twice when it is on, since browsers send nothing for one that is off.
+    texts = form.getlist(name) if isinstance(form, MultiDict) else [form.get(name, "")]
+    # Browsers send line breaks as CR LF.
+    return texts[-1].replace("\r\n", "\n").replace("\r", "\n") if texts else ""
+
+
+# Notices: the line that a page shows after a change, with Undo where there is something to undo.
+#
+# A notice is in the URL of its page, and signed: otherwise a link could show any text as ours.
+
+NOTICE_SECONDS = 60
+
+notice_purpose = TokenPurpose("notice")
+
+
+def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
+    """Add a notice to a URL; an empty token offers to undo the person's own last change."""
+    values = {"notice": notice_purpose.sign([text, undo_token])}
+    return target + ("&" if "?" in target else "?") + urlencode(values)
+
+
+def read_notice() -> dict[str, str | None] | None:
+    """Return the notice in this request's URL, if it is less than a minute old."""
+    try:
+        (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        return None
+    return {
+        "text": text,
+        "undo_url": None if token is None else url_for("inbox.undo"),
+        "undo_token": token,
+    }

@@ -1,0 +1,302 @@
+"""The languages of the pages: which there are, which one a person reads, and its messages.
+
+English is in the code and the templates; other languages are gettext catalogs, loaded when first
+needed. An answer is in another language only if its door says so: public doors follow the visitor
+(`use_visitors_language`), those of people who sign in what their account says or else the browser
+(`use_language`). The API, the operator's pages and mail to owners stay English.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache, lru_cache
+from gettext import GNUTranslations, NullTranslations
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask, Response, g, has_request_context, request
+from markupsafe import Markup, escape
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_accept_header
+
+from testimonials.core.settings.current import count_days
+
+TRANSLATIONS = Path(__file__).parents[2] / "translations"
+# How browsers write each month, which the widget's script has too.
+DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
+# The year in a date, with what joins it to the month.
+YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
+DOMAIN = "messages"
+PARAMETER = "lang"
+# Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
+LONGEST_QUERY = 2000
+# Of a header that says what is accepted; no browser's is longer.
+LONGEST_ACCEPT = 1000
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language: its code, its own name, its direction and how it writes numbers."""
+
+    code: str
+    name: str
+    direction: str = "ltr"
+    thousands: str = ","
+    percent: str = "{}%"
+    # Whether somebody who speaks it has read the translation.
+    is_checked: bool = False
+
+    @property
+    def decimal(self) -> str:
+        """What is before the decimals: not what is between thousands."""
+        return "." if self.thousands == "," else ","
+
+
+ENGLISH = Language("en", "English", is_checked=True)
+# In the order of the language switch: by their own names, those in other scripts last.
+LANGUAGES = (
+    Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
+    ENGLISH,
+    Language("es", "Español", thousands=".", percent="{}\u00a0%"),
+    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
+    Language("it", "Italiano", thousands="."),
+    Language("nl", "Nederlands", thousands="."),
+    Language("pl", "Polski", thousands="\u00a0"),
+    Language("pt", "Português", thousands="."),
+    Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
+    Language("tr", "Türkçe", thousands=".", percent="%{}"),
+    Language("ja", "日本語"),
+    Language("ar", "العربية", direction="rtl"),
+)
+_BY_CODE = {language.code: language for language in LANGUAGES}
+
+_spoken: ContextVar[Language | None] = ContextVar("spoken_language", default=None)
+
+
+def find_language(tag: str) -> Language | None:
+    """Return the language of a tag such as ``de`` or ``de-AT``, or None."""
+    return _BY_CODE.get(tag.strip().lower().replace("_", "-").partition("-")[0])
+
+
+def current_language() -> Language:
+    """Return the language set by `speaking`, else the request's, else English."""
+    if (spoken := _spoken.get()) is not None:
+        return spoken
+    if not has_request_context() or not g.get("is_translated"):
+        return ENGLISH
+    if "language" not in g:
+        g.language = choose_language()
+    language: Language = g.language
+    return language
+
+
+def use_visitors_language() -> None:
+    """Answer this request in the visitor's language; public doors call it before each request."""
+    g.is_translated = True
+
+
+def use_language(code: str | None = None) -> None:
+    """Answer this request in the language of `code`; without one, in the browser's.
+
+    Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
+    """
+    g.language = find_language(code or "") or _read_language() or ENGLISH
+    g.is_translated = True
+
+
+def prefer_language(code: str) -> None:
+    """Answer this request in the language of `code`, unless its address or form asks for one."""
+    if (language := find_language(code)) is not None and asked_language() is None:
+        g.language = language
+
+
+@contextmanager
+def speaking(code: str | None) -> Iterator[Language]:
+    """Use the language of `code`, or English, as for a mail to somebody other than the visitor."""
+    language = find_language(code or "") or ENGLISH
+    token = _spoken.set(language)
+    try:
+        yield language
+    finally:
+        _spoken.reset(token)
+
+
+def choose_language() -> Language:
+    """Return the language that the request asks for by its URL, a form, or the browser."""
+    if (asked := asked_language()) is not None:
+        return asked
+    return _read_language() or ENGLISH
+
+
+def _read_language() -> Language | None:
+    return match_language(request.headers.get("Accept-Language", "")[:LONGEST_ACCEPT])
+
+
+@lru_cache(maxsize=500)
+def match_language(accepted: str) -> Language | None:
+    """Return the first of our languages in an Accept-Language header."""
+    # The best tags come first, each matched with its region or without: a visitor who prefers
+    # Austrian German to English gets German, which matching exact tags first would miss.
+    for tag, quality in parse_accept_header(accepted, LanguageAccept):
+        if quality > 0 and (language := find_language(tag)) is not None:
+            return language
+    return None
+
+
+def asked_language() -> Language | None:
+    """Return the language chosen by ``?lang=`` or a form's field, or None."""
+    if (language := find_language(request.args.get(PARAMETER, ""))) is not None:
+        return language
+    try:
+        return find_language(request.form.get(PARAMETER, ""))
+    except HTTPException:
+        # The form is too large to be read, and the page that says so needs a language too.
+        return None
+
+
+def language_query() -> dict[str, Any]:
+    """Return the query parameter that keeps the chosen language in the next URL."""
+    language = asked_language()
+    return {PARAMETER: language.code} if language else {}
+
+
+def translate(message: str) -> str:
+    """Return `message` in the current language, its placeholders unfilled."""
+    return _load(current_language().code).gettext(message) if message else ""
+
+
+def gettext(message: str, **values: object) -> str:
+    """Return `message` in the current language, with `values` in its %(name)s placeholders."""
+    return translate(message) % values if values else translate(message)
+
+
+def ngettext(one: str, many: str, number: int, **values: object) -> str:
+    """Return the plural form for `number` in the current language; %(num)s is the number."""
+    text = _load(current_language().code).ngettext(one, many, number)
+    return text % ({"num": format_number(number)} | values)
+
+
+def gettext_noop(message: str) -> str:
+    """Mark a constant for translation; `translate` it where it is shown."""
+    return message
+
+
+def isolate(text: str, *names: str) -> Markup:
+    """Return `text` with `names` isolated, so that one in another script can't reorder it."""
+    escaped = sorted((str(escape(name)) for name in names if name), key=len, reverse=True)
+    found = "|".join(map(re.escape, escaped)) or r"(?!)"
+    # Both are escaped already.
+    return Markup(re.sub(found, r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704
+
+
+def format_average(number: float) -> str:
+    """Return a number with one decimal, as the language writes it."""
+    return f"{number:.1f}".replace(".", current_language().decimal)
+
+
+def format_number(number: int) -> str:
+    """Return a whole number, with the language's separators if it has five digits or more."""
+    if abs(number) < 10_000:
+        return str(number)
+    return f"{number:,}".replace(",", current_language().thousands)
+
+
+def format_figure(number: int) -> str:
+    """Return a whole number of the dashboard; English groups its digits from four on."""
+    return f"{number:,}" if current_language() is ENGLISH else format_number(number)
+
+
+def format_percent(number: int) -> str:
+    """Return a share in percent, as the language writes it."""
+    return current_language().percent.format(format_figure(number))
+
+
+def format_day(time: date, style: str = "short", *, has_year: bool = True) -> str:
+    """Return the date of a time: 12 Mar 2026, or with its month in full if `style` is "long"."""
+    if current_language() is ENGLISH:
+        pattern = (
+            f"{{day}} {time:%B} {{year}}" if style == "long" else f"{{day}} {time:%b} {{year}}"
+        )
+    else:
+        pattern = read_date_patterns()[current_language().code][f"{style} day"][time.month - 1]
+    if not has_year:
+        pattern = YEAR.sub("", pattern)
+    return pattern.format(day=time.day, year=time.year)
+
+
+def format_time(time: datetime, style: str = "short") -> str:
+    """Return a time to the minute; its zone is named, as the reader's own is unknown."""
+    return gettext("%(day)s, %(time)s UTC", day=format_day(time, style), time=f"{time:%H:%M}")
+
+
+@cache
+def read_date_patterns() -> dict[str, dict[str, list[str]]]:
+    """Return how each language writes each month, with and without a day."""
+    return dict(json.loads(DATES.read_text(encoding="utf-8")))
+
+
+def list_switches() -> list[dict[str, object]]:
+    """Return the links of the language switch: this page, with its query, in each language."""
+    is_kept = len(request.query_string) <= LONGEST_QUERY
+    values = request.args.items(multi=True) if is_kept else ()
+    kept = [(name, value) for name, value in values if name != PARAMETER]
+    current = current_language()
+    return [
+        {
+            "language": language,
+            "url": f"?{urlencode([*kept, (PARAMETER, language.code)])}",
+            "is_current": language is current,
+        }
+        for language in LANGUAGES
+    ]
+
+
+def register_languages(app: Flask) -> None:
+    app.jinja_env.add_extension("jinja2.ext.i18n")
+    # The extension fills in the values itself, escaped as the template is.
+    app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
+        translate, _translate_plural, newstyle=True
+    )
+    app.jinja_env.globals.update(
+        count_days=count_days,
+        current_language=current_language,
+        languages=LANGUAGES,
+        list_switches=list_switches,
+        format_average=format_average,
+        format_number=format_number,
+        isolate=isolate,
+    )
+    app.jinja_env.filters.update(
+        translated=translate,
+        figure=format_figure,
+        percent=format_percent,
+        day=format_day,
+        time=format_time,
+    )
+    app.after_request(_add_headers)
+
+
+def _translate_plural(one: str, many: str, number: int) -> str:
+    return _load(current_language().code).ngettext(one, many, number)
+
+
+@cache
+def _load(code: str) -> NullTranslations:
+    if code == ENGLISH.code:
+        return NullTranslations()
+    path = TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.mo"
+    with path.open("rb") as file:
+        return GNUTranslations(file)
+
+
+def _add_headers(response: Response) -> Response:
+    if g.get("is_translated") and response.mimetype == "text/html":
+        response.vary.add("Accept-Language")
+        response.headers["Content-Language"] = current_language().code
+    return response

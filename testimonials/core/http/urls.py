@@ -1,0 +1,299 @@
+"""Every address that leaves the service, and the path that it is served below."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from flask import Flask, request
+from werkzeug.routing import Rule
+
+from testimonials.core.settings.current import current_settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+# The URLs that leave the service: in mails, snippets, the API, exports and the widget's feed.
+#
+# Pages link to each other with `url_for`. These are built without it because some are needed
+# outside of requests, and others for each row of a feed.
+
+
+def base_url() -> str:
+    """Return the URL of the API, the widget and pictures, without a trailing slash."""
+    return current_settings().base_url
+
+
+def app_url() -> str:
+    """Return the URL of the dashboard and the public pages, without a trailing slash."""
+    return current_settings().app_url
+
+
+def base_path() -> str:
+    """Return the path of both, such as `/testimonials`; "" at the root of the host."""
+    return current_settings().base_path
+
+
+def own_origins() -> tuple[str, str]:
+    """Return what browsers call the origins of `base_url` and `app_url`."""
+    return origin_of(base_url()), origin_of(app_url())
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def own_host_url(host: str) -> str:
+    """Return the origin of a customer's host name, with our scheme and port."""
+    ours = urlsplit(app_url())
+    return f"{ours.scheme}://{host}{f':{ours.port}' if ours.port else ''}"
+
+
+def host_mark_url(host: str) -> str:
+    """Return where this service says at a customer's host name that it answers there."""
+    return f"{own_host_url(host)}/domains/mark"
+
+
+def target_host() -> str:
+    """Return the name that customers point theirs to."""
+    return urlsplit(app_url()).hostname or ""
+
+
+def own_names() -> set[str]:
+    """Return the service's own host names, which no customer can have."""
+    return {urlsplit(each).hostname or "" for each in (app_url(), base_url())}
+
+
+def collection_page_url(slug: str, host: str | None = None) -> str:
+    """Return the URL of a project's collection page; on its own host, if it has one.
+
+    The other public pages are below it.
+    """
+    return own_host_url(host) if host else f"{app_url()}/{slug}"
+
+
+def form_url(slug: str, name: str, host: str | None = None) -> str:
+    """Return the URL of one of a project's further forms."""
+    return f"{collection_page_url(slug, host)}/f/{name}"
+
+
+def wall_url(slug: str, host: str | None = None) -> str:
+    return f"{collection_page_url(slug, host)}/wall"
+
+
+def testimonial_url(slug: str, testimonial_id: str, host: str | None) -> str:
+    """Return the URL of the public page of one testimonial."""
+    return f"{collection_page_url(slug, host)}/{testimonial_id}"
+
+
+def share_picture_url(slug: str, host: str | None = None) -> str:
+    return f"{collection_page_url(slug, host)}/share.png"
+
+
+def testimonial_picture_url(slug: str, testimonial_id: str, host: str | None) -> str:
+    return f"{collection_page_url(slug, host)}/{testimonial_id}/picture.png"
+
+
+def widget_page_url(project_id: str, name: str = "") -> str:
+    """Return the URL of the page of a project's widget, or of a saved one."""
+    return f"{base_url()}/widget/{project_id}{'?widget=' if name else ''}{name}"
+
+
+def fragment_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/fragment"
+
+
+def newsletter_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/newsletter"
+
+
+def json_feed_url(project_id: str) -> str:
+    return f"{widget_page_url(project_id)}/feed.json"
+
+
+def oembed_url(page_url: str) -> str:
+    """Return where oEmbed describes one of our pages."""
+    return f"{base_url()}/oembed?url={quote(page_url, safe='')}"
+
+
+def script_url(digest: str = "") -> str:
+    """Return the URL of the widget's script, or of the version with this digest."""
+    return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
+
+
+def image_url(image_id: str | None) -> str | None:
+    return f"{base_url()}/media/{image_id}.webp" if image_id else None
+
+
+def recording_url(recording_id: str, key: str = "") -> str:
+    """Return where a recording is played; `key` opens one that is not public."""
+    return f"{base_url()}/media/recordings/{recording_id}{'?key=' if key else ''}{key}"
+
+
+def captions_url(recording_id: str, key: str = "") -> str:
+    return recording_url(f"{recording_id}.vtt", key)
+
+
+def call_url(path: str, query: Mapping[str, str]) -> str:
+    """Return the URL of a call of the API."""
+    return f"{base_url()}{quote(path)}?{urlencode(query)}"
+
+
+def project_url(project_id: str, page: str) -> str:
+    """Return the URL of a project's page in the dashboard, such as `inbox`."""
+    return f"{app_url()}/dashboard/projects/{project_id}/{page}"
+
+
+def login_url() -> str:
+    return f"{app_url()}/login"
+
+
+def company_return_url() -> str:
+    """Return where the company's sign-in sends browsers back to."""
+    return f"{app_url()}/login/company/done"
+
+
+def forgot_url() -> str:
+    return f"{app_url()}/forgot"
+
+
+def account_url() -> str:
+    return f"{app_url()}/dashboard/account"
+
+
+def claim_url(token: str) -> str:
+    return f"{app_url()}/claim/{token}"
+
+
+def not_me_url(token: str) -> str:
+    return f"{app_url()}/not-me/{token}"
+
+
+def reset_url(token: str) -> str:
+    return f"{app_url()}/reset/{token}"
+
+
+def proof_url(token: str) -> str:
+    return f"{app_url()}/dashboard/account/company/mailed?proof={token}"
+
+
+def email_change_url(token: str) -> str:
+    return f"{app_url()}/email/{token}"
+
+
+def invitation_url(token: str) -> str:
+    return f"{app_url()}/invite/{token}"
+
+
+def unsubscribe_url(token: str) -> str:
+    return f"{app_url()}/unsubscribe/{token}"
+
+
+def decision_url(token: str) -> str:
+    """Return the URL that decides about one testimonial without signing in."""
+    return f"{app_url()}/decide/{token}"
+
+
+def request_url(token: str, answer: str, host: str | None = None) -> str:
+    """Return the URL of an answer to a request: `decline` or `unsubscribe`."""
+    return f"{own_host_url(host) if host else app_url()}/requests/{token}/{answer}"
+
+
+def author_url(token: str, page: str = "", host: str | None = None) -> str:
+    """Return the URL of the author's own page, or of one below it such as `correct`."""
+    root = own_host_url(host) if host else app_url()
+    return f"{root}/yours/{token}{'/' if page else ''}{page}"
+
+
+def error_url(code: str) -> str:
+    """Return the URL of an error code in the API's reference."""
+    return f"{base_url()}/docs#{code}"
+
+
+def agent_guide_url() -> str:
+    return f"{base_url()}/llms.txt"
+
+
+def mcp_url() -> str:
+    """Return where MCP clients connect; in OAuth, the name of what tokens are for."""
+    return f"{base_url()}/mcp"
+
+
+def resource_metadata_url() -> str:
+    return f"{base_url()}/.well-known/oauth-protected-resource/mcp"
+
+
+def consent_url() -> str:
+    """Return where a person allows an OAuth client to connect."""
+    return f"{app_url()}/oauth/authorize"
+
+
+def oauth_url(action: str) -> str:
+    """Return where OAuth clients go themselves: `register`, `token` or `revoke`."""
+    return f"{base_url()}/oauth/{action}"
+
+
+# How paths are read: the base path in front of all, and rules that are cheap to make.
+
+# Set in a request's environment by who answers it at the root, whatever the base path is.
+AT_ROOT = "testimonials.at_root"
+
+
+class BasePath:
+    """Wraps the application that is served below a path, such as `/testimonials`.
+
+    Views see paths without it, and `url_for` writes it. A proxy may leave it in the path or take it
+    away; probes of this machine need not know it.
+    """
+
+    def __init__(self, application: "WSGIApplication", path: str) -> None:
+        self.application = application
+        self._path = path
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        if AT_ROOT not in environ:
+            environ["SCRIPT_NAME"] = self._path
+            environ["PATH_INFO"] = remove_base_path(environ["PATH_INFO"], self._path)
+        return self.application(environ, start_response)
+
+
+def serve_below(app: Flask, path: str) -> None:
+    """Let every page be below a path; "" for the root."""
+    if path:
+        app.wsgi_app = BasePath(app.wsgi_app, path)  # type: ignore[method-assign]
+
+
+def remove_base_path(path: str, base: str) -> str:
+    """Return the path within the service; one without the base path stays as it is."""
+    return path[len(base) :] or "/" if f"{path}/".startswith(f"{base}/") else path
+
+
+def current_path(*, has_query: bool = False) -> str:
+    """Return the path of this request as a link to it is written: with the base path."""
+    path = request.full_path.rstrip("?") if has_query else request.path
+    at_root = request.environ.get(AT_ROOT)
+    return at_root.to_outer(path) if at_root else request.root_path + path
+
+
+class LateRule(Rule):
+    """A rule that compiles how its URLs are built when the first one is built.
+
+    Werkzeug compiles two functions for each rule, which for all of them took a tenth of a start;
+    most processes build URLs by few.
+    """
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compiled: Callable[..., tuple[str, str]] | None = None
+
+        # The first name has a dot in Werkzeug's own, so that no value can have it.
+        def build(rule: Rule, /, **values: Any) -> tuple[str, str]:
+            nonlocal compiled
+            if compiled is None:
+                # Two threads may both do it, and get the same.
+                compiled = super(LateRule, self)._compile_builder(append_unknown)
+            return compiled(rule, **values)
+
+        return build

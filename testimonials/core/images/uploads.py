@@ -1,0 +1,157 @@
+"""Uploaded pictures: limits, storing, pictures of an archive."""
+
+import io
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from typing import IO
+
+from sqlalchemy import Boolean, LargeBinary, false
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.images.decode import Unreadable, Use, read_webp_size
+from testimonials.core.images.worker import DecoderBusy, decoder
+
+# Pictures that people upload: decoded, turned upright, scaled down, and stored as WebP.
+#
+# Nothing of the file itself is kept: no location, no camera, nothing hidden in it. What is not a
+# plain picture is refused with the reason.
+
+MEGABYTE = 1024 * 1024
+CONTENT_TYPE = "image/webp"
+UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
+# By the API. Each is decoded and stored for two days, whether or not it is used in the end.
+UPLOADS_PER_ACCOUNT = Limit("api-picture", 300, "for one account", for_load=True)
+# By then most of the pictures that came before are decoded.
+RETRY_AFTER = 5
+
+
+class ImageRefused(ServiceError):
+    """The file can't be used as a picture; the message says why, in the visitor's language."""
+
+    status = 422
+    code = "IMAGE_REFUSED"
+    meaning = "The file can't be used as a picture."
+    remedy = "Send one that `message` describes."
+
+
+class ImageBusy(ServiceError):
+    """Too many pictures are waiting to be decoded; the same file may be sent again soon."""
+
+    status = 503
+    code = "IMAGES_BUSY"
+    meaning = "Too many pictures are being worked on. Nothing was changed."
+    remedy = "Try again in a few seconds."
+
+
+LOGO = Use(640, 320, 2 * MEGABYTE)
+AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
+# Twice the width at which the page shows it; what it cuts off depends on the screen.
+COVER = Use(2032, 1016, 10 * MEGABYTE)
+PORTRAIT = AVATAR
+PAGE_PICTURES = {"logo": LOGO, "cover": COVER, "portrait": PORTRAIT}
+LARGEST_SIDE = COVER.width
+
+
+class Image(Base):
+    """One stored picture, as WebP; it never changes, and its URL has its id."""
+
+    __tablename__ = "image"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    width: Mapped[int]
+    height: Mapped[int]
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    # Only proposed so far: its public URL answers 404.
+    is_held: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def read_image(file: IO[bytes], use: Use) -> Image:
+    """Return an image row, not yet added to a session, made of an uploaded file.
+
+    Raises `ImageRefused` and `ImageBusy`.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size == 0:
+        raise ImageRefused(_("The file is empty. Choose another picture."))
+    if size > use.max_bytes:
+        raise ImageRefused(
+            _(
+                "The picture is too large: it has %(size)s MB, and the limit is %(limit)s MB.",
+                size=f"{size / MEGABYTE:.1f}",
+                limit=use.max_bytes // MEGABYTE,
+            )
+        )
+    try:
+        found = decoder.decode(file, use)
+    except Unreadable as error:
+        raise ImageRefused(_(error.text, **error.values)) from None
+    except DecoderBusy:
+        message = _("Many pictures are being uploaded right now. Try again in a few seconds.")
+        raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
+    return Image(content=found.content, width=found.width, height=found.height)
+
+
+# Checking pictures from an archive, whose bytes are stored as they are.
+#
+# Uploaded pictures are decoded and encoded again (`decoding`). Here the file is only checked to be
+# such a WebP: one still picture and nothing else.
+
+# What our encoder writes: the picture, and its transparency.
+_CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
+
+
+class ImageDamaged(Exception):
+    """The bytes are not a picture as we store them."""
+
+
+def measure_stored_image(content: bytes) -> tuple[int, int]:
+    """Return the width and height of a stored picture; raise `ImageDamaged` if it isn't one.
+
+    The size is read and refused before anything is decoded.
+    """
+    try:
+        if not set(_list_chunks(content)) <= _CHUNKS:
+            raise ImageDamaged("It contains more than a picture.")
+        width, height = read_webp_size(content)
+    except Unreadable:
+        raise ImageDamaged("It is damaged.") from None
+    if max(width, height) > LARGEST_SIDE:
+        raise ImageDamaged(f"It has {width} x {height} pixels, more than any stored picture.")
+    if _decode_size(content) != (width, height):
+        raise ImageDamaged("It is damaged.")
+    return width, height
+
+
+def _list_chunks(content: bytes) -> Iterator[bytes]:
+    """Yield the names of the chunks of a WebP, which must fill the file exactly."""
+    is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
+    if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
+        raise ImageDamaged("It is not a WebP picture.")
+    at = 12
+    while at < len(content):
+        yield content[at : at + 4]
+        length = int.from_bytes(content[at + 4 : at + 8], "little")
+        at += 8 + length + length % 2
+    if at != len(content):
+        raise ImageDamaged("It is damaged.")
+
+
+def _decode_size(content: bytes) -> tuple[int, int] | None:
+    # Most processes of the command never see a picture.
+    from PIL import Image as Pictures
+
+    try:
+        with Pictures.open(io.BytesIO(content), formats=("WEBP",)) as picture:
+            picture.load()
+            return picture.size
+    except Exception:
+        # Damage can make a decoder raise anything.
+        return None

@@ -1,0 +1,264 @@
+"""Log lines without secrets, and reports of errors."""
+
+import json
+import logging
+import re
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from flask import Flask, Response, g, has_request_context, request
+
+from testimonials.core.clock import iso
+from testimonials.core.settings.current import current_settings
+
+if TYPE_CHECKING:
+    from sentry_sdk.types import Event, Hint
+
+
+# Removing secrets and e-mail addresses from texts for a log or another service.
+#
+# Strangers may have written them, so the patterns must run in linear time: texts are cut first, and
+# the patterns don't backtrack.
+
+# Longer than any path or line of our own.
+LONGEST = 300
+MAX_LINES = 100
+
+PATTERNS = (
+    # A user and a password in a URL, before what looks like an e-mail address in it.
+    (re.compile(r"(?<=://)[^\s/@\"':]*+:[^\s/@\"']*+(?=@)"), "(hidden)"),
+    (
+        re.compile(
+            r"(?<![\w.+%~!#$&*/=?^`{|}'-])[\w.+%~!#$&*/=?^`{|}'-]++"
+            r"@(?!\()[\w%-]++(?:\.[\w%-]++)+"
+        ),
+        "(address)",
+    ),
+    (re.compile(r"tst_(?:live|tok|sign)_\w++"), "(key)"),
+    (re.compile(r"whsec_[\w+/=]++"), "(secret)"),
+    # A signed token: payload, time and signature.
+    (re.compile(r"(?<![\w-])[\w-]{8,}+\.[\w-]{5,8}+\.[\w-]{20,}+"), "(token)"),
+    # A JSON Web Token.
+    (re.compile(r"(?<![\w-])eyJ[\w-]*+\.[\w-]++\.[\w-]++"), "(token)"),
+    # A session token, or another random one.
+    (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "(token)"),
+    # Characters that move a terminal's cursor or reverse a line.
+    (re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"), "\ufffd"),
+)
+
+
+def scrub(text: str, longest: int = LONGEST) -> str:
+    """Return the first `longest` characters of `text`, without addresses, keys, tokens, passwords.
+
+    A word that is cut is left out: half a secret would not be recognised.
+    """
+    if len(text) > longest:
+        text = text[:longest]
+        text = text[: max(text.rfind(end) for end in " /\n") + 1] + "..."
+    for pattern, word in PATTERNS:
+        text = pattern.sub(word, text)
+    return text
+
+
+def scrub_traceback(text: str) -> str:
+    """Return the last lines of a traceback, each as `scrub` leaves it."""
+    return "\n".join(scrub(line) for line in text.split("\n")[-MAX_LINES:])
+
+
+# Logs: plain or JSON lines, with request ids, without secrets or e-mail addresses.
+
+logger = logging.getLogger("testimonials.access")
+
+# View arguments that are secrets; the log shows the placeholder of the rule instead.
+SECRET_ARGUMENTS = frozenset({"token"})
+# Longer than any name or id of ours, shorter than any token.
+LONG_SEGMENT = re.compile(r"[^/]{61,}")
+FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
+# Long enough for our own messages, which end with what to do.
+LONGEST_MESSAGE = 1000
+# A repeated fault is logged once in this many seconds.
+REPEAT_SECONDS = 60.0
+MAX_FAULTS = 1000
+
+
+class PlainFormatter(logging.Formatter):
+    """One line for a person: time, level, logger, message, then the request's fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        extra = " ".join(f"{name}={value}" for name, value in _fields(record).items())
+        time_text = iso(datetime.fromtimestamp(record.created, UTC))
+        line = f"{time_text} {record.levelname.lower():7} {record.name} {_message(record)}"
+        line = f"{line} {extra}".rstrip()
+        return f"{line}\n{_traceback(self, record)}" if record.exc_info else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object for each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": iso(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record),
+        } | _fields(record)
+        if record.exc_info:
+            line["exception"] = _traceback(self, record)
+        return json.dumps(line, ensure_ascii=False)
+
+
+class RepeatFilter(logging.Filter):
+    """Passes a fault on once a minute, with the number of repeats since.
+
+    Otherwise an outage of the database would fill the disk with a traceback for each request.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[object, tuple[float, int]] = {}
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fault = _fault_of(record)
+        if fault is None:
+            return True
+        with self._lock:
+            logged_at, repeats = self._seen.get(fault, (0.0, 0))
+            if 0 <= record.created - logged_at < REPEAT_SECONDS:
+                self._seen[fault] = logged_at, repeats + 1
+                return False
+            if len(self._seen) >= MAX_FAULTS:
+                self._seen.clear()
+            self._seen[fault] = record.created, 0
+        if repeats:
+            record.msg, record.args = f"{record.getMessage()} ({repeats} more before)", ()
+        return True
+
+
+def _fault_of(record: logging.LogRecord) -> object:
+    """Return what identifies a fault, None for a record that is not one."""
+    if fault := getattr(record, "fault", None):
+        return record.name, record.msg, fault
+    if not record.exc_info or record.exc_info[1] is None:
+        return None
+    error = record.exc_info[1]
+    return record.name, record.msg, type(error), str(error).partition("\n")[0]
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    for name in ("method", "path"):
+        if name in found:
+            found[name] = scrub(found[name])
+    if "request_id" not in found and has_request_context() and "request_id" in g:
+        found["request_id"] = g.request_id
+    return found
+
+
+def _message(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    # Mail printed because no server is set keeps its links.
+    if getattr(record, "is_mail", False):
+        return text
+    return " ".join(scrub(text, LONGEST_MESSAGE).splitlines())
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return scrub_traceback(formatter.formatException(record.exc_info)) if record.exc_info else ""
+
+
+def set_up_logs(level: str, log_format: str) -> None:
+    """Send this program's log lines to standard error; `log_format` is "json" or "plain"."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if log_format == "json" else PlainFormatter())
+    handler.addFilter(RepeatFilter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("testimonials").setLevel(level.upper())
+    # A line for each request that waits for a thread would make a rush worse.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    # The address it listens at, and its end, are logged at every level.
+    logging.getLogger("testimonials.operations.server.serve").setLevel(logging.INFO)
+
+
+def register_access_log(app: Flask) -> None:
+    app.before_request(_note_start)
+    app.after_request(_log_request)
+
+
+def _note_start() -> None:
+    g.started = time.perf_counter()
+
+
+def _log_request(response: Response) -> Response:
+    line = {
+        "request_id": g.request_id,
+        "method": request.method,
+        "path": _loggable_path(),
+        "status": response.status_code,
+        "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
+    }
+    if "actor" in g:
+        line["actor"] = str(g.actor)
+    if "error_code" in g:
+        line["code"] = g.error_code
+    logger.info("request", extra=line)
+    return response
+
+
+def _loggable_path() -> str:
+    """Return the path without tokens, escaped so that it can't break or forge a line."""
+    if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
+        return request.url_rule.rule
+    path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")
+    # A path that no rule matches (a wrong method, a slash too many) may still hold a token.
+    return path if request.url_rule else LONG_SEGMENT.sub("...", path)
+
+
+# Error reports to a Sentry server, if one is set, without personal data.
+
+
+def init_error_reports(app: Flask, release: str) -> None:
+    """Send errors in the log to `SENTRY_DSN`."""
+    if not current_settings(app).sentry_dsn:
+        return
+    from sentry_sdk import init
+    from sentry_sdk.integrations.logging import LoggingIntegration
+
+    init(
+        dsn=current_settings(app).sentry_dsn,
+        release=release,
+        before_send=clean_event,
+        # Local variables may hold secrets or what people typed. The user is left out by default.
+        include_local_variables=False,
+        max_request_body_size="never",
+        max_breadcrumbs=0,
+        server_name="",
+        # Every fault is logged, with its request's id.
+        default_integrations=False,
+        auto_enabling_integrations=False,
+        integrations=[LoggingIntegration(level=None, event_level=logging.ERROR)],
+    )
+
+
+def clean_event(event: "Event", _hint: "Hint") -> "Event":
+    """Return an event without addresses, keys and tokens."""
+    cleaned: Event = _clean(event)
+    for name in ("user", "request", "server_name"):
+        cleaned.pop(name, None)  # type: ignore[misc]
+    return cleaned
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {name: _clean(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return value

@@ -1,1 +1,0 @@
-"""Logs and error reports, without secrets."""

@@ -1,1 +1,0 @@
-"""Pictures that people upload, and colours."""

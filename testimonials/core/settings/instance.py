@@ -1,0 +1,237 @@
+"""The instance folder with its lock and its secret key, and the cores of the machine."""
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+# The instance folder: who is using it, and how a restore replaces its files all at once.
+#
+# Every process that uses an instance has a shared lock until it ends. Replacing files needs the
+# exclusive lock. A journal is written first, from which the next start completes an interrupted
+# restore, so an instance has all old files or all new ones, never a mixture.
+
+LOCK = "instance.lock"
+JOURNAL = "restore-journal.json"
+# The suffixes of a database and of the files that belong to it.
+COMPANIONS = ("", "-wal", "-shm", "-journal")
+
+# The descriptors of the shared locks by folder, closed when the process ends.
+_held: dict[Path, int] = {}
+
+
+class FolderInUse(click.ClickException):
+    """Another process is using the folder."""
+
+
+class RestoreUnfinished(click.ClickException):
+    """A restore was cut off and can't be completed; the message says what to do."""
+
+
+def hold_folder(folder: Path) -> None:
+    """Mark `folder` as used until this process ends; raise `FolderInUse` during a restore.
+
+    A folder that can't be written to isn't marked, since no restore can replace anything in it.
+    """
+    if folder in _held:
+        return
+    try:
+        descriptor = _open_lock(folder)
+    except OSError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise FolderInUse(
+            f"A backup is being restored into {folder}. Try again when that is done."
+        ) from None
+    _held[folder] = descriptor
+
+
+@contextlib.contextmanager
+def hold_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from using `folder`; raise `FolderInUse` if one already does."""
+    held = _held.get(folder)
+    descriptor = _open_lock(folder) if held is None else held
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderInUse(
+                f"{folder} is in use. Stop the service and its commands, then try again."
+            ) from None
+        yield
+    finally:
+        if held is None:
+            os.close(descriptor)
+        else:
+            fcntl.flock(held, fcntl.LOCK_SH)
+
+
+def prepared(place: Path) -> Path:
+    """Return where the replacement of the file at `place` waits."""
+    return place.with_name(f"{place.name}.restored")
+
+
+def replace_files(folder: Path, places: Sequence[Path], aside: str) -> None:
+    """Move the prepared files to their places, and the old ones to a folder `aside` beside them.
+
+    The caller holds the folder alone. Nothing is replaced before the journal is on the disk.
+    """
+    for place in places:
+        give_to_owner(prepared(place), folder)
+        sync(prepared(place))
+    draft = folder / f"{JOURNAL}.draft"
+    draft.write_text(json.dumps({"aside": aside, "places": [str(place) for place in places]}))
+    sync(draft)
+    draft.replace(folder / JOURNAL)
+    sync(folder)
+    _follow_journal(folder)
+
+
+def finish_restore(folder: Path) -> None:
+    """Complete an interrupted restore, if there is one; wait for a running one."""
+    if not (folder / JOURNAL).exists():
+        return
+    descriptor = _open_lock(folder)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if (folder / JOURNAL).exists():
+            _follow_journal(folder)
+    finally:
+        os.close(descriptor)
+
+
+def give_to_owner(path: Path, folder: Path) -> None:
+    """Give a file made by root to the owner of the folder, the service's user."""
+    if os.geteuid() == 0:
+        found = folder.stat()
+        os.chown(path, found.st_uid, found.st_gid)
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or a folder's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(folder: Path) -> int:
+    path = folder / LOCK
+    is_new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if is_new:
+        give_to_owner(path, folder)
+    return descriptor
+
+
+def _follow_journal(folder: Path) -> None:
+    journal = folder / JOURNAL
+    try:
+        content = json.loads(journal.read_text(encoding="utf-8"))
+        for place in map(Path, content["places"]):
+            _replace(place, place.parent / content["aside"], folder)
+        journal.unlink()
+        sync(folder)
+    except OSError as error:
+        raise RestoreUnfinished(
+            f"The restore into {folder} is half done and can't continue: {error}. Fix that, then "
+            "start again to complete it."
+        ) from None
+    except (ValueError, TypeError, KeyError):
+        raise RestoreUnfinished(
+            f"{journal} is damaged, so the restore that was cut off can't be completed. The new "
+            "files end in .restored or are in place already; the old ones are in place or in the "
+            "newest folder before-restore-. Put one set in place, then delete the journal."
+        ) from None
+
+
+def _replace(place: Path, aside: Path, folder: Path) -> None:
+    # The old file is in place as long as the new one waits.
+    if not prepared(place).exists():
+        return
+    for companion in COMPANIONS:
+        old = place.with_name(place.name + companion)
+        if old.exists():
+            aside.mkdir(mode=0o700, exist_ok=True)
+            give_to_owner(aside, folder)
+            old.rename(aside / old.name)
+    prepared(place).rename(place)
+    sync(place.parent)
+
+
+# The secret key that an instance generates at its first start.
+
+
+class SettingError(click.ClickException):
+    """A setting is missing, of the wrong type or out of range; the message names it."""
+
+
+def read_secret_key(path: Path) -> str:
+    """Return the secret in the file, which is made atomically, with mode 0600, if it is missing.
+
+    Raises `SettingError`.
+    """
+    draft = path.with_name(f".secret_key.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        if not path.exists():
+            with os.fdopen(
+                os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w"
+            ) as file:
+                file.write(secrets.token_urlsafe(48) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                # Unlike a rename, a link never replaces what another start has just made.
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        key = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(
+            f"TESTIMONIALS_SECRET_KEY is not set, and {path} can't be used: {error}"
+        ) from None
+    if len(key) < 32:
+        raise SettingError(
+            f"{path} must contain a secret of at least 32 characters; restore it or remove it"
+        )
+    return key
+
+
+# Processor cores: how many this process may use, and pinning it to one.
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use, with a container's limit (cgroup v2)."""
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        allowed = math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):
+        # No limit: it says "max", or there is no such file.
+        allowed = usable
+    return max(1, min(usable, allowed))
+
+
+def pin_to_core(number: int) -> None:
+    """Pin this process to one core, a different one for each number below the count of cores.
+
+    Its threads would otherwise pass the interpreter's lock from core to core, which costs most of
+    the speed.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[number % len(cores)]})

@@ -1,1 +1,0 @@
-"""The account and its activity."""

@@ -1,1 +1,0 @@
-"""The editors of the widget and of the collection page."""

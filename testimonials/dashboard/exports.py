@@ -1,0 +1,329 @@
+"""Exports, and archives in."""
+
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, Any
+
+from flask import Blueprint, Response, redirect, render_template, request, send_file, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.auth.accounts import get_account
+from testimonials.auth.events import write_sentence
+from testimonials.auth.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.core.audit import record_event, record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.forms import add_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.urls import collection_page_url
+from testimonials.dashboard.account import Search, read_search
+from testimonials.dashboard.formatting import describe_plan
+from testimonials.dashboard.framework import (
+    build_shell,
+    require_proof,
+    require_role,
+    require_session,
+)
+from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
+from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.models import Project
+from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
+from testimonials.transfer.archives.reading import (
+    Archive,
+    ArchiveRefused,
+    drop_waiting,
+    find_waiting,
+    keep_waiting,
+    open_archive,
+    storing_recordings,
+)
+from testimonials.transfer.archives.restoring import restore_project
+from testimonials.transfer.archives.writing import (
+    reading_one_moment,
+    spool,
+    write_account_archive,
+    write_archive,
+)
+from testimonials.transfer.privacy import describe_person
+from testimonials.transfer.tables.export import find_names, write_events, write_table
+
+# Exports: a project as an archive or a table, an account with everything, and its activity.
+
+exporting: Blueprint = Blueprint("exporting", __name__)
+
+
+# What fits into memory; an account's archive has all of them.
+MOST_EVENTS = 50_000
+
+
+# These change nothing but are POST, so that other websites can't make a browser start one.
+@exporting.post("/dashboard/projects/<project_id>/export/archive")
+@require_session
+def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    return _export(owner, project_id, write_archive, "an archive", "zip", "application/zip")
+
+
+@exporting.post("/dashboard/projects/<project_id>/export/csv")
+@require_session
+def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
+
+
+@exporting.post("/dashboard/account/export")
+@require_session
+@require_proof("download all of your data", "account.show_account", is_download=True)
+def export_everything(owner: SignedIn) -> ResponseReturnValue:
+    with reading_one_moment():
+        file = spool(partial(write_account_archive, get_account(owner.account_id)))
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    db.session.commit()
+    return _send(file, "testimonials-account", "zip", "application/zip")
+
+
+@exporting.post("/dashboard/account/person")
+@require_session
+@require_proof("download all of your data", "account.show_account", is_download=True)
+def export_person(owner: SignedIn) -> ResponseReturnValue:
+    """Send what is stored about the account's address, also in projects of others."""
+    with reading_one_moment():
+        text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
+    begin_write()
+    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    db.session.commit()
+    return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
+
+
+@exporting.get("/dashboard/account/activity.csv")
+@require_session
+def export_activity(owner: SignedIn) -> ResponseReturnValue:
+    """Send the newest events that match the activity page's search."""
+    return _send_activity(read_search(owner.account_id, request.args))
+
+
+@exporting.get("/dashboard/projects/<project_id>/activity.csv")
+@require_role(Role.ADMIN)
+def export_project_activity(access: Access) -> ResponseReturnValue:
+    """Send the newest events of a project that match the search of its activity page."""
+    project = access.project
+    return _send_activity(read_search(project.account_id, request.args, project.id))
+
+
+def _send_activity(search: Search) -> Response:
+    people, projects = find_names(search.account_id, search.project_id)
+    out, newest = io.BytesIO(), search.find(MOST_EVENTS)
+    found = (each for each in newest if search.matches(write_sentence(each, people, projects)))
+    write_events(found, people, projects, out)
+    return _send(out, "activity", "csv", "text/csv")
+
+
+def _export(
+    owner: SignedIn,
+    project_id: str,
+    write: Callable[[Project, IO[bytes]], None],
+    form: str,
+    ending: str,
+    kind: str,
+) -> Response:
+    with reading_one_moment():
+        read = find_access(owner, project_id, Role.ADMIN).project
+        slug, file = read.slug, spool(partial(write, read))
+    # Only now: making the file takes long, and a writing transaction would keep others waiting.
+    begin_write()
+    try:
+        # Who was removed meanwhile gets nothing.
+        project = find_access(owner, project_id, Role.ADMIN).project
+    except ServiceError:
+        file.close()
+        raise
+    record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
+    db.session.commit()
+    return _send(file, slug, ending, kind)
+
+
+def _send(file: IO[bytes], stem: str, ending: str, kind: str) -> Response:
+    day = clock.now().date().isoformat()
+    length = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    response = send_file(
+        file, kind, as_attachment=True, download_name=f"{stem}-{day}.{ending}", max_age=0
+    )
+    response.content_length = length
+    return response
+
+
+# Importing a project from its archive: uploading it, looking at what is inside, confirming.
+
+archives = Blueprint("archives", __name__)
+
+MAX_FILE_BYTES = 14 * MEGABYTE
+FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
+# What a request may unpack: text, which others wait for while it is written, and all together.
+MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
+TOO_LARGE = gettext_noop(
+    "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
+    "to import it by command."
+)
+ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
+
+# Each look at one that waits reads it again, which takes up to a second.
+LOOKS_PER_ACCOUNT = Limit("archive-look-account", 100, "to look at archives, from one account")
+
+# Reading one takes memory, so a process reads one at a time.
+_reading = threading.Lock()
+
+
+class ArchivesBusy(ServiceError):
+    status = 503
+    code = "ARCHIVES_BUSY"
+    default_message = gettext_noop("Another archive is being read. Try again in a moment.")
+
+
+@archives.get("/dashboard/projects/import")
+@require_session
+def show_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Show the archive that waits, or a form to upload one."""
+    return _page(owner, {})
+
+
+@archives.post("/dashboard/projects/import")
+@require_session
+def upload_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Check an archive, and keep it until its owner confirms."""
+    limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
+    try:
+        name, content = _read_upload()
+        with _opening(content):
+            pass
+    except ServiceError as error:
+        return _page(owner, {"file": [error.shown]}), 422
+    begin_write()
+    keep_waiting(owner.account_id, name, content)
+    db.session.commit()
+    return redirect(url_for(".show_archive"), 303)
+
+
+@archives.post("/dashboard/projects/import/confirm")
+@require_session
+def import_archive(owner: SignedIn) -> ResponseReturnValue:
+    """Make a new project of the archive that waits, completely or not at all."""
+    limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
+    slug, waiting = request.form.get("slug", "").strip(), find_waiting(owner.account_id)
+    if waiting is None:
+        return redirect(url_for(".show_archive"), 303)
+    try:
+        target = _import(owner, waiting.content, slug)
+    except ServiceError as error:
+        db.session.rollback()
+        return _page(owner, _to_errors(error), slug), 422
+    return redirect(add_notice(target, _("The project was imported")), 303)
+
+
+@archives.post("/dashboard/projects/import/discard")
+@require_session
+def discard_archive(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    drop_waiting(owner.account_id)
+    db.session.commit()
+    return redirect(url_for(".show_archive"), 303)
+
+
+def _read_upload() -> tuple[str, bytes]:
+    request.max_content_length = FORM_BYTES
+    try:
+        file = request.files.get("file")
+        content = file.read(MAX_FILE_BYTES + 1) if file is not None else b""
+    except RequestEntityTooLarge:
+        raise ArchiveRefused(TOO_LARGE) from None
+    if file is None or not file.filename:
+        raise ArchiveRefused(_("Choose a file."))
+    if len(content) > MAX_FILE_BYTES:
+        raise ArchiveRefused(TOO_LARGE)
+    return file.filename[:NAME_LENGTH], content
+
+
+@contextmanager
+def _opening(content: bytes) -> Iterator[Archive]:
+    if not _reading.acquire(timeout=2):
+        raise ArchivesBusy
+    try:
+        limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
+        with open_archive(io.BytesIO(content), *limits) as archive:
+            yield archive
+    finally:
+        _reading.release()
+
+
+def _import(owner: SignedIn, content: bytes, slug: str) -> str:
+    """Import an archive and commit; return the address of the project's inbox."""
+    if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
+        made = make_slug(slug) or _("letters and digits")
+        wanted = _("Write the address as %(slug)s.", slug=made)
+        raise SlugTaken(errors={"slug": [wanted]})
+    with _opening(content) as archive, storing_recordings(archive) as recordings:
+        begin_write()
+        account = lock_account(owner.account_id)
+        resumes = "resume" in request.form
+        restored = restore_project(
+            archive, account, recordings, slug=slug or None, resumes_requests=resumes
+        )
+        project = restored.project
+        drop_waiting(owner.account_id)
+        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
+        db.session.commit()
+        return url_for("inbox.show_inbox", project_id=project.id)
+
+
+def _to_errors(error: ServiceError) -> Errors:
+    if isinstance(error, (SlugTaken, SlugReserved)) and not error.errors:
+        return {"slug": [_("This address is taken. Choose another.")]}
+    return to_form_errors(error)
+
+
+def _describe(archive: Archive) -> dict[str, Any]:
+    """Return what is inside an archive."""
+    lists, project = archive.lists, archive.project
+    return {
+        "name": project["business_name"],
+        "slug": project["slug"],
+        "counts": {
+            _("Testimonials"): len(lists["testimonials"]),
+            _("Pictures"): len(lists["images"]),
+            _("Saved widgets"): len(lists["savedWidgets"]),
+            _("People asked by mail"): len(lists["invitations"]),
+        },
+        "waiting": sum(row["next_mail_at"] is not None for row in lists["invitations"]),
+    }
+
+
+def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
+    limiter.count(LOOKS_PER_ACCOUNT, owner.account_id)
+    account = get_account(owner.account_id)
+    waiting, inside = find_waiting(owner.account_id), None
+    if waiting is not None:
+        try:
+            with _opening(waiting.content) as archive:
+                inside = _describe(archive)
+        except ServiceError as error:
+            errors = errors or {"file": [error.shown]}
+    return render_template(
+        "dashboard/transfer/archive.html",
+        shell=build_shell(owner, "projects"),
+        limit=describe_plan(account),
+        waiting=waiting,
+        inside=inside,
+        errors=errors,
+        slug=slug if slug is not None else inside and inside["slug"],
+        page_base=collection_page_url(""),
+    )

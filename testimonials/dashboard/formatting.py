@@ -1,0 +1,238 @@
+"""How pages describe testimonials, their history, times, plans and notification choices."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from testimonials.auth.models import Account
+from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
+from testimonials.core import clock
+from testimonials.core.http.i18n import (
+    ENGLISH,
+    current_language,
+    format_day,
+    format_time,
+    gettext_noop,
+    ngettext,
+    translate,
+)
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.projects.page_design import SCALE_RANGE
+from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
+from testimonials.testimonials.events import BY_HAND, DISOWNED
+from testimonials.testimonials.fields import write_answer
+from testimonials.testimonials.highlights import split_text
+from testimonials.testimonials.media.containers import tell_who_cannot_play
+from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation import ACTIONS
+
+SOURCES = {
+    "public_page": gettext_noop("Collection page"),
+    "manual": gettext_noop("Added by hand"),
+    "import": gettext_noop("Imported"),
+    "demo": gettext_noop("Sample"),
+}
+ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
+    "edit": gettext_noop("Edited"),
+    "add": gettext_noop("Added by hand"),
+    "import": gettext_noop("Imported"),
+    "tag": gettext_noop("Tags changed"),
+    "highlight": gettext_noop("Highlights changed"),
+    "reply": gettext_noop("Reply changed"),
+    "undo": gettext_noop("Undone"),
+    "thank": gettext_noop("Thanked by mail"),
+    "correct": gettext_noop("Corrected by the author"),
+    "withdraw": gettext_noop("Withdrawn by its author"),
+    "remove_recording": gettext_noop("Recording removed"),
+    "consent": gettext_noop("Consent given again"),
+    "disown": gettext_noop("Denied by the owner of the email address"),
+}
+FIELD_LABELS = {
+    "author_name": gettext_noop("Name"),
+    "author_role": gettext_noop("Role"),
+    "author_company": gettext_noop("Company"),
+    "author_email": gettext_noop("Email"),
+    "text": gettext_noop("Text"),
+    "rating": gettext_noop("Rating"),
+    "tags": gettext_noop("Tags"),
+    "reply": gettext_noop("Reply"),
+    "transcript": gettext_noop("Transcript"),
+}
+# An edit of these columns alone is shown as a change of the photo.
+PHOTO = {"avatar_id", "author_avatar", "twitter"}
+HELD = {
+    BAIT: gettext_noop("a field that people can’t see was filled in"),
+    FAST: gettext_noop("sent faster than a person can type"),
+    LINKS: gettext_noop("a link"),
+    DUPLICATE: gettext_noop("the same text was sent before"),
+    ADDRESS: gettext_noop("many came from one address"),
+    FLOOD: gettext_noop("many came at once"),
+    DISOWNED: gettext_noop("the owner of this email address didn’t write it"),
+}
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# The name of a choice of mail, and what it means.
+MODES = {
+    "at_once": (
+        gettext_noop("At once"),
+        gettext_noop("Within minutes. If several arrive together, you get one mail."),
+    ),
+    "daily": (
+        gettext_noop("Once a day"),
+        gettext_noop("One mail at 8:00 UTC, if there is something new."),
+    ),
+    "never": (gettext_noop("Never"), gettext_noop("New testimonials still wait in the inbox.")),
+}
+
+
+def describe_modes() -> dict[str, tuple[str, str]]:
+    """Return the choices of mail about testimonials: their names, and what they mean."""
+    return {mode: (translate(name), translate(text)) for mode, (name, text) in MODES.items()}
+
+
+def describe_testimonial(row: Testimonial) -> dict[str, Any]:
+    """Return what the pages show of a testimonial that isn't simply one of its columns."""
+    return {
+        "row": row,
+        "avatar_url": row.avatar_url or (row.twitter or {}).get("avatarUrl"),
+        "initials": initials_of(row.author_name),
+        "color": colour_of(row.author_name),
+        "source_label": translate(SOURCES.get(row.source, row.source)),
+        "held": _describe_held(row),
+        "recording": _describe_recording(row),
+        "answers": list(map(_describe_answer, row.all_answers or ())),
+        "parts": split_text(row.text, row.highlights),
+        "can": {name for name, action in ACTIONS.items() if action.can(row)},
+    }
+
+
+def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
+    """Return a recording as the inbox shows it; None for what is written or still arriving."""
+    if (described := describe_of(row)) is None or row.recording is None:
+        return None
+    minutes, seconds = divmod(round(row.recording.seconds or 0), 60)
+    return described | {
+        "length": f"{minutes}:{seconds:02}",
+        "has_captions": bool(row.captions),
+        "shows_transcript": row.shows_transcript,
+        "warning": tell_who_cannot_play(row.recording.media_type or "", row.recording.codecs or ""),
+    }
+
+
+def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+    kind, words = answer["kind"], write_answer(answer)
+    if kind == "scale":
+        words = _("%(number)s of %(most)s", number=words, most=SCALE_RANGE[1])
+    elif kind == "consent":
+        words = _("Agreed")
+    return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}
+
+
+def _describe_held(row: Testimonial) -> str | None:
+    """Return why a testimonial is in the spam folder, None if it isn't."""
+    if row.status != "spam":
+        return None
+    reasons = (row.held_for or "").split(",")
+    if BY_HAND in reasons:
+        return _("Marked as spam by hand")
+    found = [
+        _count_links(row) if reason == LINKS else translate(HELD.get(reason, ""))
+        for reason in reasons
+    ]
+    return _("Held: %(reasons)s", reasons=", ".join(filter(None, found)))
+
+
+def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dict[str, Any]:
+    """Return an entry of the history; `before` are the changed values as they were.
+
+    `people` has the names of those who have one (`find_display_names`).
+    """
+    before = "\n".join(
+        f"{translate(FIELD_LABELS[name])}: {', '.join(value) if name == 'tags' else value}"
+        for name, value in change.before.items()
+        if name in FIELD_LABELS and value
+    )
+    who = people.get(change.actor, change.actor)
+    return {
+        "who": _("%(name)s, by the link in a mail", name=who) if change.is_by_mail else who,
+        "what": translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action)),
+        "before": before,
+        "time": change.created_at,
+    }
+
+
+def describe_hands(
+    row: Testimonial, history: Sequence[TestimonialChange], people: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return who wrote, last changed and approved a testimonial; `history` is newest first."""
+
+    def find(*actions: str) -> str:
+        return next((each.actor for each in history if each.action in actions), "")
+
+    wrote = find("add", "import")
+    hands = [
+        (translate(ACTIONS_DONE["import"]) if row.source == "import" else _("Added"), wrote)
+        if wrote
+        else (_("Sent"), _("its author") if row.source == "public_page" else ""),
+        (_("Changed last"), find("edit", "correct", "tag", "highlight", "reply")),
+        (_("Approved"), find("approve") if row.status == "approved" else ""),
+    ]
+    return [(what, people.get(who, who)) for what, who in hands if who]
+
+
+def describe_plan(account: Account) -> dict[str, Any]:
+    """Return what the account's plan allows and uses."""
+    return {
+        "plan": account.plan,
+        "used": count_projects(account.id),
+        "allowed": project_limit_of(account),
+        "more_url": more_projects_url(account.id),
+    }
+
+
+def _count_links(row: Testimonial) -> str:
+    """Return how many links the text had when it was sent, in words."""
+    count = len(find_links(row.original_text or row.text))
+    if count < 2:
+        is_alone = count and not find_links(row.author_name)
+        return _("a link and little else") if is_alone else _("a link")
+    # English spells small numbers out; a language may write the digits.
+    spelled = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
+    return ngettext("%(num)s link", "%(num)s links", count, num=spelled)
+
+
+def _name_edit(change: TestimonialChange) -> str | None:
+    columns = change.before.keys()
+    if change.action != "edit":
+        return None
+    if columns == {"tags"}:
+        return ACTIONS_DONE["tag"]
+    return gettext_noop("Photo changed") if columns <= PHOTO and columns != {"twitter"} else None
+
+
+def describe_time(time: datetime) -> str:
+    """Return a time to the minute; a day alone for what was said on a day (`SaidOn`)."""
+    is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
+    return format_day(time) if is_day else format_time(time)
+
+
+def start_small(text: str) -> str:
+    """Return what `describe_age` says as it reads inside a sentence."""
+    return text[:1].lower() + text[1:]
+
+
+def describe_age(time: datetime) -> str:
+    """Return how long ago a time is, or its date after seven days."""
+    age = clock.now() - time
+    if age < timedelta(minutes=1):
+        return _("Just now") if age > -timedelta(days=1) else format_day(time)
+    if age < timedelta(hours=1):
+        return ngettext("%(num)s minute ago", "%(num)s minutes ago", age // timedelta(minutes=1))
+    if age < timedelta(days=1):
+        return ngettext("%(num)s hour ago", "%(num)s hours ago", age // timedelta(hours=1))
+    if age < timedelta(days=2):
+        return _("Yesterday")
+    if age < timedelta(days=7):
+        return ngettext("%(num)s day ago", "%(num)s days ago", age // timedelta(days=1))
+    return format_day(time)

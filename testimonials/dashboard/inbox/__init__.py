@@ -1,1 +1,0 @@
-"""The inbox, and one testimonial."""

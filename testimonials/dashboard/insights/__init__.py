@@ -1,1 +1,0 @@
-"""The Insights page: views, the way to a testimonial, what is read, websites and ratings."""

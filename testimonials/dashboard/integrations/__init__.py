@@ -1,1 +1,0 @@
-"""The Integrations page: access tokens, agents, webhooks, and who did what."""

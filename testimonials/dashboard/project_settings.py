@@ -1,0 +1,398 @@
+"""A project's settings: address, host name, notifications, handing it over."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.accounts import get_account
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.audit import record_event, record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.urls import collection_page_url, own_host_url, wall_url
+from testimonials.dashboard.formatting import describe_modes, describe_plan
+from testimonials.dashboard.framework import (
+    build_shell,
+    lock_again,
+    require_proof,
+    require_role,
+    require_session,
+)
+from testimonials.integrations.webhooks.endpoints import list_endpoints
+from testimonials.projects import domains
+from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.defaults import IS_HIDDEN, RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
+from testimonials.projects.domains import LONGEST, find_domain, look_at
+from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
+from testimonials.projects.invitations import INVITE_PER_ACCOUNT, list_invitations
+from testimonials.projects.models import OwnershipOffer
+from testimonials.projects.notifications import find_choice, set_decides_by_mail, set_mode
+from testimonials.projects.projects import lock_account
+from testimonials.projects.settings import move_to_trash, rename_slug, set_active
+from testimonials.projects.team import list_members
+from testimonials.testimonials.testimonials import count_by_status
+from testimonials.transfer.ownership import (
+    accept_offer,
+    find_obstacle,
+    find_own_offer,
+    offer_project,
+    withdraw_offer,
+)
+from testimonials.widget.call_to_action import change_rated, read_rated
+from testimonials.widget.settings import rate
+
+# A project's settings: its address, pausing it, deleting it.
+
+settings = Blueprint("settings", __name__)
+
+RATED_LABELS = dict(
+    zip(
+        RATED_KINDS,
+        (gettext_noop("A product"), gettext_noop("An application"), gettext_noop("A course")),
+        strict=True,
+    )
+)
+
+
+class RenameForm(FormSchema):
+    slug = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write the new address.")},
+    )
+
+
+class RatedForm(FormSchema):
+    """What the ratings are about, for search engines; no kind switches that off."""
+
+    kind = Choice(*RATED_KINDS, required=True)
+    name = Text(
+        RATED_NAME_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write the name of what is rated.")},
+    )
+
+
+@settings.get("/dashboard/projects/<project_id>/settings")
+@require_role(Role.ADMIN)
+def show_settings(access: Access) -> ResponseReturnValue:
+    return _settings_page(access)
+
+
+@settings.post("/dashboard/projects/<project_id>/slug")
+@require_role(Role.ADMIN, for_update=True)
+def rename(access: Access) -> ResponseReturnValue:
+    sent, project = RenameForm().read(request.form), access.project
+    old = project.slug
+    try:
+        if sent.errors:
+            raise ValidationFailed.of(sent.errors)
+        rename_slug(project, sent.values["slug"])
+    except ServiceError as error:
+        db.session.rollback()
+        return _settings_page(access, to_form_errors(error, "slug")), 422
+    if project.slug != old:
+        record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
+    db.session.commit()
+    return redirect(url_for(".show_settings"), 303)
+
+
+@settings.post("/dashboard/projects/<project_id>/status")
+@require_role(Role.ADMIN, for_update=True)
+def change_status(access: Access) -> ResponseReturnValue:
+    project = access.project
+    is_active = request.form.get("status") == "active"
+    set_active(project, is_active=is_active)
+    became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
+    record_project_event(became, project)
+    db.session.commit()
+    return redirect(url_for(".show_settings"), 303)
+
+
+@settings.post("/dashboard/projects/<project_id>/rated")
+@require_role(Role.ADMIN, for_update=True)
+def save_rated(access: Access) -> ResponseReturnValue:
+    """Set what the ratings are about in structured data, or turn that off."""
+    sent = RatedForm().read(request.form)
+    is_on = bool(sent.typed["kind"])
+    if is_on and sent.errors:
+        db.session.rollback()
+        return _settings_page(access, sent.errors, sent.typed), 422
+    change_rated(access.project, sent.values if is_on else None)
+    record_project_event(EventType.PROJECT_CHANGED, access.project)
+    db.session.commit()
+    return redirect(
+        add_notice(url_for(".show_settings"), _("Your choice is saved.")) + "#rated", 303
+    )
+
+
+@settings.post("/dashboard/projects/<project_id>/delete")
+@require_session
+@require_proof("delete this project", ".show_settings")
+def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Delete the project if its slug was typed; the owner can restore it for 7 days."""
+    begin_write()
+    access = find_access(owner, project_id, Role.OWNER, for_update=True)
+    project = access.project
+    if request.form.get("confirm", "").strip() != project.slug:
+        db.session.rollback()
+        errors = {"confirm": [_("Type %(slug)s to delete this project.", slug=project.slug)]}
+        return _settings_page(access, errors), 422
+    move_to_trash(project)
+    record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
+    db.session.commit()
+    return redirect(url_for("dashboard.show_projects"), 303)
+
+
+def _settings_page(
+    access: Access, errors: Errors | None = None, rated: dict[str, str] | None = None
+) -> str:
+    project, user = access.project, access.user
+    account = get_account(user.account_id)
+    return render_template(
+        "dashboard/project/settings.html",
+        shell=build_shell(access, "settings"),
+        notice=read_notice(),
+        errors=errors or {},
+        # The address that can be renamed, also where the project has its own host name.
+        page_url=collection_page_url(project.slug),
+        choice=find_choice(user.account_id, project.id),
+        modes=describe_modes(),
+        # Colleagues don't see the owner's plan.
+        limit=describe_plan(account) if access.role == Role.OWNER else None,
+        key_last_four=account.key_last_four,
+        project=project,
+        people_count=len(list_members(project)),
+        invited_count=len(list_invitations(project)),
+        counts=count_by_status(project.id),
+        is_checklist_hidden=project.dashboard_config.get(IS_HIDDEN),
+        rated=rated or read_rated(project) or {"kind": "", "name": ""},
+        rated_kinds=RATED_LABELS,
+        rated_count=rate(project)[1],
+        wall_url=wall_url(project.slug, project.own_host),
+        own_url=own_host_url(project.own_host) if project.own_host else None,
+        domain=find_domain(project),
+    )
+
+
+# The page on which a project gets a host name of its own.
+
+domain_pages = Blueprint("domain_pages", __name__)
+
+CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
+
+
+class HostForm(FormSchema):
+    host = Text(
+        LONGEST,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write a host name of yours.")},
+    )
+
+
+@domain_pages.get("/dashboard/projects/<project_id>/domain")
+@require_role(Role.ADMIN)
+def show_domain(access: Access) -> str:
+    return _domain_page(access)
+
+
+@domain_pages.post("/dashboard/projects/<project_id>/domain")
+@require_role(Role.ADMIN, for_update=True)
+def set_domain(access: Access) -> ResponseReturnValue:
+    """Say which name it shall be; the page then shows the records."""
+    sent = HostForm().read(request.form)
+    try:
+        if sent.errors:
+            raise ValidationFailed.of(sent.errors)
+        domains.set_domain(access.project, sent.values["host"])
+    except ValidationFailed as error:
+        db.session.rollback()
+        return _domain_page(access, to_form_errors(error, "host"), sent.typed["host"]), 422
+    db.session.commit()
+    return redirect(url_for(".show_domain"), 303)
+
+
+@domain_pages.post("/dashboard/projects/<project_id>/domain/check")
+@require_role(Role.ADMIN)
+def check_domain(access: Access) -> ResponseReturnValue:
+    """Look the name up now."""
+    found = domains.find_domain(access.project)
+    if found is not None:
+        limiter.count(CHECKS_PER_PROJECT, access.project.id)
+        # Before the lock is taken, so that nobody waits for the DNS.
+        finding = look_at(found.host)
+        domains.note_finding(lock_again(access, Role.ADMIN), found.host, finding)
+        db.session.commit()
+    return redirect(url_for(".show_domain") + "#state", 303)
+
+
+@domain_pages.post("/dashboard/projects/<project_id>/domain/remove")
+@require_role(Role.ADMIN, for_update=True)
+def remove_domain(access: Access) -> ResponseReturnValue:
+    if domains.find_domain(access.project) is None:
+        raise NotFound("There is no host name to remove.")
+    domains.remove_domain(access.project)
+    db.session.commit()
+    notice = _("The host name is removed. Your links use the usual address again.")
+    return redirect(add_notice(url_for(".show_domain"), notice), 303)
+
+
+def _domain_page(access: Access, errors: Errors | None = None, typed: str = "") -> str:
+    project = access.project
+    return render_template(
+        "dashboard/project/domain.html",
+        shell=build_shell(access, "settings"),
+        notice=read_notice(),
+        errors=errors or {},
+        typed=typed,
+        domain=domains.find_domain(project),
+        page_url=collection_page_url(project.slug),
+        own_url=collection_page_url(project.slug, project.own_host) if project.own_host else None,
+    )
+
+
+# The page on which somebody chooses their notifications about a project.
+
+notifications = Blueprint("notifications", __name__)
+
+
+@notifications.get("/dashboard/projects/<project_id>/notifications")
+@require_role(Role.MODERATOR)
+def show_notifications(access: Access) -> ResponseReturnValue:
+    return _notifications_page(access, {})
+
+
+@notifications.post("/dashboard/projects/<project_id>/notifications")
+@require_role(Role.MODERATOR, for_update=True)
+def choose_notifications(access: Access) -> ResponseReturnValue:
+    try:
+        set_mode(access.project, access.user.account_id, request.form.get("mode", ""))
+        is_on = request.form.get("decides_by_mail") == "1"
+        set_decides_by_mail(access.project, access.user.account_id, is_on=is_on)
+    except ValidationFailed as error:
+        db.session.rollback()
+        return _notifications_page(access, to_form_errors(error)), 422
+    db.session.commit()
+    is_settings = request.form.get("from") == "settings"
+    page = "settings.show_settings" if is_settings else ".show_notifications"
+    return redirect(add_notice(url_for(page), _("Your choice is saved.")), 303)
+
+
+def _notifications_page(access: Access, errors: Errors) -> str:
+    return render_template(
+        "dashboard/project/notifications.html",
+        shell=build_shell(access, "notifications"),
+        notice=read_notice(),
+        choice=find_choice(access.user.account_id, access.project.id),
+        modes=describe_modes(),
+        errors=errors,
+    )
+
+
+# Handing a project over: the owner's offer, and the page on which an admin answers it.
+
+ownership = Blueprint("ownership", __name__)
+
+TEAM = "team.show_team"
+
+
+@ownership.post("/dashboard/projects/<project_id>/team/offer")
+@require_session
+@require_proof(gettext_noop("hand this project over"), TEAM)
+def offer(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Offer the project to one of its admins, and mail them."""
+    limiter.count(INVITE_PER_ACCOUNT, owner.account_id)
+    begin_write()
+    access = find_access(owner, project_id, Role.OWNER, for_update=True)
+    receiver, keeps_team = request.form.get("receiver", ""), "keeps_team" in request.form
+    made = offer_project(access, receiver, keeps_team=keeps_team)
+    email = get_account(made.receiver_id).email
+    send_offer_mail(access.project, made, email, owner.email)
+    name = access.project.name
+    record_project_event(EventType.OWNERSHIP_OFFERED, access.project, name=name, email=email)
+    db.session.commit()
+    return redirect(add_notice(url_for(TEAM), gettext("The offer is on its way.")), 303)
+
+
+@ownership.post("/dashboard/projects/<project_id>/team/offer/withdraw")
+@require_role(Role.OWNER, for_update=True)
+def withdraw(access: Access) -> ResponseReturnValue:
+    withdraw_offer(access.project)
+    name = access.project.name
+    record_project_event(EventType.OWNERSHIP_WITHDRAWN, access.project, name=name)
+    db.session.commit()
+    return redirect(add_notice(url_for(TEAM), gettext("The offer is withdrawn.")), 303)
+
+
+@ownership.get("/dashboard/projects/<project_id>/offer")
+@require_role(Role.ADMIN)
+def show_offer(access: Access) -> ResponseReturnValue:
+    """Say what the admin would get; without an offer to them, show the team."""
+    found = find_own_offer(access)
+    return redirect(url_for(TEAM), 303) if found is None else _ownership_page(access, found)
+
+
+@ownership.post("/dashboard/projects/<project_id>/offer/accept")
+@require_session
+def accept(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    """Take the project over; see `accept_offer`."""
+    begin_write()
+    # Before the project, as whatever needs room for one locks them.
+    lock_account(owner.account_id)
+    access = find_access(owner, project_id, Role.ADMIN, for_update=True)
+    if find_own_offer(access) is None:
+        db.session.rollback()
+        return redirect(url_for(TEAM), 303)
+    former = get_account(access.project.account_id)
+    accept_offer(access)
+    _record_taken(access, former)
+    db.session.commit()
+    return redirect(add_notice(url_for(TEAM), gettext("The project is yours.")), 303)
+
+
+@ownership.post("/dashboard/projects/<project_id>/offer/decline")
+@require_role(Role.ADMIN, for_update=True)
+def decline(access: Access) -> ResponseReturnValue:
+    if find_own_offer(access) is not None:
+        withdraw_offer(access.project)
+        name = access.project.name
+        record_project_event(EventType.OWNERSHIP_DECLINED, access.project, name=name)
+    db.session.commit()
+    return redirect(url_for(TEAM), 303)
+
+
+def _record_taken(access: Access, former: Account) -> None:
+    """Tell the former owner, by mail too, and put it into the records of both."""
+    project, user = access.project, access.user
+    is_in = any(each.account_id == former.id for each in list_members(project))
+    send_handed_over_mail(project, former.email, user.email, is_in=is_in)
+    details = {"name": project.name, "old": former.email, "email": user.email}
+    record_event(EventType.OWNERSHIP_TAKEN, former.id, **details)
+    record_project_event(EventType.OWNERSHIP_TAKEN, project, **details)
+
+
+def _ownership_page(access: Access, offer: OwnershipOffer) -> str:
+    project = access.project
+    members = list_members(project)
+    return render_template(
+        "dashboard/project/offer.html",
+        shell=build_shell(access, "settings"),
+        owner_name=members[0].name,
+        testimonial_count=sum(count_by_status(project.id).values()),
+        people_count=len(members),
+        webhook_count=len(list_endpoints(project)),
+        has_purchase_secret=bool(project.purchase_secret),
+        keeps_team=offer.keeps_team,
+        expires_at=offer.expires_at,
+        obstacle=find_obstacle(project, get_account(access.user.account_id)),
+    )

@@ -1,0 +1,292 @@
+"""What the pages show of proposals."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from datetime import datetime
+from typing import Any
+
+from flask import url_for
+from marshmallow import ValidationError
+from sqlalchemy import ColumnElement, func, select
+
+from testimonials.auth.scopes import Scope
+from testimonials.collection.request_mail import suggest_texts
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.urls import image_url
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.images.uploads import Image
+from testimonials.dashboard.diff import list_changed, list_differences
+from testimonials.projects.access import Access
+from testimonials.projects.changes import KINDS
+from testimonials.projects.models import Project, Proposal
+from testimonials.projects.projects import list_projects
+from testimonials.projects.proposals import count_waiting, name_agents, name_people
+from testimonials.testimonials.changes import name_state, read_fields
+from testimonials.testimonials.models import Testimonial
+
+PAGE_SIZE = 20
+CLAIM_SHOWN = 50
+# Colleagues who only moderate decide about testimonials alone.
+MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
+PAGE_PICTURES = ("logo", "cover", "portrait")
+COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
+LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
+# What a decision would do to so many testimonials.
+DECISIONS = {
+    "approve": lambda num: ngettext("Approve a testimonial", "Approve %(num)s testimonials", num),
+    "reject": lambda num: ngettext("Reject a testimonial", "Reject %(num)s testimonials", num),
+    "delete": lambda num: ngettext(
+        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials", num
+    ),
+    "restore": lambda num: ngettext("Restore a testimonial", "Restore %(num)s testimonials", num),
+    "spam": lambda num: ngettext(
+        "Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials", num
+    ),
+    "release": lambda num: ngettext(
+        "Not spam: a testimonial", "Not spam: %(num)s testimonials", num
+    ),
+}
+# What the other kinds would do.
+TITLES = {
+    "page": gettext_noop("Change the collection page"),
+    "logo": gettext_noop("Change the logo"),
+    "cover": gettext_noop("Change the page’s cover"),
+    "portrait": gettext_noop("Change the face beside the page’s signature"),
+    "page.design": gettext_noop("Change the page’s questions and look"),
+    "widget": gettext_noop("Change the widget"),
+    "design": gettext_noop("Change the widget’s design"),
+}
+# The state of a testimonial that a decision is about.
+STATES = {
+    "pending": gettext_noop("pending"),
+    "approved": gettext_noop("approved"),
+    "rejected": gettext_noop("rejected"),
+    "spam": gettext_noop("spam"),
+    "withdrawn": gettext_noop("withdrawn"),
+    "demo": gettext_noop("demo"),
+    "deleted": gettext_noop("deleted"),
+    "gone": gettext_noop("gone"),
+}
+
+
+def kinds_of(access: Access) -> tuple[str, ...]:
+    """Return the kinds of proposals that somebody may decide about."""
+    return tuple(KINDS) if access.is_admin else MODERATED
+
+
+def count_for(access: Access) -> int:
+    """Return how many proposals wait for somebody's decision."""
+    return count_waiting(access.project.id, kinds_of(access))
+
+
+def list_page(
+    access: Access, page: int, *, is_waiting: bool
+) -> tuple[Sequence[Proposal], int, int]:
+    """Return a page of proposals with its number, and how many there are.
+
+    Waiting ones come by who made them and kind, decided ones by time, newest first.
+    """
+    kinds, project_id = kinds_of(access), access.project.id
+    total = _count(project_id, kinds, is_waiting=is_waiting)
+    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    order: tuple[Any, ...] = (Proposal.decided_at.desc(), Proposal.id)
+    if is_waiting:
+        order = (Proposal.actor_kind, Proposal.actor_name, Proposal.kind, Proposal.id)
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id == project_id, Proposal.kind.in_(kinds))
+        .where(_has_state(is_waiting))
+        .order_by(*order)
+        .limit(PAGE_SIZE)
+        .offset((page - 1) * PAGE_SIZE)
+    ).all()
+    return rows, page, total
+
+
+def describe_waiting(account_id: str) -> list[dict[str, Any]]:
+    """Return the proposals that wait in an account's projects, for who claims it."""
+    projects = {each.id: each for each in list_projects(account_id)}
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id.in_(projects), Proposal.status == "waiting")
+        .order_by(Proposal.id)
+        .limit(CLAIM_SHOWN)
+    ).all()
+    by_project = {
+        each: [row for row in rows if row.project_id == project_id]
+        for project_id, each in projects.items()
+    }
+    return [
+        {"project": project, "items": describe_proposals(project, found)}
+        for project, found in by_project.items()
+        if found
+    ]
+
+
+def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
+    """Return what the page shows of each proposal of a project."""
+    agents, people = name_agents(rows), name_people(rows)
+    named, kept = _find_testimonials(project, rows), _find_kept_pictures(rows)
+    return [
+        _describe(project, row, named)
+        | _picture_urls(project, row, named.get(row.target_id or ""), kept)
+        | {"who": agents[row.id], "decided_by": people.get(row.decided_by_id or "")}
+        for row in rows
+    ]
+
+
+def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
+    is_waiting, target = row.status == "waiting", named.get(row.target_id or "")
+    now, problem = _read_now(project, row, target) if is_waiting else (row.before, "")
+    return {
+        "row": row,
+        "title": name_proposal(row, target),
+        "differences": list_differences(row, now) if row.kind in COMPARED else [],
+        "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
+        "target": target,
+        "about": _list_about(row, named),
+        "people": row.values.get("people", []),
+        "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
+        "changed": list_changed(row, now) if row.kind in COMPARED else [],
+        "problem": problem,
+    }
+
+
+def _read_now(
+    project: Project, row: Proposal, target: Testimonial | None
+) -> tuple[dict[str, Any], str]:
+    """Return what is there now, and what makes the proposal impossible by now."""
+    kind = KINDS[row.kind]
+    if target is not None and target.status == "withdrawn":
+        return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
+    try:
+        values = kind.schema.check(row.values)
+        # Of testimonials, all that the page needs were found at once.
+        if row.kind == "testimonial.edit" and target is not None:
+            return read_fields(target), ""
+        if row.kind == "testimonial.decide":
+            return row.before, ""
+        now = kind.before(project, row.target_id, values)
+    except ServiceError as error:
+        return row.before, error.shown
+    except ValidationError:
+        return row.before, _("The rules have changed since, so it can’t be accepted any more.")
+    return now, ""
+
+
+def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
+    """Return in a few words what a proposal would do."""
+    values = row.values
+    if row.kind == "testimonial.edit":
+        if target is None:
+            return _("Edit a testimonial")
+        return _("Edit what %(name)s wrote", name=target.author_name)
+    if row.kind == "testimonial.add":
+        return _("Add a testimonial by %(name)s", name=values["authorName"])
+    if row.kind == "testimonial.decide":
+        return DECISIONS[values["decision"]](len(values["ids"]))
+    if row.kind == "form":
+        if row.before:
+            return _("Change the form %(form)s", form=values["name"])
+        return _("Add the form %(form)s", form=values["name"])
+    if row.kind == "form.delete":
+        return _("Delete the form %(form)s", form=values["name"])
+    if row.kind == "request":
+        count = len(values["people"])
+        return ngettext("Ask one person by mail", "Ask %(num)s people by mail", count)
+    return translate(TITLES[row.kind])
+
+
+def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the proposed testimonial as a card shows it."""
+    details = [values.get("authorRole", ""), values.get("authorCompany", "")]
+    given = values.get("submittedAt")
+    return {
+        "name": values["authorName"],
+        "initials": initials_of(values["authorName"]),
+        "color": colour_of(values["authorName"]),
+        "avatar_url": values.get("authorAvatar"),
+        "details": ", ".join(filter(None, details)),
+        "rating": values.get("rating"),
+        "text": values["text"],
+        "submitted_at": datetime.fromisoformat(given) if given else None,
+    }
+
+
+def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the subject and the words that people would get in the owner's name."""
+    subject, message = suggest_texts(project, values["language"])
+    return {
+        "subject": values.get("subject", subject),
+        "message": values.get("message", message),
+        "language": LANGUAGE_NAMES[values["language"]],
+    }
+
+
+def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[str, Any]]:
+    """Return the testimonials that a decision is about, with their states then and now."""
+    if row.kind != "testimonial.decide":
+        return []
+    then = row.before.get("ids", {})
+    about = []
+    for each in dict.fromkeys(row.values["ids"]):
+        found = named.get(each)
+        now = name_state(found) if found else "gone"
+        was = then.get(each, "")
+        changed = translate(STATES.get(now, now)) if now != was else ""
+        about.append({"row": found, "was": translate(STATES.get(was, was)), "changed": changed})
+    return about
+
+
+def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, Testimonial]:
+    ids = {row.target_id for row in rows if row.target_id}
+    ids |= {each for row in rows for each in row.values.get("ids", ())}
+    found = db.session.scalars(
+        select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.id.in_(ids))
+    )
+    return {each.id: each for each in found}
+
+
+def _find_kept_pictures(rows: Sequence[Proposal]) -> set[str]:
+    """Return the ids of the pictures of decided proposals that are still stored."""
+    decided = [row for row in rows if row.status != "waiting"]
+    ids = {_name_picture(each) for row in decided for each in (row.before, row.values)}
+    query = select(Image.id).where(Image.id.in_(ids - {""}))
+    return set(db.session.scalars(query)) if ids - {""} else set()
+
+
+def _name_picture(values: Mapping[str, Any]) -> str:
+    return values.get("imageId") or values.get("avatarId") or ""
+
+
+def _picture_urls(
+    project: Project, row: Proposal, target: Testimonial | None, kept: Set[str]
+) -> dict[str, str | None]:
+    """Return the pictures before and after; what is only proposed has no public URL."""
+    column = row.kind if row.kind in PAGE_PICTURES else PAGE_PICTURES[0]
+    now = target.avatar_url if target else image_url(getattr(project, f"{column}_id"))
+    before, proposed = _name_picture(row.before), _name_picture(row.values)
+    if row.status != "waiting":
+        now = image_url(before) if before in kept else None
+        proposed = proposed if proposed in kept else ""
+    url = url_for("decisions.get_picture", project_id=project.id, proposal_id=row.id)
+    return {"picture_before": now, "picture_after": url if proposed else None}
+
+
+def _count(project_id: str, kinds: Iterable[str], *, is_waiting: bool) -> int:
+    return int(
+        db.session.scalar(
+            select(func.count(Proposal.id)).where(
+                Proposal.project_id == project_id, Proposal.kind.in_(kinds), _has_state(is_waiting)
+            )
+        )
+        or 0
+    )
+
+
+def _has_state(is_waiting: bool) -> ColumnElement[bool]:
+    # A withdrawn one is nobody's business any more.
+    decided = Proposal.status.in_(("accepted", "declined"))
+    return Proposal.status == "waiting" if is_waiting else decided

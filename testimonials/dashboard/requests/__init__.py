@@ -1,1 +1,0 @@
-"""Requests by mail."""

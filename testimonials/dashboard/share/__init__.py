@@ -1,1 +1,0 @@
-"""The Share page: embed code, links and QR codes."""

@@ -1,0 +1,219 @@
+"""Account, Security: passkeys, the authenticator app and its recovery codes."""
+
+from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.cookies import replace_session_cookie
+from testimonials.auth.emails import send_security_mail
+from testimonials.auth.passkeys import (
+    PasskeyRefused,
+    Reason,
+    add_passkey,
+    describe_use,
+    get_passkey,
+    list_credential_ids,
+    offer_passkey,
+    rename_passkey,
+)
+from testimonials.auth.sessions import SignedIn, SignInMethod, lock_owner, note_proof
+from testimonials.auth.step_up import remove_app, remove_passkey
+from testimonials.auth.totp import make_address, new_secret
+from testimonials.auth.two_factor import (
+    CodeRefused,
+    connect_app,
+    find_app,
+    make_recovery_codes,
+    show_code,
+)
+from testimonials.core.audit import describe_browser, record_event, translate_browser
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.fields import Text
+from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.forms import FormSchema, add_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.security import answer_privately
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.http.urls import app_url
+from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.dashboard.security import HERE, explain_refusal, render_security
+from testimonials.dashboard.share import draw_inline
+
+proof_settings = Blueprint("proof_settings", __name__)
+
+SETUP_SECONDS = 60 * 60
+
+setup_purpose = TokenPurpose("app-setup")
+
+
+class PasskeyForm(FormSchema):
+    name = Text(
+        60,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Give it a name.")},
+    )
+
+
+@proof_settings.post("/dashboard/account/security/begin")
+@require_session
+def begin_proof(owner: SignedIn) -> ResponseReturnValue:
+    """Return a challenge for one of the person's passkeys, to prove that it's them."""
+    known = list_credential_ids(owner.account_id)
+    return jsonify(describe_use(Reason.PROVE, owner.session_id, known))
+
+
+@proof_settings.post("/dashboard/account/security/passkeys/begin")
+@require_session
+def begin_addition(owner: SignedIn) -> ResponseReturnValue:
+    """Return what the browser makes a passkey of; adding it needs a proof."""
+    return jsonify(offer_passkey(owner))
+
+
+@proof_settings.post("/dashboard/account/security/passkeys/new")
+@require_session
+@require_proof("add a passkey", HERE, changes_ways_in=True)
+def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
+    return answer_privately(
+        _passkey_page(owner, translate_browser(describe_browser(request.user_agent.string)))
+    )
+
+
+@proof_settings.post("/dashboard/account/security/passkeys")
+@require_session
+@require_proof("add a passkey", HERE, changes_ways_in=True)
+def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
+    sent = PasskeyForm().read(request.form)
+    if sent.errors:
+        return _refuse_passkey(owner, sent.typed["name"], sent.errors)
+    begin_write()
+    try:
+        account, cookie = note_proof(owner, SignInMethod.PASSKEY)
+        passkey = add_passkey(account, owner.session_id, request.form, sent.values["name"])
+    except PasskeyRefused as error:
+        db.session.rollback()
+        return _refuse_passkey(owner, sent.typed["name"], to_form_errors(error))
+    _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
+    db.session.commit()
+    replace_session_cookie(cookie)
+    notice = _("%(name)s is a passkey now.", name=passkey.name)
+    return redirect(add_notice(url_for(HERE), notice), 303)
+
+
+@proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/name")
+@require_session
+def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
+    sent = PasskeyForm().read(request.form)
+    if sent.errors:
+        return answer_privately(render_security(owner, errors=sent.errors), 422)
+    begin_write()
+    lock_owner(owner)
+    old = get_passkey(owner.account_id, passkey_id).name
+    name = rename_passkey(owner.account_id, passkey_id, sent.values["name"]).name
+    if old != name:
+        _tell(owner, EventType.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
+    db.session.commit()
+    return redirect(add_notice(url_for(HERE), _("Saved")), 303)
+
+
+@proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/remove")
+@require_session
+@require_proof("remove a passkey", HERE, changes_ways_in=True)
+@explain_refusal
+def remove_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
+    begin_write()
+    name = remove_passkey(lock_owner(owner), passkey_id)
+    _tell(owner, EventType.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
+    db.session.commit()
+    return redirect(add_notice(url_for(HERE), _("%(name)s is removed.", name=name)), 303)
+
+
+@proof_settings.post("/dashboard/account/security/app/new")
+@require_session
+@require_proof("connect an app", HERE, changes_ways_in=True)
+def show_new_app(owner: SignedIn) -> ResponseReturnValue:
+    return answer_privately(_app_page(owner, new_secret()))
+
+
+@proof_settings.post("/dashboard/account/security/app")
+@require_session
+@require_proof("connect an app", HERE, changes_ways_in=True)
+def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
+    """Connect the app whose code proves that it has the secret; show the recovery codes once."""
+    found = setup_purpose.find(request.form.get("setup", ""), 2, SETUP_SECONDS)
+    if found is None or found[0] != owner.session_id:
+        return answer_privately(_app_page(owner, new_secret(), _("That took too long.")), 422)
+    begin_write()
+    try:
+        account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
+        codes = connect_app(account, found[1], request.form.get("code", ""))
+    except CodeRefused as error:
+        db.session.rollback()
+        return answer_privately(_app_page(owner, found[1], error.shown), 422)
+    _tell(owner, EventType.APP_CONNECTED, "An authenticator app was connected.")
+    db.session.commit()
+    replace_session_cookie(cookie)
+    return answer_privately(_codes_page(owner, codes))
+
+
+@proof_settings.post("/dashboard/account/security/app/remove")
+@require_session
+@require_proof("turn the app off", HERE, changes_ways_in=True)
+@explain_refusal
+def remove_the_app(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    remove_app(lock_owner(owner))
+    _tell(owner, EventType.APP_REMOVED, "The authenticator app was turned off.")
+    db.session.commit()
+    return redirect(add_notice(url_for(HERE), _("The app is off.")), 303)
+
+
+@proof_settings.post("/dashboard/account/security/codes")
+@require_session
+@require_proof("make new recovery codes", HERE, changes_ways_in=True)
+def make_new_codes(owner: SignedIn) -> ResponseReturnValue:
+    begin_write()
+    account = lock_owner(owner)
+    if find_app(account.id) is None:
+        raise NotFound
+    codes = make_recovery_codes(account)
+    _tell(owner, EventType.RECOVERY_CODES_MADE, "New recovery codes were made.")
+    db.session.commit()
+    return answer_privately(_codes_page(owner, codes))
+
+
+def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:
+    """Mail and record a change."""
+    send_security_mail(owner.email, text)
+    named = {"passkey": passkey} if passkey else {}
+    record_event(event, owner.account_id, **named, **details)
+
+
+def _refuse_passkey(owner: SignedIn, name: str, errors: Errors) -> ResponseReturnValue:
+    return answer_privately(_passkey_page(owner, name, errors), 422)
+
+
+def _passkey_page(owner: SignedIn, name: str, errors: Errors | None = None) -> str:
+    shell = build_shell(owner, "account")
+    page = "dashboard/account/new_passkey.html"
+    return render_template(page, shell=shell, name=name, errors=errors or {})
+
+
+def _app_page(owner: SignedIn, secret: str, problem: str = "") -> str:
+    issuer = app_url().split("://")[1].split("/")[0]
+    return render_template(
+        "dashboard/account/new_app.html",
+        shell=build_shell(owner, "account"),
+        key=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        code=draw_inline(make_address(secret, issuer, owner.email)),
+        setup=setup_purpose.sign([owner.session_id, secret]),
+        errors={"code": [problem]} if problem else {},
+    )
+
+
+def _codes_page(owner: SignedIn, codes: list[str]) -> str:
+    shown = [show_code(code) for code in codes]
+    shell = build_shell(owner, "account")
+    return render_template("dashboard/account/codes.html", shell=shell, codes=shown)

@@ -1,0 +1,210 @@
+"""The owner's team in all projects: the people, invitations, roles, and leaving others' teams."""
+
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.email_addresses import Email
+from testimonials.auth.sessions import SignedIn
+from testimonials.core import clock
+from testimonials.core.audit import record_event
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import RateLimited, ValidationFailed
+from testimonials.core.http.fields import Choice
+from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.colors import colour_of
+from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.projects.access import ROLES
+from testimonials.projects.emails import send_workspace_invitation_mail
+from testimonials.projects.invitations import (
+    INVITE_PER_ACCOUNT,
+    INVITE_PER_EMAIL,
+    MAX_TEAM,
+    NewInvitation,
+    count_workspace_places,
+    invite_colleague,
+    list_workspace_invitations,
+    name_invited,
+    resend_to_colleague,
+    revoke_from_colleague,
+)
+from testimonials.projects.projects import list_projects
+from testimonials.projects.team import (
+    change_colleague,
+    find_colleague,
+    find_workspace,
+    list_colleagues,
+    list_workspaces,
+    remove_colleague,
+    set_workspace_role,
+)
+
+workspace = Blueprint("workspace", __name__)
+
+HERE = "workspace.show_team"
+MISSING = dict.fromkeys(("required", "invalid"), gettext_noop("Choose reader, moderator or admin."))
+
+
+class ColleagueForm(FormSchema):
+    role = Choice(*ROLES, required=True, error_messages=MISSING)
+
+
+class InviteColleagueForm(ColleagueForm):
+    email = Email(required=True)
+    reach = Choice("all", "some", load_default="all")
+
+
+@workspace.get("/dashboard/account/team")
+@require_session
+def show_team(owner: SignedIn) -> ResponseReturnValue:
+    return _page(owner, {}, {})
+
+
+@workspace.post("/dashboard/account/team/invitations")
+@require_session
+@require_proof("invite a colleague", HERE)
+def invite(owner: SignedIn) -> ResponseReturnValue:
+    sent, chosen = InviteColleagueForm().read(request.form), request.form.getlist("projects")
+    try:
+        if sent.errors:
+            raise ValidationFailed.of(sent.errors)
+        email, role = sent.values["email"], sent.values["role"]
+        _count_mail(owner, email)
+        begin_write()
+        ids = chosen if sent.values["reach"] == "some" else None
+        _send(owner, invite_colleague(owner, email, role, ids))
+    except (ValidationFailed, RateLimited) as error:
+        return _refuse(owner, error, sent.typed)
+    return _go_back(_("The invitation is on its way."))
+
+
+@workspace.post("/dashboard/account/team/invitations/resend")
+@require_session
+def resend(owner: SignedIn) -> ResponseReturnValue:
+    """Mail an invitation again, with a new link."""
+    email = request.form.get("email", "")
+    _count_mail(owner, email)
+    begin_write()
+    _send(owner, resend_to_colleague(owner, email))
+    return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
+
+
+@workspace.post("/dashboard/account/team/invitations/revoke")
+@require_session
+def revoke(owner: SignedIn) -> ResponseReturnValue:
+    email = request.form.get("email", "")
+    begin_write()
+    revoke_from_colleague(owner, email)
+    record_event(EventType.INVITATION_WITHDRAWN, owner.account_id, email=email)
+    db.session.commit()
+    return _go_back(_("The invitation is withdrawn."))
+
+
+@workspace.post("/dashboard/account/team/members/<account_id>/role")
+@require_session
+@require_proof("change what a colleague may do", HERE)
+def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+    """Give somebody of the team a role in all projects."""
+    sent = ColleagueForm().read(request.form)
+    if sent.errors:
+        find_colleague(owner.account_id, account_id)
+        raise ValidationFailed.of(sent.errors)
+    begin_write()
+    member, role = change_colleague(owner.account_id, account_id, sent.values["role"]), "role"
+    details = {"email": member.email, "member": account_id, role: sent.values["role"]}
+    record_event(EventType.MEMBER_CHANGED, owner.account_id, **details)
+    db.session.commit()
+    return _go_back(_("The role is changed."))
+
+
+@workspace.get("/dashboard/account/team/members/<account_id>/remove")
+@require_session
+def show_removal(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+    return _confirmation(owner, member=find_colleague(owner.account_id, account_id))
+
+
+@workspace.post("/dashboard/account/team/members/<account_id>/remove")
+@require_session
+def remove(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+    """End somebody's roles in all of the owner's projects."""
+    begin_write()
+    email = remove_colleague(owner.account_id, account_id).email
+    record_event(EventType.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
+    db.session.commit()
+    return _go_back(_("Removed from all of your projects."))
+
+
+@workspace.get("/dashboard/account/team/of/<owner_id>/leave")
+@require_session
+def show_leaving(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
+    return _confirmation(owner, left=find_workspace(owner.account_id, owner_id))
+
+
+@workspace.post("/dashboard/account/team/of/<owner_id>/leave")
+@require_session
+def leave(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
+    """Leave somebody else's team; roles in single projects stay."""
+    begin_write()
+    left = find_workspace(owner.account_id, owner_id)
+    set_workspace_role(left.owner_id, owner.account_id, None)
+    record_event(EventType.MEMBER_LEFT, left.owner_id, email=owner.email)
+    db.session.commit()
+    return _go_back(_("You have left the team."))
+
+
+def _send(owner: SignedIn, new: NewInvitation) -> None:
+    invitation = new.invitation
+    names = name_invited(invitation)
+    send_workspace_invitation_mail(invitation, new.link, owner.email, names)
+    details = {"email": invitation.email, "role": invitation.role}
+    record_event(EventType.INVITATION_SENT, owner.account_id, **details)
+    db.session.commit()
+
+
+def _count_mail(owner: SignedIn, email: str) -> None:
+    limiter.count(INVITE_PER_ACCOUNT, owner.account_id)
+    limiter.count(INVITE_PER_EMAIL, hash_secret(email))
+
+
+def _refuse(
+    owner: SignedIn, error: ValidationFailed | RateLimited, typed: dict[str, Any]
+) -> ResponseReturnValue:
+    db.session.rollback()
+    status = 429 if isinstance(error, RateLimited) else 422
+    return _page(owner, to_form_errors(error, "email"), typed), status, error.headers
+
+
+def _go_back(notice: str) -> ResponseReturnValue:
+    return redirect(add_notice(url_for(".show_team"), notice), 303)
+
+
+def _confirmation(owner: SignedIn, **about: object) -> str:
+    return render_template(
+        "dashboard/account/team_confirm.html", shell=build_shell(owner, "account"), **about
+    )
+
+
+def _page(owner: SignedIn, errors: Errors, values: dict[str, Any]) -> str:
+    projects = list_projects(owner.account_id)
+    return render_template(
+        "dashboard/account/team.html",
+        shell=build_shell(owner, "account"),
+        notice=read_notice(),
+        colleagues=list_colleagues(owner.account_id),
+        invitations=list_workspace_invitations(owner.account_id),
+        workspaces=list_workspaces(owner.account_id),
+        projects=projects,
+        chosen=request.form.getlist("projects"),
+        roles=tuple(ROLES),
+        colour_of=colour_of,
+        now=clock.now(),
+        errors=errors,
+        values=values,
+        limit={"used": count_workspace_places(owner.account_id), "allowed": MAX_TEAM},
+    )

@@ -1,1 +1,0 @@
-"""Customers’ own host names: claiming, checking and serving them."""

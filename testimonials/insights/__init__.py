@@ -1,1 +1,0 @@
-"""What the widget, the wall and the collection page do, counted by day."""

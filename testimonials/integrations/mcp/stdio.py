@@ -1,0 +1,120 @@
+"""`testimonials mcp`: MCP over standard input and output, for clients that start a program.
+
+It passes each message on to the service's own `/mcp`, so there is one table of tools, and it works
+with a service on any machine. It needs no instance here.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+
+import click
+
+from testimonials.integrations.mcp.messages import (
+    INVALID_REQUEST,
+    NAMED_BY,
+    PARSE_ERROR,
+    VERSION_KEY,
+    MessageRefused,
+    answer_error,
+    encode_header,
+)
+
+UNREACHABLE = -32000
+SECONDS = 60
+
+
+@click.command("mcp")
+@click.option(
+    "--url", envvar="TESTIMONIALS_URL", required=True, help="Such as https://example.com."
+)
+@click.option(
+    "--token",
+    envvar="TESTIMONIALS_TOKEN",
+    required=True,
+    help="An access token. The variable is safer: others see what a program was started with.",
+)
+def mcp(url: str, token: str) -> None:
+    """Speak MCP over standard input and output.
+
+    For clients that start a program; others connect to /mcp at the service itself. The URL and the
+    access token may also come from the variables TESTIMONIALS_URL and TESTIMONIALS_TOKEN.
+    """
+    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+    for answer in forward(f"{url.rstrip('/')}/mcp", token, lines):
+        click.echo(json.dumps(answer))
+
+
+def forward(url: str, token: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the service's answer to each line that asks for one."""
+    # What was agreed on by `initialize`; newer clients say it in each message.
+    version = ""
+    for line in filter(str.strip, lines):
+        message: dict[str, Any] = {"id": None}
+        try:
+            message = _read(line)
+            answer = _send(url, token, _headers(message, version), line.encode())
+        except MessageRefused as error:
+            answer = answer_error(message.get("id"), error)
+        # A notification gets no answer, whatever becomes of it.
+        if answer and "id" in message:
+            version = answer.get("result", {}).get("protocolVersion", version)
+            yield answer
+
+
+def _read(line: str) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise MessageRefused(PARSE_ERROR, f"The line is not JSON: {error}.") from None
+    if not isinstance(message, dict):
+        raise MessageRefused(INVALID_REQUEST, "Send one message a line.")
+    return message
+
+
+def _headers(message: dict[str, Any], version: str) -> dict[str, str]:
+    """Return the headers that repeat what a message says, as its revision wants them."""
+    params = message.get("params")
+    params = params if isinstance(params, dict) else {}
+    meta = params.get("_meta")
+    current = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+    if not isinstance(current, str):
+        return {"MCP-Protocol-Version": version} if version else {}
+    method = str(message.get("method"))
+    headers = {"MCP-Protocol-Version": current, "Mcp-Method": method}
+    if method in NAMED_BY:
+        headers["Mcp-Name"] = str(params.get(NAMED_BY[method]))
+    return {name: encode_header(value) for name, value in headers.items()}
+
+
+def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
+    """Return the service's answer, empty if it has none to give; raise `MessageRefused`."""
+    from urllib.request import Request, urlopen
+
+    request = Request(url, body, headers, method="POST")  # noqa: S310
+    request.add_header("Content-Type", "application/json")
+    # Not sent to wherever a redirect leads.
+    request.add_unredirected_header("Authorization", f"Bearer {token}")
+    try:
+        with urlopen(request, timeout=SECONDS) as response:  # noqa: S310
+            return _parse(response.read())
+    except HTTPError as error:
+        answer = _parse(error.read())
+        if "jsonrpc" in answer:
+            return answer
+        said = answer.get("message", f"The service answered {error.code} {error.reason}.")
+        raise MessageRefused(UNREACHABLE, f"{url}: {said}") from None
+    except (OSError, ValueError, HTTPException) as error:
+        raise MessageRefused(UNREACHABLE, f"{url} can't be reached: {error}.") from None
+
+
+def _parse(content: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

@@ -1,0 +1,147 @@
+"""Shapes of PUT /v1/setup."""
+
+from marshmallow import Schema, fields
+
+from testimonials.collection.changes import DesignUpdateSchema, FormChangeSchema
+from testimonials.collection.forms import MAX_FORMS
+from testimonials.core.http.fields import StrictSchema, Switch, Text, Time
+from testimonials.core.http.resource import make_part, make_parts
+from testimonials.projects.page_design import PAGE_LANGUAGE, PageDesignSchema
+from testimonials.projects.schemas import (
+    PageConfigUpdateSchema,
+    ProjectCreateSchema,
+    ProjectSchema,
+    WidgetConfigUpdateSchema,
+)
+from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
+from testimonials.testimonials.schemas import TestimonialAddSchema
+from testimonials.widget.api import EmbedSnippetSchema
+
+MAX_TESTIMONIALS = 100
+MAX_BYTES = 512 * 1024
+REASON_LENGTH = 500
+
+
+class SetupPageSchema(PageConfigUpdateSchema):
+    """How the collection page looks, and its language; its words are those of the project."""
+
+    language = PAGE_LANGUAGE
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("businessName", "website", "headline", "description")
+
+
+class SetupDesignSchema(PageDesignSchema):
+    """What the collection page asks and offers."""
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("coverFocus", "language", "needsCaptions", "steps", "translations")
+
+
+class SetupFormSchema(FormChangeSchema):
+    """A form, which `name` says; one that isn't there yet needs a title."""
+
+    class Meta(StrictSchema.Meta):
+        exclude = ("newName", "translations", "isOpen", "prompts")
+
+
+class SetupTestimonialSchema(TestimonialAddSchema):
+    """A testimonial under an id of the caller's own."""
+
+    externalId = ExternalId(required=True, description="Your own id of it; each is stored once.")
+
+
+class SetupSchema(StrictSchema):
+    """The body of PUT /v1/setup: what should be so. What is left out stays as it is."""
+
+    externalId = Text(
+        EXTERNAL_ID_LENGTH,
+        one_line=True,
+        blank=False,
+        required=True,
+        description="Your own key of the project. The first call makes it, later ones change it.",
+    )
+    projectId = Text(
+        24,
+        one_line=True,
+        blank=False,
+        metadata={"pattern": "^[0-9a-f]{24}$"},
+        description="The `_id` of a project that is there already, to give it your key.",
+    )
+    project = make_part(ProjectCreateSchema)
+    page = make_part(SetupPageSchema)
+    pageDesign = make_part(SetupDesignSchema)
+    forms = make_parts(
+        fields.Nested(SetupFormSchema),
+        MAX_FORMS,
+        metadata={"description": "Those that are not there yet are added; none is removed."},
+    )
+    widget = make_part(WidgetConfigUpdateSchema)
+    design = make_part(DesignUpdateSchema)
+    testimonials = make_parts(
+        fields.Nested(SetupTestimonialSchema),
+        MAX_TESTIMONIALS,
+        metadata={"description": "Those that are not there yet are added; none is removed."},
+    )
+    removeDemo = Switch(description="true: remove the samples.")
+    reason = Text(REASON_LENGTH, description="Why, for the owner who decides about the proposals.")
+
+
+class SetupStepSchema(Schema):
+    """One thing that was asked for, and what became of it."""
+
+    section = fields.String(
+        required=True,
+        metadata={
+            "enum": [
+                *("project", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
+                "samples",
+            ],
+        },
+    )
+    says = fields.String(required=True, metadata={"description": "The same in words."})
+    fields_ = fields.List(
+        fields.String(),
+        data_key="fields",
+        attribute="fields",
+        metadata={"description": "Names of fields, where only some are concerned."},
+    )
+    externalId = fields.String(metadata={"description": "Of a testimonial."})
+    testimonialId = fields.String(metadata={"description": "Of a testimonial."})
+    proposalId = fields.String(
+        metadata={"description": "What became of it: GET .../proposals/:proposal_id."}
+    )
+
+
+class SetupLinksSchema(Schema):
+    """Addresses to tell the owner."""
+
+    collectionPage = fields.String(required=True, metadata={"description": "Customers write here."})
+    wall = fields.String(required=True, metadata={"description": "All testimonials, in public."})
+    widgetPage = fields.String(required=True, metadata={"description": "The widget by itself."})
+    dashboard = fields.String(required=True, metadata={"description": "For the owner."})
+    proposals = fields.String(required=True, metadata={"description": "For the owner."})
+
+
+class ClaimStateSchema(Schema):
+    """Whether a person has claimed the account."""
+
+    isClaimed = fields.Boolean(required=True)
+    expiresAt = Time(
+        allow_none=True,
+        required=True,
+        metadata={"description": "Unclaimed until then, the account is removed."},
+    )
+
+
+class SetupResultSchema(Schema):
+    """What became of everything that was asked for."""
+
+    project = fields.Nested(ProjectSchema, required=True)
+    changed = fields.List(fields.Nested(SetupStepSchema), required=True)
+    already = fields.List(fields.Nested(SetupStepSchema), required=True)
+    proposed = fields.List(fields.Nested(SetupStepSchema), required=True)
+    refused = fields.List(fields.Nested(SetupStepSchema), required=True)
+    snippet = fields.Nested(EmbedSnippetSchema, required=True)
+    links = fields.Nested(SetupLinksSchema, required=True)
+    claim = fields.Nested(ClaimStateSchema, required=True)

@@ -1,0 +1,364 @@
+"""Webhook endpoints: adding, changing and stopping them; the mail about them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import ColumnElement, and_, exists, func, select, update
+
+from testimonials.auth.emails import send_plain_mail
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.audit import Event, record_project_event
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.urls import project_url
+from testimonials.core.http_client import is_public
+from testimonials.core.settings.current import current_settings
+from testimonials.integrations.webhooks.models import IS_DUE, LEFT, WebhookDelivery, WebhookEndpoint
+from testimonials.integrations.webhooks.sending import new_secret
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import Project
+
+# The rules of webhook endpoints: adding, changing and removing them, and how they fare.
+#
+# `project` is locked wherever something changes.
+
+MOST_ENDPOINTS = 10
+OLD_SECRET_SIGNS = timedelta(hours=24)
+MOST_BECAUSE = 200
+BY_HAND = gettext_noop("It was switched off by hand.")
+
+
+class TooManyEndpoints(ServiceError):
+    """The project has as many endpoints as it may."""
+
+    status = 422
+    code = "TOO_MANY_ENDPOINTS"
+    meaning = "The project has as many webhook endpoints as it may."
+    remedy = "Remove one first."
+    default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
+
+
+class EndpointPaused(ServiceError):
+    """Whoever added the endpoint has left, and nobody has kept it yet."""
+
+    status = 422
+    code = "ENDPOINT_PAUSED"
+    meaning = "Whoever added the webhook endpoint is no admin of the project any more."
+    remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
+    default_message = gettext_noop(
+        "Whoever added this webhook endpoint is no admin of the project any more. Keep it with a "
+        "new secret, or remove it."
+    )
+
+
+class EndpointExists(ServiceError):
+    """The project has an endpoint with this address."""
+
+    status = 409
+    code = "ENDPOINT_EXISTS"
+    meaning = "The project has a webhook endpoint with this address."
+    remedy = "Change that one; an endpoint may hear of several types of events."
+    default_message = gettext_noop("This project has a webhook endpoint with this address already.")
+
+
+def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
+    """Return the endpoints of a project, or for the operator of all, newest first."""
+    query = select(WebhookEndpoint)
+    if project is not None:
+        query = query.where(WebhookEndpoint.project_id == project.id)
+    return db.session.scalars(query.order_by(WebhookEndpoint.id.desc())).all()
+
+
+def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
+    """Return one of the project's endpoints; raise `NotFound`."""
+    query = select(WebhookEndpoint).where(
+        WebhookEndpoint.id == endpoint_id, WebhookEndpoint.project_id == project.id
+    )
+    found = db.session.scalars(query).one_or_none() if is_identifier(endpoint_id) else None
+    if found is None:
+        raise NotFound("There is no such webhook endpoint in this project.")
+    return found
+
+
+def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
+    """Return any project's endpoint, for the operator; raise `NotFound`."""
+    found = db.session.get(WebhookEndpoint, endpoint_id)
+    if found is None:
+        raise NotFound(f"There is no webhook endpoint with the id {endpoint_id}.")
+    return found
+
+
+def add_endpoint(
+    project: Project, url: str, events: Sequence[str], created_by: str, keeper_id: str
+) -> tuple[WebhookEndpoint, str]:
+    """Add an endpoint that is told of `events` (none: all) from now on; return it and its secret.
+
+    It hears as long as the account `keeper_id`, whose name is `created_by`, is an admin.
+    Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
+    """
+    require_reachable(url)
+    there = list_endpoints(project)
+    _require_new(url, there)
+    if len(there) >= MOST_ENDPOINTS:
+        raise TooManyEndpoints
+    endpoint = WebhookEndpoint(
+        project_id=project.id,
+        url=url,
+        events=list(events),
+        secret=new_secret(),
+        read_to=find_newest_event(project.id),
+        created_by=created_by,
+        keeper_id=keeper_id,
+    )
+    db.session.add(endpoint)
+    db.session.flush()
+    _record(EventType.WEBHOOK_ADDED, project, endpoint)
+    return endpoint, endpoint.secret
+
+
+def change_endpoint(
+    project: Project,
+    endpoint: WebhookEndpoint,
+    *,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    is_active: bool | None = None,
+) -> bool:
+    """Change what isn't None; return whether anything changed.
+
+    An endpoint that is switched on again hears of what happens from then on. Raises
+    `EndpointExists`, `EndpointPaused` and `ValidationFailed`.
+    """
+    if url is not None:
+        require_reachable(url)
+    wanted = {"url": url, "events": events, "is_active": is_active}
+    changes: dict[str, Any] = {
+        name: value
+        for name, value in wanted.items()
+        if value is not None and getattr(endpoint, name) != value
+    }
+    if not changes:
+        return False
+    if url is not None and "url" in changes:
+        _require_new(url, [each for each in list_endpoints(project) if each is not endpoint])
+        changes["failing_since"] = None
+    if changes.get("is_active"):
+        require_unpaused(endpoint)
+        _switch_on(project, endpoint)
+    for name, value in changes.items():
+        setattr(endpoint, name, value)
+    _mark_changed(endpoint)
+    if is_off := changes.get("is_active") is False:
+        stop_endpoint(endpoint, BY_HAND)
+    _record(EventType.WEBHOOK_STOPPED if is_off else EventType.WEBHOOK_CHANGED, project, endpoint)
+    return True
+
+
+def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
+    """Switch an endpoint off, and give up what waits for it."""
+    endpoint.is_active, endpoint.failing_since = False, None
+    endpoint.switched_off_because = because[:MOST_BECAUSE]
+    _mark_changed(endpoint)
+    db.session.execute(
+        update(WebhookDelivery)
+        .where(WebhookDelivery.endpoint_id == endpoint.id, IS_DUE)
+        .values(state="failed", leased_until=None)
+    )
+
+
+def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> str:
+    """Give the endpoint a new secret, and return it; the old one signs too for a day.
+
+    A paused one is kept by this, for the account: it hears from now on, and only the new one signs.
+    """
+    if is_kept := endpoint.state == "paused":
+        _switch_on(project, endpoint)
+        endpoint.keeper_id = account_id
+    endpoint.old_secret = None if is_kept else endpoint.secret
+    endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_SIGNS
+    endpoint.secret = new_secret()
+    _mark_changed(endpoint)
+    _record(EventType.WEBHOOK_ROTATED, project, endpoint)
+    return endpoint.secret
+
+
+def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
+    """Remove an endpoint with its deliveries."""
+    db.session.delete(endpoint)
+    _record(EventType.WEBHOOK_REMOVED, project, endpoint)
+
+
+def require_unpaused(endpoint: WebhookEndpoint) -> None:
+    """Raise `EndpointPaused` for an endpoint that waits until somebody keeps it."""
+    if endpoint.state == "paused":
+        raise EndpointPaused
+
+
+def find_newest_event(project_id: str) -> str:
+    """Return the id of the last event of a project, or "" before the first."""
+    newest = select(func.max(Event.id)).where(Event.project_id == project_id)
+    return db.session.scalar(newest) or ""
+
+
+def require_reachable(url: str) -> None:
+    """Raise `ValidationFailed` for a URL that nothing would be sent to.
+
+    What a name leads to is looked at when something is sent.
+    """
+    if current_settings().webhook_addresses == "any":
+        return
+    parts = urlsplit(url)
+    if parts.scheme.lower() != "https":
+        raise ValidationFailed.of({"url": ["Must start with https://."]})
+    try:
+        is_inside = not is_public((parts.hostname or "").strip("[]"))
+    except ValueError:
+        is_inside = (parts.hostname or "").rstrip(".") == "localhost"
+    if is_inside:
+        raise ValidationFailed.of({"url": ["Must be an address on the public internet."]})
+
+
+def _require_new(url: str, others: Sequence[WebhookEndpoint]) -> None:
+    """Raise `EndpointExists` if one of the locked project's other endpoints is called there too."""
+    if _spell_alike(url) in map(_spell_alike, [each.url for each in others]):
+        raise EndpointExists
+
+
+def _spell_alike(url: str) -> str:
+    """Return a URL as all that lead to the same address: lower case where it makes no difference,
+    without the usual port and what is never sent."""
+    parts = urlsplit(url)
+    usual = {"https": ":443", "http": ":80"}[parts.scheme]
+    host = parts.netloc.lower().removesuffix(usual)
+    return parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
+
+
+def name_host(endpoint: WebhookEndpoint) -> str:
+    """Return the part of the URL that may be shown; the rest may hold a secret."""
+    return urlsplit(endpoint.url).hostname or ""
+
+
+def _switch_on(project: Project, endpoint: WebhookEndpoint) -> None:
+    endpoint.is_active, endpoint.failing_since, endpoint.switched_off_because = True, None, None
+    endpoint.read_to = find_newest_event(project.id)
+
+
+def _mark_changed(endpoint: WebhookEndpoint) -> None:
+    endpoint.updated_at = max(clock.now(), endpoint.updated_at + clock.MILLISECOND)
+    db.session.flush()
+
+
+def _record(type: EventType, project: Project, endpoint: WebhookEndpoint) -> None:
+    record_project_event(type, project, url=name_host(endpoint))
+
+
+# The mail about webhooks.
+
+
+def send_left_mail(
+    project: Project, hosts: Sequence[str], secret_until: datetime | None = None
+) -> None:
+    """Tell the owner what waits for their word since somebody has left the project.
+
+    `secret_until` is how long links that prove a purchase may be signed as before a hand-over.
+    """
+    lines = []
+    if hosts:
+        lines.append(
+            f"Whoever added webhook endpoints of the project {project.name} is no admin of it any "
+            f"more. They hear of nothing until you keep or remove each: {', '.join(hosts)}. One "
+            "that is kept gets a new signing secret."
+        )
+    if secret_until:
+        lines.append(
+            f"Links that prove a purchase in the project {project.name} have a new signing secret. "
+            f"The former owner’s works too until {clock.day(secret_until)}, so that a shop can "
+            "change over. You can end it before, where these links are."
+        )
+    send_plain_mail(
+        db.session.get_one(Account, project.account_id).email,
+        "left-behind",
+        "Decide what goes on after somebody has left",
+        lines,
+        footnote="You get this mail because you own the project.",
+        link=project_url(project.id, "integrations" if hosts else "purchases"),
+        button="Look at the integrations" if hosts else "Look at the links",
+    )
+
+
+def send_stopped_mail(project: Project, host: str, reason: str) -> None:
+    """Tell the owner that a webhook endpoint was switched off."""
+    account = db.session.get_one(Account, project.account_id)
+    send_plain_mail(
+        account.email,
+        "webhook-stopped",
+        "A webhook endpoint was switched off",
+        [
+            f"The webhook endpoint at {host} of the project {project.name} was switched off, so "
+            "it no longer hears of new testimonials.",
+            reason,
+            "Once it works again, switch it on, and let it have what it has missed.",
+        ],
+        footnote="You get this mail because the endpoint belongs to a project of yours.",
+        link=project_url(project.id, "integrations"),
+        button="Look at the integrations",
+    )
+
+
+# Endpoints of somebody who has left: paused until somebody who stays keeps or removes each.
+
+
+def may_hear() -> ColumnElement[bool]:
+    """Return the condition that an endpoint's keeper is an admin who isn't suspended.
+
+    For queries that select from `project` and `webhook_endpoint`.
+    """
+    is_suspended = exists().where(
+        Account.id == WebhookEndpoint.keeper_id, Account.suspended_at.is_not(None)
+    )
+    return has_role(WebhookEndpoint.keeper_id, Role.ADMIN) & ~is_suspended
+
+
+def has_left() -> ColumnElement[bool]:
+    """Return the condition that an endpoint's keeper is no admin any more, and it isn't paused."""
+    return and_(
+        WebhookEndpoint.switched_off_because.is_distinct_from(LEFT),
+        ~has_role(WebhookEndpoint.keeper_id, Role.ADMIN),
+        Project.deleted_at.is_(None),
+    )
+
+
+def is_any_left() -> bool:
+    """Tell whether `pause_left` would find anything, without a lock."""
+    query = select(WebhookEndpoint.id).join(Project, Project.id == WebhookEndpoint.project_id)
+    return db.session.scalar(query.where(has_left()).limit(1)) is not None
+
+
+def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
+    """Pause the endpoints whose keepers have left; return their hosts, by project.
+
+    What waits for them is given up. The caller mails the owners.
+    """
+    rows = db.session.execute(
+        select(WebhookEndpoint, Project)
+        .join(Project, Project.id == WebhookEndpoint.project_id)
+        .where(has_left(), *conditions)
+        # In the order of the records, which other processes lock too.
+        .order_by(Project.account_id, WebhookEndpoint.id)
+        .with_for_update(of=WebhookEndpoint, skip_locked=True)
+    ).all()
+    hosts: dict[Project, list[str]] = defaultdict(list)
+    for endpoint, project in rows:
+        stop_endpoint(endpoint, LEFT)
+        hosts[project].append(name_host(endpoint))
+    for project, names in hosts.items():
+        for host in names:
+            record_project_event(EventType.WEBHOOK_STOPPED, project, url=host)
+    return hosts

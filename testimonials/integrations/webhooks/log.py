@@ -1,0 +1,164 @@
+"""The log of deliveries, and sending again."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Select, delete, func, or_, select, update
+
+from testimonials.core import clock
+from testimonials.core.audit import Event
+from testimonials.core.db.identifiers import first_identifier, is_identifier, new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.pagination import Cursor, Page, read_page
+from testimonials.core.settings.current import current_settings
+from testimonials.integrations.webhooks.endpoints import require_unpaused
+from testimonials.integrations.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
+from testimonials.integrations.webhooks.payloads import TEST
+from testimonials.testimonials.models import Testimonial
+
+# How many of an endpoint are kept once they are settled.
+KEPT = 100
+
+
+class EndpointOff(ServiceError):
+    """Nothing is sent to an endpoint that is switched off."""
+
+    status = 422
+    code = "ENDPOINT_OFF"
+    meaning = "The webhook endpoint is switched off, so nothing is sent to it."
+    remedy = "Switch it on first."
+    default_message = gettext_noop("This webhook endpoint is switched off. Switch it on first.")
+
+
+def select_deliveries(endpoint: WebhookEndpoint) -> Select[WebhookDelivery]:
+    return select(WebhookDelivery).where(WebhookDelivery.endpoint_id == endpoint.id)
+
+
+def list_deliveries(
+    endpoint: WebhookEndpoint, limit: int = KEPT, after: Cursor | None = None
+) -> Page:
+    """Return a page of the log, newest first: what was sent, and what waits."""
+    return read_page(select_deliveries(endpoint), WebhookDelivery, limit, after)
+
+
+def list_newest(
+    endpoints: Sequence[WebhookEndpoint], most: int
+) -> dict[str, list[WebhookDelivery]]:
+    """Return the newest deliveries of each endpoint, by the endpoint's id."""
+    place = func.row_number().over(
+        partition_by=WebhookDelivery.endpoint_id, order_by=WebhookDelivery.id.desc()
+    )
+    whose = WebhookDelivery.endpoint_id.in_([each.id for each in endpoints])
+    ranked = select(WebhookDelivery.id, place.label("place")).where(whose).subquery()
+    found: dict[str, list[WebhookDelivery]] = {each.id: [] for each in endpoints}
+    for row in db.session.scalars(
+        select(WebhookDelivery)
+        .join(ranked, ranked.c.id == WebhookDelivery.id)
+        .where(ranked.c.place <= most)
+        .order_by(WebhookDelivery.id.desc())
+    ):
+        found[row.endpoint_id].append(row)
+    return found
+
+
+def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
+    """Return one of the endpoint's deliveries; raise `NotFound`."""
+    query = select_deliveries(endpoint).where(WebhookDelivery.id == delivery_id)
+    found = db.session.scalars(query).one_or_none() if is_identifier(delivery_id) else None
+    if found is None:
+        raise NotFound(f"There is no such delivery. The last {KEPT} are kept.")
+    return found
+
+
+def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
+    """Let a test be sent within a second or two, once, also to an endpoint that is off.
+
+    Raises `EndpointPaused`.
+    """
+    require_unpaused(endpoint)
+    return _add(endpoint, new_identifier(), TEST, None)
+
+
+def redeliver(
+    endpoint: WebhookEndpoint, delivery_id: str | None = None, since: datetime | None = None
+) -> int:
+    """Send a delivery again, or everything that has happened since a time; return how many.
+
+    The receiver knows each by its id. Raises `EndpointPaused`, `EndpointOff` and `NotFound`.
+    """
+    require_unpaused(endpoint)
+    if not endpoint.is_active:
+        raise EndpointOff
+    if delivery_id is not None:
+        row = find_delivery(endpoint, delivery_id)
+        _add(endpoint, row.event_id, row.event_type, row.subject)
+        return 1
+    start = min(endpoint.read_to, first_identifier(since or clock.now()))
+    # What waits is written anew together with the rest.
+    db.session.execute(
+        delete(WebhookDelivery).where(
+            WebhookDelivery.endpoint_id == endpoint.id,
+            IS_DUE,
+            WebhookDelivery.event_id > start,
+            WebhookDelivery.event_type != TEST,
+            WebhookDelivery.leased_until.is_(None),
+        )
+    )
+    endpoint.read_to = start
+    db.session.flush()
+    query = select(func.count()).where(Event.project_id == endpoint.project_id, Event.id > start)
+    return db.session.scalar(query) or 0
+
+
+def delete_old_deliveries(limit: int) -> int:
+    """Delete at most `limit` deliveries that are old, or past those that the log shows.
+
+    Returns how many. Those that are kept lose the words of testimonials that are gone.
+    """
+    is_gone = ~select(Testimonial.id).where(Testimonial.id == WebhookDelivery.subject).exists()
+    db.session.execute(
+        update(WebhookDelivery)
+        .where(WebhookDelivery.subject.is_not(None), WebhookDelivery.body != "", is_gone)
+        .values(body="")
+        .execution_options(synchronize_session=False)
+    )
+    place = func.row_number().over(
+        partition_by=WebhookDelivery.endpoint_id, order_by=WebhookDelivery.id.desc()
+    )
+    settled = select(WebhookDelivery.id, place.label("place")).where(WebhookDelivery.state != "due")
+    ranked = settled.subquery()
+    until = first_identifier(clock.expired_until(current_settings().delivery_days))
+    is_old = or_(ranked.c.place > KEPT, ranked.c.id < until)
+    old = select(ranked.c.id).where(is_old).limit(limit)
+    removed = delete(WebhookDelivery).where(WebhookDelivery.id.in_(old))
+    return len(db.session.scalars(removed.returning(WebhookDelivery.id)).all())
+
+
+def _add(
+    endpoint: WebhookEndpoint, event_id: str, type: str, subject: str | None
+) -> WebhookDelivery:
+    row = WebhookDelivery(
+        endpoint_id=endpoint.id,
+        event_id=event_id,
+        event_type=type,
+        subject=subject,
+        next_try_at=clock.now(),
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def count_by_state() -> dict[str, int]:
+    """Return how many deliveries wait, were accepted and were given up, of those that are kept."""
+    query = select(WebhookDelivery.state, func.count()).group_by(WebhookDelivery.state)
+    return {str(state): count for state, count in db.session.execute(query)}
+
+
+def list_failing() -> Sequence[WebhookEndpoint]:
+    """Return the endpoints of all projects that accept nothing."""
+    failing = WebhookEndpoint.failing_since
+    query = select(WebhookEndpoint).where(failing.is_not(None), WebhookEndpoint.is_active)
+    return db.session.scalars(query.order_by(failing)).all()

@@ -1,0 +1,102 @@
+"""Webhook endpoints and deliveries."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ColumnElement, ForeignKey, Index, String, Text, literal_column, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.projects.models import Project
+
+_IS_DUE = text("state = 'due'")
+STATES = ("working", "failing", "off", "paused")
+# The reason that makes an endpoint `paused`.
+LEFT = gettext_noop("Whoever added it is no admin of the project any more.")
+
+
+class WebhookEndpoint(Base):
+    """An address that is told what happens in a project."""
+
+    __tablename__ = "webhook_endpoint"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    url: Mapped[str] = mapped_column(String(500))
+    # The types it wants; none for all.
+    events: Mapped[list[str]] = mapped_column(JSON)
+    # Signing needs the secret itself. The one before still signs for a day.
+    secret: Mapped[str]
+    old_secret: Mapped[str | None]
+    old_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The id of the last event of which deliveries were written.
+    read_to: Mapped[str]
+    is_active: Mapped[bool] = mapped_column(default=True)
+    # Since when every delivery has failed.
+    failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
+    switched_off_because: Mapped[str | None] = mapped_column(String(200))
+    created_by: Mapped[str] = mapped_column(String(254))
+    # Whose role lets it hear: who added it, or kept it after these had left. No foreign key:
+    # an account that is gone has no role.
+    keeper_id: Mapped[str] = mapped_column(server_default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def state(self) -> str:
+        """How it fares, as one of `STATES`; `paused` until somebody keeps or removes it."""
+        if not self.is_active:
+            return "paused" if self.switched_off_because == LEFT else "off"
+        return "failing" if self.failing_since else "working"
+
+
+class WebhookDelivery(Base):
+    """One message to one endpoint, until it was accepted or given up; kept for the log."""
+
+    __tablename__ = "webhook_delivery"
+    __table_args__ = (
+        Index("ix_webhook_delivery_endpoint_id_id", "endpoint_id", "id"),
+        Index(
+            "ix_webhook_delivery_due",
+            "next_try_at",
+            "id",
+            sqlite_where=_IS_DUE,
+            postgresql_where=_IS_DUE,
+        ),
+        # For keeping the order of those about one testimonial.
+        Index(
+            "ix_webhook_delivery_subject",
+            "endpoint_id",
+            "subject",
+            "event_id",
+            sqlite_where=_IS_DUE,
+            postgresql_where=_IS_DUE,
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    endpoint_id: Mapped[str] = mapped_column(ForeignKey(WebhookEndpoint.id, ondelete="CASCADE"))
+    event_id: Mapped[str]
+    event_type: Mapped[str] = mapped_column(String(60))
+    # The testimonial that it is about: those about one leave in order.
+    subject: Mapped[str | None]
+    # As it was last sent: made for each try, so that nothing leaves that is gone by then.
+    body: Mapped[str] = mapped_column(Text, default="")
+    # `due`, `sent` or `failed`.
+    state: Mapped[str] = mapped_column(String(10), default="due")
+    tries: Mapped[int] = mapped_column(default=0)
+    next_try_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Each try: `at`, `status` or `error`, `ms`, and the beginning of the `answer`.
+    attempts: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def is_due(delivery: type[WebhookDelivery]) -> ColumnElement[bool]:
+    """Return the condition for what isn't settled, spelt as in the indexes that serve it."""
+    return delivery.state == literal_column("'due'")
+
+
+IS_DUE = is_due(WebhookDelivery)

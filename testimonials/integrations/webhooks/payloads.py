@@ -1,0 +1,229 @@
+"""What receivers are told of an event."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import selectinload
+
+from testimonials.auth.callers import Caller
+from testimonials.auth.events import Names, name_actor, token_key
+from testimonials.auth.tokens import find_token_names
+from testimonials.core import clock
+from testimonials.core.audit import ActorKind, Event
+from testimonials.core.clock import iso
+from testimonials.core.db.identifiers import find_time
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.resource import dump_json
+from testimonials.projects.models import Project, Proposal
+from testimonials.projects.proposal_schemas import ProposalSchema
+from testimonials.projects.schemas import ProjectSchema
+from testimonials.testimonials.events import name_change
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.schemas import VisibleTestimonialSchema
+
+# What others are told of the record: the types by the names they have outside, and the data.
+
+SUBMITTED, APPROVED = "testimonial.submitted", "testimonial.approved"
+REJECTED, UPDATED = "testimonial.rejected", "testimonial.updated"
+DELETED, WITHDRAWN = "testimonial.deleted", "testimonial.withdrawn"
+ANSWERED, DECIDED = "request.answered", "proposal.decided"
+PROJECT_UPDATED, TEST = "project.updated", "webhook.test"
+
+# Everything else in the record concerns the account's own people alone.
+TOLD: dict[str, str] = {
+    EventType.TESTIMONIAL_SUBMITTED: SUBMITTED,
+    EventType.TESTIMONIAL_CREATED: APPROVED,
+    EventType.TESTIMONIAL_APPROVED: APPROVED,
+    EventType.TESTIMONIAL_REJECTED: REJECTED,
+    EventType.TESTIMONIAL_UPDATED: UPDATED,
+    EventType.REPLY_CHANGED: UPDATED,
+    # Whatever their state is.
+    EventType.TESTIMONIALS_IMPORTED: UPDATED,
+    EventType.TESTIMONIAL_DELETED: DELETED,
+    EventType.TESTIMONIAL_WITHDRAWN: WITHDRAWN,
+    EventType.REQUEST_ANSWERED: ANSWERED,
+    EventType.PROPOSAL_DECIDED: DECIDED,
+    **dict.fromkeys(
+        (
+            EventType.PROJECT_CHANGED,
+            EventType.PROJECT_RENAMED,
+            EventType.PROJECT_PAUSED,
+            EventType.PROJECT_RESUMED,
+            EventType.PAGE_CHANGED,
+            EventType.FORM_ADDED,
+            EventType.FORM_CHANGED,
+            EventType.FORM_DELETED,
+            EventType.WIDGET_CHANGED,
+            EventType.WIDGET_SAVED,
+            EventType.WIDGET_RENAMED,
+            EventType.WIDGET_DELETED,
+        ),
+        PROJECT_UPDATED,
+    ),
+}
+NAMES = tuple(dict.fromkeys(TOLD.values()))
+MOST_BYTES = 20_000
+
+_TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
+
+
+@dataclass(frozen=True)
+class Told:
+    """One thing to tell: what happened, and to which testimonial if it was one."""
+
+    event_id: str
+    type: str
+    subject: str | None
+
+    @property
+    def id(self) -> str:
+        """Its id outside, the same however often it is sent."""
+        return f"msg_{self.event_id}{'_' if self.subject else ''}{self.subject or ''}"
+
+
+def find_stored(names: Sequence[str]) -> list[str]:
+    """Return the types in the record that have one of these names outside; all for none."""
+    return [stored for stored, name in TOLD.items() if not names or name in names]
+
+
+def find_moment(event: Event) -> datetime:
+    """Return when something last happened; `created_at` is when an event was first counted."""
+    return find_time(event.id)
+
+
+def expand(event: Event, after: str) -> Iterator[Told]:
+    """Yield what an event tells somebody who has read to the event `after`: one or many things."""
+    name = TOLD.get(event.type)
+    if name is None:
+        return
+    details = event.details
+    batches = details.get("batches") or {event.id: details.get("batch")}
+    if batches == {event.id: None}:
+        yield Told(event.id, name, details.get("testimonial"))
+        return
+    for place, batch in sorted(batches.items()):
+        if place > after:
+            for subject in _list_changed(event, batch):
+                yield Told(place, name, subject)
+
+
+def _list_changed(event: Event, batch: str) -> list[str]:
+    """Return the testimonials of a batch that changed as the event says."""
+    change = TestimonialChange
+    if not event.details.get("some"):
+        query = select(change.testimonial_id).where(change.batch_id == batch)
+        return list(db.session.scalars(query.order_by(change.testimonial_id)))
+    rows = db.session.execute(
+        select(Testimonial, change.before)
+        .join(Testimonial, Testimonial.id == change.testimonial_id)
+        .where(change.batch_id == batch)
+        .order_by(Testimonial.id)
+    )
+    return [row.id for row, before in rows if name_change(row, before) == event.type]
+
+
+def write_bodies(told: Sequence[Told], project_id: str) -> dict[str, bytes]:
+    """Return the bodies of things that happened in a project, by their ids, as they are now."""
+    ids = {each.subject for each in told if each.subject}
+    rows = select(Testimonial).where(Testimonial.id.in_(ids))
+    rows = rows.options(selectinload(Testimonial.tag_rows))
+    found = {row.id: row for row in db.session.scalars(rows)} if ids else {}
+    project = db.session.get(Project, project_id)
+    return {each.id: _write_body(each, project_id, found, project) for each in told}
+
+
+def _write_body(
+    each: Told, project_id: str, found: dict[str, Testimonial], project: Project | None
+) -> bytes:
+    if each.type.startswith("testimonial."):
+        short = {"_id": each.subject, "projectId": project_id}
+        row = found.get(each.subject or "")
+        data = short if row is None else _describe(row, short)
+    elif each.type == PROJECT_UPDATED:
+        short = {"_id": project_id}
+        data = short if project is None else _PROJECT.dump(project)
+    else:
+        data, short = _describe_other(each, project_id)
+    for shown in (data, short):
+        body = dump_json(
+            {"type": each.type, "timestamp": clock.iso(find_time(each.event_id)), "data": shown}
+        )
+        if len(body) < MOST_BYTES:
+            break
+    return body
+
+
+def _describe(row: Testimonial, short: dict[str, Any]) -> dict[str, Any]:
+    """Return a testimonial, but no words that its author or the owner has taken back."""
+    if row.deleted_at is not None:
+        return short
+    if row.status == "withdrawn":
+        return short | {"status": row.status}
+    shown: dict[str, Any] = _TESTIMONIAL.dump(row)
+    return shown
+
+
+def _describe_other(each: Told, project_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the data of a type that is about neither a testimonial nor the project."""
+    data: dict[str, Any] = {"projectId": project_id}
+    if each.type == TEST:
+        data |= {"message": "This is a test."}
+        return data, data
+    # Redelivered when the record has forgotten it: ids only.
+    event = db.session.get(Event, each.event_id)
+    details = event.details if event else {}
+    if each.type == ANSWERED:
+        data |= {"testimonialId": each.subject}
+        data |= {"requestId": details["request"]} if details else {}
+        return data, data
+    data |= {"_id": details.get("proposal")}
+    proposal = db.session.get(Proposal, details["proposal"]) if details else None
+    return (_PROPOSAL.dump(proposal) if proposal else data), data
+
+
+# Events as the API lists them, for who reads the record without webhooks.
+
+TEAM = "The owner or a colleague"
+
+
+def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of the events that the caller reaches, and the cursor of the next."""
+    project_id = query["projectId"] or caller.project_id
+    whose = Event.project_id == project_id if project_id else Event.account_id == caller.id
+    names = [query["type"]] if query["type"] else []
+    events = db.session.scalars(
+        select(Event)
+        .where(whose, Event.id > query["after"], Event.type.in_(find_stored(names)))
+        .order_by(Event.id)
+        .limit(query["limit"] + 1)
+    ).all()
+    shown = events[: query["limit"]]
+    following = shown[-1].id if len(events) > len(shown) else None
+    names_of = find_token_names(caller.id).items()
+    tokens = {token_key(token_id): name for token_id, name in names_of}
+    return [_describe_event(event, tokens) for event in shown], following
+
+
+def _describe_event(event: Event, names: Names) -> dict[str, Any]:
+    details = event.details
+    # Who of the team it was is not for whoever holds a token.
+    is_person = event.actor_kind == ActorKind.PERSON
+    described = {
+        "id": event.id,
+        "type": TOLD[event.type],
+        "projectId": event.project_id,
+        "actor": {
+            "kind": event.actor_kind,
+            "name": TEAM if is_person else name_actor(event, names),
+        },
+        "createdAt": iso(find_moment(event)),
+    }
+    if "testimonial" in details:
+        described["testimonialId"] = details["testimonial"]
+    if "count" in details:
+        described["count"] = details["count"]
+    return described

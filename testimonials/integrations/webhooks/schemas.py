@@ -1,0 +1,243 @@
+"""Shapes of events, webhook endpoints and deliveries in the API."""
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
+from testimonials.core.http.pagination import PageLimit
+from testimonials.core.http.resource import QuerySchema
+from testimonials.integrations.webhooks.models import STATES, WebhookDelivery
+from testimonials.integrations.webhooks.payloads import NAMES, Told
+
+URL_LENGTH = 500
+# Other forms of ISO 8601 differ between versions of Python.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?(Z|[+-]\d\d:\d\d)")
+ACTOR_KINDS = ("person", "agent", "token", "operator", "system", "visitor")
+
+
+class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
+    """Names of events, each once; none for all."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            rule=f"Must be a list of types of events, or [] for all: {', '.join(NAMES)}.",
+            cls_or_instance=fields.String(),
+            metadata={
+                "description": "The types of events that it is told of; [] for all.",
+                "items": {"type": "string", "enum": list(NAMES)},
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, list) or not all(each in NAMES for each in value):
+            raise self.make_error("invalid")
+        return list(dict.fromkeys(value))
+
+
+class EventId(RuleField, fields.String):
+    """The id of an event, or the beginning of time."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rule="Must be the `id` of an event.", **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not is_identifier(value):
+            raise self.make_error("invalid")
+        return value
+
+
+class Since(RuleField, fields.DateTime):
+    """A time with its offset, as ISO 8601 has it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rule="Must be a time such as 2026-03-12T10:00:00Z.", **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            if _TIME.fullmatch(value):
+                return datetime.fromisoformat(value).astimezone(UTC)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise self.make_error("invalid")
+
+
+class ActorSchema(Schema):
+    """Who did it."""
+
+    kind = fields.String(required=True, metadata={"enum": list(ACTOR_KINDS)})
+    name = fields.String(
+        required=True, metadata={"description": "What people know them by, as activity shows it."}
+    )
+
+
+class EventSchema(Schema):
+    """One thing that happened, to one testimonial or to `count` of them at once."""
+
+    id = fields.String(required=True)
+    type = fields.String(required=True, metadata={"enum": list(NAMES)})
+    projectId = fields.String(required=True)
+    testimonialId = fields.String()
+    count = fields.Integer()
+    actor = fields.Nested(ActorSchema, required=True)
+    createdAt = Time(required=True)
+
+
+class EventListSchema(Schema):
+    """A page of events, oldest first."""
+
+    items = fields.List(fields.Nested(EventSchema), required=True)
+    next = fields.String(allow_none=True, required=True)
+
+
+class EventQuerySchema(QuerySchema):
+    """The query of the list of events."""
+
+    after = EventId(
+        load_default="",
+        metadata={"description": "The `id` of the last event that you have read."},
+    )
+    projectId = EventId(load_default="", metadata={"description": "Only events of this project."})
+    type = Choice(*NAMES, load_default="", description="Only events of this type.")
+    limit = PageLimit()
+
+
+class WebhookCreateSchema(StrictSchema):
+    """The body of POST webhooks."""
+
+    url = WebUrl(URL_LENGTH, required=True, description="An https:// address on the internet.")
+    events = EventNames(load_default=list)
+
+
+class WebhookUpdateSchema(StrictSchema):
+    """The body of PATCH webhooks; only the fields that are sent change."""
+
+    url = WebUrl(URL_LENGTH, description="An https:// address on the internet.")
+    events = EventNames()
+    active = Switch(
+        attribute="is_active",
+        description="false: nothing is sent. true: it hears of what happens from now on.",
+    )
+
+
+class WebhookSchema(Schema):
+    """A webhook endpoint."""
+
+    _id = fields.String(attribute="id", required=True)
+    projectId = fields.String(attribute="project_id", required=True)
+    url = fields.String(required=True)
+    events = fields.List(fields.String(), required=True)
+    active = fields.Boolean(attribute="is_active", required=True)
+    state = fields.String(
+        required=True,
+        metadata={
+            "enum": list(STATES),
+            "description": "`paused`: whoever added it is no admin any more. It hears of nothing "
+            "until it is kept (`POST .../rotate`) or removed.",
+        },
+    )
+    failingSince = Time(
+        attribute="failing_since",
+        allow_none=True,
+        required=True,
+        metadata={"description": "Since when every try has failed; null while all is well."},
+    )
+    switchedOffBecause = fields.String(
+        attribute="switched_off_because", allow_none=True, required=True
+    )
+    createdBy = fields.String(attribute="created_by", required=True)
+    createdAt = Time(attribute="created_at", required=True)
+    updatedAt = Time(attribute="updated_at", required=True)
+
+
+class NewWebhookSchema(WebhookSchema):
+    """A webhook endpoint with its secret, which is shown only once."""
+
+    secret = fields.String(required=True, metadata={"description": "Verifies what it is sent."})
+
+
+class WebhookListSchema(Schema):
+    """All endpoints of a project, newest first."""
+
+    items = fields.List(fields.Nested(WebhookSchema), required=True)
+    next = fields.String(allow_none=True, required=True)
+
+
+class AttemptSchema(Schema):
+    """One try of a delivery, and what came of it."""
+
+    at = fields.String(required=True, metadata={"format": "date-time"})
+    ms = fields.Integer(required=True, metadata={"description": "How long it took."})
+    status = fields.Integer(allow_none=True, required=True)
+    error = fields.String(
+        allow_none=True, required=True, metadata={"description": "Why no answer came."}
+    )
+    answer = fields.String(
+        required=True, metadata={"description": "The first 1,024 bytes of the answer's content."}
+    )
+
+
+class DeliverySchema(Schema):
+    """One message to an endpoint."""
+
+    _id = fields.String(attribute="id", required=True)
+    webhookId = fields.String(attribute="endpoint_id", required=True)
+    messageId = fields.Method(
+        "name_message",
+        required=True,
+        metadata={"type": "string", "description": "The header `webhook-id` of each try."},
+    )
+    eventId = fields.String(attribute="event_id", required=True)
+    type = fields.String(attribute="event_type", required=True)
+    testimonialId = fields.String(attribute="subject", allow_none=True, required=True)
+    state = fields.String(required=True, metadata={"enum": ["due", "sent", "failed"]})
+    tries = fields.Integer(required=True)
+    nextTryAt = fields.Method(
+        "find_next_try",
+        required=True,
+        metadata={"type": ["string", "null"], "format": "date-time"},
+    )
+    request = fields.Method(
+        "read_request",
+        required=True,
+        metadata={"type": ["object", "null"], "description": "What was last sent."},
+    )
+    attempts = fields.List(fields.Nested(AttemptSchema), required=True)
+    createdAt = Time(attribute="created_at", required=True)
+
+    def name_message(self, row: WebhookDelivery) -> str:
+        return Told(row.event_id, row.event_type, row.subject).id
+
+    def find_next_try(self, row: WebhookDelivery) -> str | None:
+        time = row.next_try_at if row.state == "due" else None
+        return Time().serialize("at", {"at": time})  # type: ignore[no-any-return]
+
+    def read_request(self, row: WebhookDelivery) -> Any:
+        return json.loads(row.body) if row.body else None
+
+
+class DeliveryListSchema(Schema):
+    """A page of the log, newest first."""
+
+    items = fields.List(fields.Nested(DeliverySchema), required=True)
+    next = fields.String(allow_none=True, required=True)
+
+
+class RedeliverSchema(StrictSchema):
+    """The body of POST redeliver: one of the two."""
+
+    deliveryId = EventId(
+        attribute="delivery_id", metadata={"description": "The `_id` of one delivery."}
+    )
+    since = Since(metadata={"description": "Everything that has happened since this time."})
+
+
+class RedeliveredSchema(Schema):
+    """How many events are told again."""
+
+    count = fields.Integer(required=True)

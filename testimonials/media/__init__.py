@@ -1,1 +1,0 @@
-"""Recordings: uploads, files, and the doors they are served at."""

@@ -1,1 +1,0 @@
-"""What is inside a recording's file, read from the file itself."""

@@ -1,0 +1,333 @@
+"""The operator's one page: what needs somebody, then rows with their values."""
+
+import functools
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import metadata
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import case, func, select, text
+
+from testimonials import __version__
+from testimonials.auth.accounts import is_live
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
+from testimonials.collection.abuse import AbuseReport
+from testimonials.core import clock
+from testimonials.core.audit import Event
+from testimonials.core.db.identifiers import first_identifier
+from testimonials.core.db.outages import MAKE_ROOM
+from testimonials.core.event_types import GUESSES
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import ENGLISH, use_language
+from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.core.http.resource import View
+from testimonials.core.jobs import BackgroundJob
+from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
+from testimonials.core.settings.current import current_settings
+from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB
+from testimonials.operations.backup.verifying import BackupState, describe_backups
+from testimonials.operations.doctor import check_schema
+from testimonials.operations.health import (
+    LEAST_FREE,
+    LONGEST_WAIT,
+    check_database,
+    check_host,
+    list_jobs,
+)
+from testimonials.operations.metrics import POSTGRES_SIZE, SQLITE_SIZE
+from testimonials.projects.domains import count_domains
+from testimonials.testimonials.media.recordings import find_whole_share
+
+# What needs the operator: what happened, what still works, and one thing to do about it.
+
+NEARLY_FULL = 0.9
+# Wrong passwords and codes in an hour, of all accounts together, that no forgetful people enter.
+MANY_GUESSES = 100
+# `check_host` finds these too, and here is more to say of them.
+SAID_HERE = {"disk", "room", "mail", "jobs", "smtp", "database"}
+DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that needs somebody; `command` mends it or tells more."""
+
+    title: str
+    text: str
+    command: str = ""
+    is_grave: bool = False
+
+
+def find_troubles(
+    backups: BackupState,
+    storage: dict[str, Any],
+    jobs: Sequence[BackgroundJob],
+    troubled_domains: int,
+) -> list[Trouble]:
+    """Return what needs somebody, the grave first."""
+    judges = (
+        _judge_host(),
+        _judge_disk(storage),
+        _judge_jobs(jobs),
+        _judge_backups(backups),
+        _judge_version(),
+        _judge_mail(),
+        _judge_guesses(),
+        _judge_reports(),
+        _judge_domains(troubled_domains),
+    )
+    found = [trouble for judge in judges for trouble in judge]
+    return sorted(found, key=lambda each: not each.is_grave)
+
+
+def _judge_host() -> Iterator[Trouble]:
+    for finding in check_schema():
+        yield Trouble(finding.problem, finding.advice, is_grave=True)
+    for name, check in check_host().items():
+        if name == "disk" and not check.is_ok:
+            words = "Nothing new is stored. Mend the disk, or who may write to it."
+            yield Trouble(f"The disk {check.detail}", words, DOCTOR, is_grave=True)
+        elif name not in SAID_HERE and not check.is_ok:
+            words = "The doctor checks everything, and says what to do."
+            yield Trouble(f"{name.capitalize()}: {check.detail}", words, DOCTOR, is_grave=True)
+
+
+def _judge_disk(storage: dict[str, Any]) -> Iterator[Trouble]:
+    if storage["share"] >= NEARLY_FULL or storage["free"] < LEAST_FREE:
+        title = f"The disk is {storage['share']:.0%} full"
+        words = f"Widgets and words still work. When it is full, nothing new is stored. {MAKE_ROOM}"
+        yield Trouble(title, words, "backup drop", is_grave=True)
+    if storage["recordings"] >= NEARLY_FULL * storage["recordings_limit"]:
+        words = (
+            "Words and pictures still come in. When it is full, no recording is taken. Raise "
+            "ALL_RECORDINGS_MEGABYTES, or see which accounts take most."
+        )
+        yield Trouble("The room for recordings is nearly full", words, "accounts list --largest")
+
+
+def _judge_jobs(jobs: Sequence[BackgroundJob]) -> Iterator[Trouble]:
+    newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
+    if newest is not None and clock.now() - newest > LONGEST_WAIT:
+        title = f"No background work since {clock.day(newest)}, {newest:%H:%M} UTC"
+        words = (
+            "Pages and widgets work. Mail, webhooks and backups wait. Start the service again; "
+            "its log says why."
+        )
+        yield Trouble(title, words, DOCTOR, is_grave=True)
+    # `_judge_backups` tells of theirs.
+    apart = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
+    failed = [job.name for job in jobs if job.failed_at and job.name not in apart]
+    if failed:
+        words = "Everything else goes on, and each is tried again by itself."
+        yield Trouble(f"Failed: {', '.join(failed)}", words, DOCTOR)
+
+
+def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
+    hours, days = current_settings().backup_hours, current_settings().backup_verify_days
+    late, now = timedelta(hours=2 * hours), clock.now()
+    if backups.last_error:
+        words = f"{backups.last_error}. Older backups are still there."
+        yield Trouble("The last backup failed", words, BACK_UP, is_grave=True)
+    elif hours and backups.last_at and now - backups.last_at > late:
+        title = f"The newest backup is {(now - backups.last_at).days} days old"
+        words = f"One is due every {hours} hours. Make one now, and see which job failed."
+        yield Trouble(title, words, BACK_UP, is_grave=True)
+    if backups.verified_error:
+        words = f"{backups.verified_error}. The service itself is not concerned."
+        yield Trouble("A backup could not be restored", words, VERIFY, is_grave=True)
+    elif days and backups.verified_at and now - backups.verified_at > timedelta(days=2 * days):
+        title = f"No restore was tried since {clock.day(backups.verified_at)}"
+        yield Trouble(title, f"One is due every {days} days. Try one now.", VERIFY)
+
+
+def _judge_version() -> Iterator[Trouble]:
+    """Tell of a version that was installed while another runs; asks nobody."""
+    try:
+        installed = metadata.version("testimonials")
+    except metadata.PackageNotFoundError:
+        return
+    if installed != __version__:
+        title = f"Version {installed} is installed, and {__version__} still runs"
+        words = "Start the service again. It makes a backup before it changes the database."
+        yield Trouble(title, words)
+
+
+def _judge_mail() -> Iterator[Trouble]:
+    if not current_settings().smtp_url:
+        words = (
+            "Mail is printed to the log. Everything else works. Set SMTP_URL and start the service "
+            "again."
+        )
+        yield Trouble("No mail is sent", words)
+    count, age = measure_waiting(db.session())
+    if count and age > LONGEST_WAIT:
+        title = f"{count} {'mail waits' if count == 1 else 'mails wait'}"
+        words = "They are kept, and tried again by themselves for about three days."
+        yield Trouble(title, words, "mail list --state queued")
+    failed = count_mails(db.session())[MailState.FAILED]
+    if failed:
+        title = f"{failed} {'mail was' if failed == 1 else 'mails were'} given up"
+        yield Trouble(title, "Nobody gets them unless you try again.", "mail retry")
+
+
+def _judge_guesses() -> Iterator[Trouble]:
+    recent = Event.id >= first_identifier(clock.now() - timedelta(hours=1))
+    query = select(func.sum(Event.times)).where(recent, Event.type.in_(GUESSES))
+    count = db.session.scalar(query) or 0
+    if count >= MANY_GUESSES:
+        title = f"{count} wrong passwords or codes within an hour"
+        words = "They were refused, and limits slow them down. See whose accounts they tried."
+        yield Trouble(title, words, "activity list --type session.refused")
+
+
+def _judge_reports() -> Iterator[Trouble]:
+    waiting = select(func.count()).where(AbuseReport.settled_at.is_(None))
+    count = db.session.scalar(waiting.select_from(AbuseReport)) or 0
+    if count:
+        title = f"{count} {'report waits' if count == 1 else 'reports wait'}"
+        words = "Visitors reported public pages. Nothing was changed."
+        yield Trouble(title, words, "reports list")
+
+
+def _judge_domains(count: int) -> Iterator[Trouble]:
+    if count:
+        title = (
+            f"{count} own host {'name has' if count == 1 else 'names have'} no TXT record any more"
+        )
+        words = "Each is given up after three days. The usual addresses keep working."
+        yield Trouble(title, words, "domains list")
+
+
+# How everything on this server is: a value of each kind, and what needs somebody.
+#
+# It takes the same few statements however many accounts and testimonials there are.
+
+STARTED_AT = clock.now()
+
+
+def describe_server() -> dict[str, Any]:
+    """Return everything that the page shows."""
+    settings = current_settings()
+    backups, storage = describe_backups(), _measure_storage()
+    jobs, domains = list_jobs(), count_domains()
+    return {
+        "troubles": find_troubles(backups, storage, jobs, domains.troubled),
+        "versions": _describe_versions(),
+        "storage": storage,
+        "backups": backups,
+        "mails": count_mails(db.session()),
+        "accounts": _count_accounts(),
+        "domains": domains,
+        "failed_jobs": [job for job in jobs if job.failed_at],
+        "last_job_at": max((job.finished_at for job in jobs if job.finished_at), default=None),
+        "project_limit": settings.project_limit,
+        "recordings_limit": settings.account_recordings_megabytes,
+        "hit_limits": _list_hit_limits(),
+    }
+
+
+def _describe_versions() -> dict[str, str]:
+    """Return what runs here, since when, and whether the database has the schema that it needs."""
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "database": check_database().detail,
+        "up": _describe_span(clock.now() - STARTED_AT),
+    }
+
+
+def _describe_span(span: timedelta) -> str:
+    minutes = max(0, int(span.total_seconds()) // 60)
+    sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
+    unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
+    return f"{count} {unit}{'' if count == 1 else 's'}"
+
+
+def _measure_storage() -> dict[str, Any]:
+    disk = shutil.disk_usage(current_settings().instance_path)
+    query = SQLITE_SIZE if current_settings().is_sqlite else POSTGRES_SIZE
+    recordings = find_whole_share()
+    return {
+        "used": disk.total - disk.free,
+        "total": disk.total,
+        "free": disk.free,
+        "share": (disk.total - disk.free) / disk.total,
+        "database": int(db.session.scalar(text(query)) or 0),
+        "recordings": recordings.bytes,
+        "recordings_limit": recordings.limit,
+    }
+
+
+def _count_accounts() -> dict[str, int]:
+    columns = {
+        "all": func.count(),
+        "unclaimed": func.count(case((Account.claimed_at.is_(None), 1))),
+        "suspended": func.count(case((Account.suspended_at.is_not(None), 1))),
+    }
+    row = db.session.execute(select(*columns.values()).where(is_live())).one()
+    return dict(zip(columns, row, strict=True))
+
+
+def _list_hit_limits() -> list[str] | None:
+    """Return the limits that somebody has hit within their hours, or None where Redis counts.
+
+    A counter's key is `LIMITER/whom/scope/amount/multiple/hour`; whom it counts, such as a network
+    with a slash in it, isn't shown.
+    """
+    if current_settings().ratelimit_storage_url:
+        return None
+    now = clock.now().timestamp()
+    query = select(RateLimitCounter).where(RateLimitCounter.expires_at > now)
+    hit: dict[str, int] = {}
+    for row in db.session.scalars(query.execution_options(yield_per=500)):
+        parts = row.key.split("/")
+        if len(parts) < 5 or not parts[-3].isdigit() or row.hits < int(parts[-3]):
+            continue
+        hours = "an hour" if parts[-2] == "1" else f"in {parts[-2]} hours"
+        limit = f"{parts[-4]}, {parts[-3]} {hours}"
+        hit[limit] = hit.get(limit, 0) + 1
+    return [f"{limit}: {count} over it" for limit, count in sorted(hit.items())]
+
+
+# The operator's page: what needs somebody, and how everything on this server is. It only looks.
+
+operator = Blueprint("operator", __name__)
+
+OPEN_FOR = timedelta(hours=1)
+
+
+def require_operator(view: View) -> View:
+    """Pass an account that OPERATORS names to the view; to everybody else there is no such page.
+
+    Whoever is signed out is asked to sign in, operator or not, which tells nothing.
+    """
+
+    @require_session
+    @functools.wraps(view)
+    def wrapper(owner: SignedIn, **arguments: object) -> ResponseReturnValue:
+        if owner.email not in current_settings().operators:
+            raise NotFound("There is no page at this address.")
+        use_language(ENGLISH.code)
+        return view(owner=owner, **arguments)
+
+    return wrapper
+
+
+@operator.get("/operator")
+@operator.post("/operator")
+@require_operator
+@require_proof("look at this server", "dashboard.show_start", lasts=OPEN_FOR)
+def show_server(owner: SignedIn) -> ResponseReturnValue:
+    """Show the page; a POST only brings the proof that opens it for an hour."""
+    if request.method == "POST":
+        return redirect(url_for(".show_server"), 303)
+    shell = build_shell(owner, "server")
+    return render_template("operator/server.html", shell=shell, **describe_server())

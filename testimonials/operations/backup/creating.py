@@ -1,0 +1,296 @@
+"""Making backups, on a schedule too, and which of them are kept."""
+
+import contextlib
+import logging
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from click import ClickException
+from sqlalchemy import BigInteger, String, select
+from sqlalchemy.orm import Mapped, mapped_column
+
+from testimonials import __version__
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.clock import iso
+from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.db.kept_backups import SCHEDULED, KeptBackup, list_kept
+from testimonials.core.db.sqlite import (
+    copy_database,
+    count_rows,
+    describe_damage,
+    find_damage,
+    is_damage,
+    list_recordings,
+    read_revision,
+)
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import BackgroundJob, is_over, repeating
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import give_to_owner, sync
+from testimonials.core.settings.table import Settings
+from testimonials.operations.backup.archive import (
+    DATABASE,
+    FORMAT,
+    FORMAT_VERSION,
+    SECRET,
+    SETTINGS,
+    Manifest,
+    describe_member,
+    require_room,
+    working_folder,
+    write_archive,
+)
+from testimonials.operations.backup.notices import tell_of_failed_backup, tell_that_backups_work
+from testimonials.operations.database import copy_to_file, measure_postgres
+from testimonials.testimonials.media.recordings import FOLDER
+
+# Making a backup: one file with an instance as it was at one moment.
+
+WORK = ".unfinished-backup-"
+FLUSH_SECONDS = 0.2
+
+
+class BackupFailed(Exception):
+    """No backup was made, and nothing was left behind; the message says why."""
+
+    what = "no backup"
+
+
+def name_backup(kind: str) -> str:
+    """Return the file name of a backup made now, such as scheduled-20260131T235959Z.tar.gz."""
+    return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}.tar.gz"
+
+
+def make_backup(settings: Settings, target: Path) -> Manifest:
+    """Write a backup of the instance, which may be running, to the new file `target`.
+
+    The file appears once it is complete and on the disk. Raises `BackupFailed`.
+    """
+    if not settings.has_instance:
+        raise BackupFailed(f"there is no database at {settings.database_file}")
+    try:
+        with working_folder(target.parent, WORK) as folder, _flowing(folder):
+            if os.path.lexists(target):
+                raise BackupFailed(f"{target} already exists")
+            # The copy and, at worst, an archive of the same size.
+            recorded = sum(path.stat().st_size for path in _find_media(settings.instance_path))
+            require_room(folder, 2 * _measure_database(settings) + recorded)
+            manifest = _write(settings, folder)
+            give_to_owner(folder / "archive", target.parent)
+            (folder / "archive").rename(target)
+        sync(target.parent)
+    except sqlite3.Error as error:
+        reason = f"the database can't be copied: {error}"
+        if is_damage(error):
+            reason = _begin_small(describe_damage(str(error)))
+        raise BackupFailed(reason) from None
+    except ClickException as error:
+        raise BackupFailed(_begin_small(error.message)) from None
+    except OSError as error:
+        raise BackupFailed(
+            f"{target.parent} can't be written to: {error.strerror or error}"
+        ) from None
+    return manifest
+
+
+def _measure_database(settings: Settings) -> int:
+    """Return how many bytes a copy of the database may take."""
+    if settings.database_file is None:
+        return measure_postgres(settings.database_url)
+    return settings.database_file.stat().st_size
+
+
+def _write(settings: Settings, folder: Path) -> Manifest:
+    copy, instance = folder / DATABASE, settings.instance_path
+    if settings.database_file is None:
+        copy_to_file(settings.database_url, copy)
+    else:
+        # Links are followed, because SQLite keeps its log beside the file itself.
+        copy_database(settings.database_file.resolve(), copy)
+    revision = read_revision(copy)
+    if revision is None:
+        raise BackupFailed(f"{settings.database_file} is not a database of this program")
+    # Backups of a damaged database must not push out the last sound ones.
+    if damage := find_damage(copy):
+        raise BackupFailed(_begin_small(describe_damage(damage[0])))
+    files = {DATABASE: copy}
+    for name in (SECRET, SETTINGS):
+        if (source := instance / name).exists():
+            files[name] = folder / name
+            files[name].write_bytes(_read(source))
+    files |= _take_recordings(instance, copy, folder)
+    manifest: Manifest = {
+        "format": FORMAT,
+        "formatVersion": FORMAT_VERSION,
+        "programVersion": __version__,
+        "schemaRevision": revision,
+        "createdAt": iso(clock.now()),
+        "rows": count_rows(copy),
+        "members": {name: describe_member(path) for name, path in files.items()},
+    }
+    write_archive(folder / "archive", manifest, files)
+    return manifest
+
+
+def _find_media(instance: Path) -> list[Path]:
+    folder = instance / FOLDER
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path]:
+    """Return the files of the recordings that the copied database has, by their names in a backup.
+
+    Whole ones never change. They are linked, so that one that is deleted meanwhile is still there.
+    """
+    taken = {}
+    (folder / FOLDER).mkdir()
+    for recording_id in list_recordings(copy):
+        source, link = instance / FOLDER / recording_id, folder / FOLDER / recording_id
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                os.link(source, link)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # On another disk, or one that knows no links.
+                link = source
+            taken[f"{FOLDER}/{recording_id}"] = link
+    return taken
+
+
+def _begin_small(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackupFailed(f"{path} can't be read: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _flowing(folder: Path) -> Iterator[None]:
+    """Flush to the disk bit by bit: a burst would hold up the service's commits for seconds."""
+
+    def flush() -> None:
+        for path in list(folder.iterdir()):
+            # It may be gone already; the writer notices if writing fails.
+            with contextlib.suppress(OSError):
+                sync(path)
+
+    with repeating(flush, FLUSH_SECONDS, "flush"):
+        yield
+
+
+# The backups that `serve` makes by itself, and the one before an upgrade.
+
+logger = logging.getLogger("testimonials")
+
+LONGEST_BACKUP = timedelta(hours=2)
+RETRIED_AFTER = timedelta(hours=1)
+# Nothing else in the folder is ever removed.
+_SCHEDULED = re.compile(rf"{SCHEDULED}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
+
+
+def is_backup_wanted() -> bool:
+    """Return whether this instance has scheduled backups, and anything to back up."""
+    if not current_settings().backup_hours:
+        return False
+    has_accounts = db.session.scalar(select(Account.id).limit(1)) is not None
+    db.session.rollback()
+    return has_accounts
+
+
+def is_backup_due(row: BackgroundJob) -> bool:
+    """Return whether it is time for the next backup, sooner if the last failed or was cut off."""
+    length = timedelta(hours=current_settings().backup_hours)
+    if row.error is not None or row.leased_until is not None:
+        length = min(length, RETRIED_AFTER)
+    return is_over(row.started_at, length)
+
+
+def make_scheduled_backup() -> Path:
+    """Make a backup, remove old ones, and mail the operator about failures; commit.
+
+    Raises `BackupFailed`.
+    """
+    try:
+        target = _make(SCHEDULED)
+        _remove_old(target)
+    except BackupFailed as error:
+        begin_write()
+        tell_of_failed_backup(str(error))
+        db.session.commit()
+        raise
+    begin_write()
+    tell_that_backups_work()
+    db.session.commit()
+    logger.info("backup made: %s", target)
+    return target
+
+
+def find_newest() -> KeptBackup | None:
+    """Return the newest scheduled backup in BACKUP_PATH."""
+    kept = list_kept(Path(current_settings().backup_path))
+    return next((each for each in kept if each.is_scheduled), None)
+
+
+def back_up_before(revision: str) -> Path:
+    """Make the backup before an upgrade to `revision`; raise `BackupFailed`."""
+    return _make(f"before-{revision}")
+
+
+def _make(kind: str) -> Path:
+    settings = current_settings()
+    folder = Path(settings.backup_path)
+    if not folder.exists():
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise BackupFailed(f"{folder} can't be created: {error.strerror}") from None
+        give_to_owner(folder, settings.instance_path)
+    target = folder / name_backup(kind)
+    make_backup(settings, target)
+    return target
+
+
+def _remove_old(newest: Path) -> None:
+    found = sorted(path for path in newest.parent.iterdir() if _SCHEDULED.fullmatch(path.name))
+    # The new one is kept even if the clock was ahead when the others were made.
+    others = [path for path in found if path != newest]
+    for path in others[: max(0, len(others) - current_settings().backup_keep + 1)]:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None
+
+
+# What has left this machine, as it was when somebody last looked.
+
+# The background jobs whose rows say how the last backup, copy and restore on trial went, and
+# whether the operator's command has the list of what was erased.
+BACKUP_JOB = "backup"
+COPY_JOB = "backup-copy"
+VERIFY_JOB = "backup-verify"
+LIST_JOB = "backup-erased-list"
+
+
+class StoredBackup(Base):
+    """A backup in BACKUP_TO; asking the place itself may take long, or fail.
+
+    Without one, the backup that BACKUP_COMMAND took last.
+    """
+
+    __tablename__ = "stored_backup"
+
+    name: Mapped[str] = mapped_column(String(80), primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    # BACKUP_TO, which may have been another one, or what stands for the command.
+    place: Mapped[str]
+    made_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -1,1 +1,0 @@
-"""The schema, upgrades, and moving to PostgreSQL."""

@@ -1,0 +1,418 @@
+"""The doctor: running the checks; those of data and backups."""
+
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import OperationalError
+
+from testimonials.auth.credentials import find_claimed_account
+from testimonials.auth.models import Account
+from testimonials.auth.oidc.accounts import ProviderSilent
+from testimonials.auth.oidc.client import ProviderAway, ProviderRefused, current_provider
+from testimonials.core import clock
+from testimonials.core.audit import Event
+from testimonials.core.clock import iso
+from testimonials.core.db.identifiers import first_identifier
+from testimonials.core.db.sqlite import advise_restore, find_damage
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.urls import company_return_url
+from testimonials.core.jobs import BackgroundJob, find_other_place
+from testimonials.core.logs import scrub
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import PREFIX, Settings
+from testimonials.integrations.webhooks.endpoints import name_host
+from testimonials.integrations.webhooks.log import list_failing
+from testimonials.migrations import runner
+from testimonials.operations.backup.creating import (
+    BACKUP_JOB,
+    COPY_JOB,
+    VERIFY_JOB,
+    find_newest,
+    is_backup_wanted,
+)
+from testimonials.operations.backup.offsite import CopyFailed, is_copy_wanted, list_copies
+from testimonials.operations.health import LONGEST_WAIT
+from testimonials.operations.jobs import JOBS
+from testimonials.projects.models import Project
+from testimonials.projects.projects import reserved_slugs
+from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
+from testimonials.testimonials.media.removal import find_missing, find_orphans
+from testimonials.testimonials.models import Testimonial
+
+# The findings of `testimonials doctor`.
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem and what to do about it; neither holds a secret.
+
+    A note isn't a problem; it says what was not checked, or what is as it has to be.
+    """
+
+    problem: str
+    advice: str
+    is_note: bool = False
+
+
+NO_SCHEMA = Finding(
+    "Not checked, because the database is not ready.",
+    "Follow the advice above, then run this again.",
+)
+
+
+# Checks of backups: here, off this machine, and whether they can be restored.
+
+START = "Is `testimonials serve` running? `testimonials backup now` makes one."
+
+
+def check_backups() -> Iterator[Finding]:
+    """Check that backups are made, copied off this machine, and can be restored."""
+    settings = current_settings()
+    if not settings.backup_hours:
+        yield Finding(
+            "Scheduled backups are switched off (BACKUP_HOURS=0).",
+            "Run `testimonials backup make FILE` from a timer of your own.",
+            is_note=True,
+        )
+    if is_copy_wanted():
+        yield from _check_last_copy()
+    if settings.backup_to:
+        yield from _check_copies(settings)
+    if settings.backup_command:
+        yield from _check_command(settings)
+    if settings.backup_verify_days:
+        yield from _check_verified(settings)
+    if is_backup_wanted():
+        yield from _check_own(settings)
+
+
+def _check_own(settings: Settings) -> Iterator[Finding]:
+    job = db.session.get(BackgroundJob, BACKUP_JOB)
+    advice = "Fix that, then make one now: `testimonials backup now`."
+    yield from _check_last(job, "The last backup failed", advice)
+    folder = Path(settings.backup_path)
+    newest = max((path.stat().st_mtime for path in folder.glob("*.tar.gz")), default=None)
+    hours = (clock.now().timestamp() - newest) / 3600 if newest else None
+    if hours is not None and hours <= 2 * settings.backup_hours:
+        return
+    if where := _find_maker(job, settings):
+        if not is_copy_wanted():
+            yield Finding(
+                f"The newest backup {where} and is not in {folder} here: if that disk is lost, so "
+                "is the backup.",
+                "On all hosts set BACKUP_TO, or a BACKUP_PATH on a disk that they share.",
+            )
+    elif hours is None:
+        yield Finding(f"There is no backup in {folder}.", START)
+    else:
+        yield Finding(
+            f"The newest backup in {folder} is {hours:.0f} hours old; one is due every "
+            f"{settings.backup_hours} hours.",
+            START,
+        )
+
+
+def _check_last(job: BackgroundJob | None, problem: str, advice: str) -> Iterator[Finding]:
+    """Check how a job ended; what failed on another host is only noted on this one."""
+    if job is not None and job.error is not None:
+        other = find_other_place(job)
+        where = f" on {other}" if other else ""
+        yield Finding(
+            f"{problem} at {iso(job.failed_at or clock.now())}{where}: {scrub(job.error)}",
+            "Run `testimonials doctor` there." if other else advice,
+            is_note=bool(other),
+        )
+
+
+def _find_maker(job: BackgroundJob | None, settings: Settings) -> str:
+    """Return when another host did a job that is not late, as words; "" if none did."""
+    other = find_other_place(job)
+    last = job.finished_at if job is not None else None
+    if not other or last is None or clock.now() - last > _longest(settings):
+        return ""
+    return f"was taken at {iso(last)} on {other}"
+
+
+def _check_last_copy() -> Iterator[Finding]:
+    advice = "It is tried again each hour; `testimonials backup now` does it at once."
+    job = db.session.get(BackgroundJob, COPY_JOB)
+    yield from _check_last(job, "The last copy of a backup failed", advice)
+
+
+def _check_copies(settings: Settings) -> Iterator[Finding]:
+    place = settings.backup_to
+    try:
+        found = list_copies(Path(place))
+    except CopyFailed as error:
+        yield Finding(f"BACKUP_TO ({place}) can't be read: {error}", "Mount its disk.")
+        return
+    newest = max((each.made_at for each in found if each.is_scheduled), default=None)
+    if is_backup_wanted() and (newest is None or clock.now() - newest > _longest(settings)):
+        if where := _find_maker(db.session.get(BackgroundJob, COPY_JOB), settings):
+            yield Finding(
+                f"The newest copy {where} and is not in BACKUP_TO ({place}) here.",
+                "Mount the same folder there on all hosts.",
+            )
+            return
+        since = f"is from {iso(newest)}" if newest else "is not there yet"
+        yield Finding(f"The newest backup in {place} {since}.", START)
+    if _is_same_disk(Path(place), settings.instance_path):
+        yield Finding(
+            f"BACKUP_TO ({place}) is on the same disk as the data, so both can be lost at once.",
+            "If it should be another disk: is that mounted?",
+            is_note=True,
+        )
+
+
+def _check_command(settings: Settings) -> Iterator[Finding]:
+    program = shlex.split(settings.backup_command)[0]
+    if shutil.which(program) is None:
+        yield Finding(
+            f"BACKUP_COMMAND begins with {program}, which is no program here.",
+            "Install it, or write its whole path.",
+        )
+    job = db.session.get(BackgroundJob, COPY_JOB)
+    last = job.finished_at if job is not None else None
+    if is_backup_wanted() and (last is None or clock.now() - last > _longest(settings)):
+        since = f"since {iso(last)}" if last else "yet"
+        yield Finding(f"BACKUP_COMMAND has taken no backup {since}.", START)
+
+
+def _longest(settings: Settings) -> timedelta:
+    return timedelta(hours=2 * settings.backup_hours)
+
+
+def _check_verified(settings: Settings) -> Iterator[Finding]:
+    job = db.session.get(BackgroundJob, VERIFY_JOB)
+    last = job.finished_at if job is not None else None
+    if job is not None and job.error is not None:
+        advice = (
+            "Fix that, then try again: `testimonials backup verify`. The newest backup may be "
+            "worth nothing until then."
+        )
+        yield from _check_last(job, "The newest backup could not be restored on trial", advice)
+    elif (newest := find_newest()) is not None:
+        oldest = clock.now() - timedelta(days=2 * settings.backup_verify_days)
+        if (last or newest.made_at) < oldest:
+            where = settings.backup_to or settings.backup_path
+            yield Finding(
+                f"No backup in {where} has been restored on trial since {iso(last or oldest)}.",
+                "Is `testimonials serve` running? `testimonials backup verify` tries one now.",
+            )
+
+
+def _is_same_disk(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev
+
+
+# A check of the company's sign-in.
+
+# For how long after a confirmation without it the doctor says so.
+TOLD_DAYS = timedelta(days=30)
+
+
+def check_company() -> Iterator[Finding]:
+    """Ask the provider what it is and for its keys."""
+    settings = current_settings()
+    if not settings.oidc_issuer:
+        return
+    provider = current_provider()
+    try:
+        if provider.metadata().hides_auth_time or _was_silent():
+            yield Finding(
+                f"{settings.oidc_issuer} doesn't say when it last asked somebody who they are "
+                "(auth_time), so nobody can confirm with it who they are.",
+                "They confirm with a passkey, or by a link in a mail. Some providers send it once "
+                "that is turned on for this client; Google never does.",
+                is_note=True,
+            )
+        if not provider.find_keys(None):
+            yield Finding(
+                f"{settings.oidc_issuer} has no keys, so nobody can sign in with it.",
+                "Ask whoever runs it for signing keys (RS256 or ES256).",
+            )
+    except (ProviderAway, ProviderRefused) as error:
+        yield Finding(
+            f"The company's sign-in can't be used: {error.reason}",
+            f"Check {PREFIX}OIDC_ISSUER, letter by letter, and that this machine reaches it. The "
+            f"provider has to send browsers back to {company_return_url()}.",
+        )
+    if settings.oidc_groups and find_claimed_account(settings.oidc_workspace.lower()) is None:
+        yield Finding(
+            f"No account has the address {settings.oidc_workspace}, so groups give no roles.",
+            f"Correct {PREFIX}OIDC_WORKSPACE, or sign in with that address once.",
+        )
+
+
+def _was_silent() -> bool:
+    """Return whether somebody lately tried to confirm with the provider, and it didn't say when."""
+    query = select(Event.id).where(
+        Event.id >= first_identifier(clock.now() - TOLD_DAYS),
+        Event.type == EventType.COMPANY_REFUSED,
+        Event.details["reason"].as_string() == ProviderSilent.reason,
+    )
+    return db.session.scalar(query.limit(1)) is not None
+
+
+# Checks of the database, the clock, recordings and background work.
+
+# Far more than clocks set by the network differ by.
+CLOCK_DIFFERENCE = timedelta(minutes=1)
+MAX_DAMAGE = 3
+SET_CLOCK = "Let the network set the clock: timedatectl set-ntp true"
+NOT_DAMAGED = (
+    "The file may be intact. Check the disk (dmesg, mount, df) and the permissions of {path} and "
+    "its folder, and run this as the service's own user."
+)
+
+
+def check_database() -> Iterator[Finding]:
+    path = current_settings().database_file
+    if path is None:
+        db.session.execute(text("SELECT 1"))
+        return
+    if not path.exists():
+        yield Finding(
+            f"There is no database at {path}.",
+            "`testimonials serve` creates one. If there should be data, check "
+            "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL.",
+        )
+        return
+    try:
+        damage = find_damage(path)[:MAX_DAMAGE]
+    except sqlite3.OperationalError as error:
+        yield Finding(f"The database can't be used: {error}.", NOT_DAMAGED.format(path=path))
+        return
+    for words in damage:
+        yield Finding(f"The database is damaged: {scrub(words)}", advise_restore())
+    if not damage:
+        yield from _check_writing(path)
+
+
+def _check_writing(path: Path) -> Iterator[Finding]:
+    try:
+        begin_write()
+    except OperationalError as error:
+        if "locked" not in str(error.orig):
+            yield Finding(
+                f"The database can't be written to: {error.orig}.", NOT_DAMAGED.format(path=path)
+            )
+            return
+        yield Finding(
+            "Another program has locked the database for over 5 seconds, so the service answers "
+            "503 BUSY.",
+            f"Find and end it: fuser -v {shlex.quote(str(path))}",
+        )
+
+
+def check_schema() -> Iterator[Finding]:
+    path = current_settings().database_file
+    if path is not None and not path.exists():
+        yield NO_SCHEMA
+        return
+    revision, newest = runner.current(db.engine), runner.head()
+    problem = f"The database is at revision {revision}, and this version needs {newest}."
+    if revision is None:
+        yield Finding(
+            "The database is empty.", "Start `testimonials serve` or run `testimonials db upgrade`."
+        )
+    elif revision == runner.OLDER:
+        yield Finding(problem, f"The database can't be upgraded: {runner.OLDER_ADVICE}.")
+    elif runner.is_newer(revision):
+        yield Finding(problem, "Install the newer version, or restore a backup made with this one.")
+    elif revision != newest:
+        yield Finding(problem, "Stop the service and run `testimonials db upgrade`.")
+
+
+def check_clock() -> Iterator[Finding]:
+    now = clock.now()
+    if db.engine.dialect.name == "postgresql":
+        theirs: datetime | None = db.session.scalar(select(func.now()))
+        if theirs is not None and abs(theirs - now) > CLOCK_DIFFERENCE:
+            yield Finding(
+                f"This machine's clock says {iso(now)}, the database's {iso(theirs)}.", SET_CLOCK
+            )
+    for column in (Testimonial.created_at, OutboxMail.created_at, Account.created_at):
+        newest: datetime | None = db.session.scalar(select(func.max(column)))
+        if newest is not None and newest > now + CLOCK_DIFFERENCE:
+            yield Finding(
+                f"The newest row is from {iso(newest)}, but it is {iso(now)}: the clock was ahead, "
+                "or is behind.",
+                SET_CLOCK,
+            )
+            return
+
+
+def check_work() -> Iterator[Finding]:
+    known = {job.name: job for job in db.session.scalars(select(BackgroundJob))}
+    rows = [known[job.name] for job in JOBS if job.name in known]
+    newest = max((row.finished_at for row in rows if row.finished_at), default=None)
+    oldest = clock.now() - LONGEST_WAIT
+    if newest is None or newest < oldest:
+        since = f"since {iso(newest)}" if newest else "on this database yet"
+        yield Finding(
+            f"No background work has been done {since}.",
+            "Start `testimonials serve`, which also sends mail. Its log says what fails.",
+        )
+        return
+    for row in rows:
+        if row.error is not None or row.finished_at is None or row.finished_at < oldest:
+            time = iso(row.finished_at) if row.finished_at else "never"
+            words = f": {scrub(row.error)}" if row.error else ""
+            yield Finding(
+                f"The job {row.name} last succeeded: {time}{words}.",
+                "Search the log for “background work failed”.",
+            )
+
+
+def check_slugs() -> Iterator[Finding]:
+    """Find projects whose page a newer version of the service hides behind one of its own."""
+    query = select(Project.slug).where(
+        Project.slug.in_(reserved_slugs()), Project.deleted_at.is_(None)
+    )
+    for slug in db.session.scalars(query.order_by(Project.slug)):
+        yield Finding(
+            f"Nobody sees the page of the project at /{slug}: the service has one there itself.",
+            f"Tell its owner (testimonials projects show {slug}) to choose another address in the "
+            "settings. The widget isn’t concerned.",
+        )
+
+
+def check_webhooks() -> Iterator[Finding]:
+    for endpoint in list_failing():
+        since = iso(endpoint.failing_since or clock.now())
+        yield Finding(
+            f"The webhook endpoint {endpoint.id} at {name_host(endpoint)} of the project "
+            f"{endpoint.project_id} has accepted nothing since {since}.",
+            f"testimonials webhooks deliveries {endpoint.id} says why. After three days it is "
+            "switched off, and its owner gets a mail.",
+        )
+
+
+def check_recordings() -> Iterator[Finding]:
+    """Compare recordings with their files, and what they take with what they may."""
+    if missing := find_missing():
+        yield Finding(
+            f"The files of {len(missing)} recording(s) are missing, such as {missing[0]}.",
+            f"Put them back into {media_folder()} from a backup: its members media/<id>.",
+        )
+    if files := find_orphans():
+        yield Finding(
+            f"{len(files)} file(s) in {media_folder()} belong to no recording.",
+            "`serve` removes them each minute; is it running?",
+            is_note=True,
+        )
+    if (share := find_whole_share()).is_nearly_full:
+        yield Finding(
+            f"Recordings take {share.bytes // MEGABYTE} of {share.limit // MEGABYTE} MB.",
+            "Raise TESTIMONIALS_ALL_RECORDINGS_MEGABYTES, or look at "
+            "`testimonials recordings list`.",
+        )

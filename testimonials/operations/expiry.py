@@ -1,0 +1,142 @@
+"""The sweep: removing expired data."""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from testimonials.analytics.counting import delete_old_insights
+from testimonials.auth.accounts import delete_expired_accounts, select_expired_accounts
+from testimonials.auth.billing import delete_unlinked_subscriptions
+from testimonials.auth.oidc.attempts import delete_old_attempts
+from testimonials.auth.sessions import delete_expired_sessions
+from testimonials.auth.tokens import delete_ended_tokens
+from testimonials.collection.abuse import delete_old_reports
+from testimonials.collection.requests import delete_old_requests, is_told_from
+from testimonials.core import clock
+from testimonials.core.audit import delete_old_events, forget_networks
+from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.http.idempotency import delete_old_keys
+from testimonials.core.http.rate_limits import delete_expired_counters
+from testimonials.core.mail.outbox import delete_old_mails
+from testimonials.core.settings.current import current_settings
+from testimonials.integrations.webhooks.log import delete_old_deliveries
+from testimonials.projects.invitations import delete_expired_invitations
+from testimonials.projects.models import Project
+from testimonials.projects.proposals import delete_old_proposals, list_held_pictures
+from testimonials.projects.settings import delete_trashed_projects, is_past_grace
+from testimonials.testimonials.batches import of_projects, remove_some
+from testimonials.testimonials.media.removal import delete_unsent_recordings, remove_orphans
+from testimonials.testimonials.moderation import empty_trash
+from testimonials.testimonials.testimonials import delete_unused_images
+from testimonials.transfer.erasure import delete_old_erasures, learn_files, write_lists
+from testimonials.transfer.ownership import delete_expired_offers
+from testimonials.transfer.tables.jobs import delete_old_files
+from testimonials.widget.sightings import delete_old_sightings
+
+logger = logging.getLogger("testimonials")
+
+# Thousands may expire on one day, and SQLite lets nobody else write while they are removed.
+MAX_AT_ONCE = 250
+
+Counts = dict[str, int]
+
+
+class Kind(NamedTuple):
+    """One kind of data: its name for people, and what removes the expired and returns how many."""
+
+    words: str
+    remove: Callable[[], int]
+
+
+def sweep() -> Counts:
+    """Remove everything that has expired; return how much of each kind. Commits."""
+    begin_write()
+    # What goes with a project may be thousands: first in parts.
+    for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
+        while remove_some(of_projects(is_gone)):
+            _begin_anew()
+    learn_files()
+    removed = _remove(_begin_anew)
+    db.session.commit()
+    # Of rows that are gone, by whatever way.
+    remove_orphans()
+    write_lists()
+    if removed["accounts"]:
+        logger.info("removed %s expired unclaimed account(s)", removed["accounts"])
+    return removed
+
+
+def preview() -> Counts:
+    """Return how much of each kind `sweep` would remove now, without removing it."""
+    begin_write()
+    removed = _remove(lambda: None)
+    db.session.rollback()
+    return removed
+
+
+def _remove(go_on: Callable[[], None]) -> Counts:
+    """Remove what has expired; `go_on` is called wherever there may be more."""
+    removed = {}
+    for name, kind in KINDS.items():
+        removed[name] = count = kind.remove()
+        while count >= MAX_AT_ONCE:
+            go_on()
+            count = kind.remove()
+            removed[name] += count
+    return removed
+
+
+def _begin_anew() -> None:
+    db.session.commit()
+    let_others_write()
+    begin_write()
+
+
+def _delete_old_mails() -> int:
+    until = clock.expired_until(current_settings().mail_days)
+    return delete_old_mails(db.session(), until, is_told_from())
+
+
+def _delete_old_events() -> int:
+    return delete_old_events(clock.expired_until(current_settings().activity_days), MAX_AT_ONCE)
+
+
+def _forget_networks() -> int:
+    return forget_networks(clock.expired_until(current_settings().network_days), MAX_AT_ONCE)
+
+
+# In this order, so that what goes with an account or a project is not counted again.
+KINDS = {
+    "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
+    "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
+    "testimonials": Kind("testimonials past their days", lambda: empty_trash(MAX_AT_ONCE)),
+    "recordings": Kind(
+        "recordings that nobody sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
+    ),
+    "sessions": Kind("expired sessions", delete_expired_sessions),
+    "companyAttempts": Kind("visits to the company's sign-in", delete_old_attempts),
+    "teamInvitations": Kind("expired invitations", delete_expired_invitations),
+    "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
+    "accessTokens": Kind("access tokens that ended long ago", delete_ended_tokens),
+    "askedPeople": Kind("people who never answered a request", delete_old_requests),
+    "proposals": Kind(
+        "proposals decided long ago or about testimonials that are gone", delete_old_proposals
+    ),
+    "mails": Kind("old mails in the outbox", _delete_old_mails),
+    "deliveries": Kind(
+        "deliveries of webhooks that are old or past the last 100",
+        lambda: delete_old_deliveries(MAX_AT_ONCE),
+    ),
+    "importFiles": Kind("files that nobody imported within a day", delete_old_files),
+    "websites": Kind("websites that no longer show a widget", delete_old_sightings),
+    "reports": Kind("settled reports of abuse", lambda: delete_old_reports(MAX_AT_ONCE)),
+    "insights": Kind("old days of insights", lambda: delete_old_insights(MAX_AT_ONCE)),
+    "events": Kind("old events", _delete_old_events),
+    "networks": Kind("networks of old events", _forget_networks),
+    "erasures": Kind("ids of what was erased long ago", delete_old_erasures),
+    "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
+    "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
+    "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
+    # Last, since the rows removed before referred to pictures.
+    "images": Kind("unused pictures", lambda: delete_unused_images(list_held_pictures())),
+}

@@ -1,0 +1,254 @@
+"""`testimonials serve`: the socket, the start."""
+
+import errno
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from threading import Thread
+
+import click
+from flask import Flask
+
+from testimonials.application import build_app
+from testimonials.cli.output import telling_trouble
+from testimonials.core.db.sqlite import fold_log, look_for_damage
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.images.worker import decoder
+from testimonials.core.jobs import BackgroundWorker
+from testimonials.core.logs import set_up_logs
+from testimonials.core.settings.instance import hold_folder, pin_to_core
+from testimonials.core.settings.table import (
+    UNIX,
+    Settings,
+    listening_url,
+    load_settings,
+    unknown_variables,
+)
+from testimonials.integrations.webhooks.delivery import Dispatcher
+from testimonials.operations.database import require_known_secret
+from testimonials.operations.jobs import end_jobs, run_backups, run_jobs
+from testimonials.operations.metrics import RESTARTS, end_metrics
+from testimonials.operations.sample import Sample, prepare_sample
+from testimonials.operations.server.supervisor import (
+    Seat,
+    Supervisor,
+    describe_count,
+    note_signals,
+    restarts,
+)
+from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended
+from testimonials.operations.upgrading import upgrade_database
+from testimonials.projects.notifications import is_mail_wanted
+from testimonials.testimonials.notifications import answer_link_requests
+from testimonials.transfer.tables.jobs import run_imports
+from testimonials.widget.script import keep_script
+from testimonials.widget.versions import begin_versions
+
+# The socket on which `serve` listens: its own, or one that systemd holds for it.
+#
+# One that systemd holds stays open while the service restarts, so that whoever connects meanwhile
+# waits instead of being refused.
+
+# The first of the descriptors that systemd passes on (sd_listen_fds).
+FIRST_PASSED = 3
+
+
+def take_passed_socket() -> socket.socket | None:
+    """Return the socket that was passed to this process (systemd's socket activation), if any.
+
+    Raises `click.ClickException` if what was passed isn't one socket to listen on.
+    """
+    count = os.environ.pop("LISTEN_FDS", "")
+    # What was meant for another process is not for its children.
+    receiver, own = os.environ.pop("LISTEN_PID", ""), {str(os.getpid())}
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if hasattr(sys, "frozen"):
+        # The process that unpacked the one file received it.
+        own.add(str(os.getppid()))
+    if not count or receiver not in own:
+        return None
+    os.set_inheritable(FIRST_PASSED, False)
+    listener = socket.socket(fileno=FIRST_PASSED)
+    if count != "1" or not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        raise click.ClickException(
+            f"LISTEN_FDS is {count}, and one socket that listens is needed: give the socket unit "
+            "one ListenStream=, and no Accept=yes."
+        )
+    listener.listen(BACKLOG)
+    listener.setblocking(False)
+    return listener
+
+
+def describe_address(listener: socket.socket) -> tuple[str, int]:
+    """Return the host, or `unix:` and a path, and the port."""
+    address = listener.getsockname()
+    if listener.family == socket.AF_UNIX:
+        return f"{UNIX}{address}", 0
+    return address[0], address[1]
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a new socket that listens; raise `click.ClickException` if there can't be one."""
+    try:
+        if host.startswith(UNIX):
+            listener = _bind_file(Path(host.removeprefix(UNIX)))
+        else:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host.strip("[]"), port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        where = host if host.startswith(UNIX) else f"{host} port {port}"
+        raise click.ClickException(
+            f"Can't listen on {where}: {error.strerror or error}. Choose another --host or --port."
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _bind_file(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if path.is_socket() and listener.connect_ex(str(path)) == errno.ECONNREFUSED:
+        # Left by a service that was killed.
+        path.unlink()
+    listener.bind(str(path))
+    # Any user who may enter its folder may connect, such as the proxy's.
+    path.chmod(0o666)
+    return listener
+
+
+# `testimonials serve`: the application on waitress, with its background work.
+
+logger = logging.getLogger("testimonials.operations.server.serve")
+
+
+@click.command()
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
+@click.option("--workers", help="The number of worker processes.  [default: one for each core]")
+@click.option("--sample", is_flag=True, help="Create a sample project, and print its addresses.")
+def serve(host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
+    """Run the service: upgrade the database, then answer until SIGTERM or Ctrl-C.
+
+    SIGHUP reloads the settings.
+    """
+    signals = note_signals()
+    flags = {"host": host, "port": port, "workers": workers}
+    overrides = {name: value for name, value in flags.items() if value is not None}
+    settings = load_settings(overrides=overrides)
+    # No restore can start from here on, so the settings are read again below.
+    hold_folder(settings.instance_path)
+    set_up_logs(settings.log_level, settings.log_format)
+    for variable in unknown_variables():
+        logger.warning("%s is not a setting and is ignored", variable)
+    passed = take_passed_socket()
+    listener = passed or listen(settings.host, settings.port)
+    bound_host, bound_port = describe_address(listener)
+    # The number chosen for port 0 is part of the URLs in snippets and mails.
+    overrides |= {"host": bound_host if passed else settings.host, "port": str(bound_port)}
+    settings = load_settings(overrides=overrides)
+
+    def load() -> Settings:
+        nonlocal settings
+        settings = load_settings(overrides=overrides)
+        set_up_logs(settings.log_level, settings.log_format)
+        return settings
+
+    def work(settings: Settings, seat: Seat) -> None:
+        # It forks, so before there are threads or connections, and before this is pinned.
+        decoder.start(settings.threads)
+        # Counting from the parent's id keeps two services from sharing the first core.
+        pin_to_core(seat.parent + seat.number)
+        _answer(settings, seat, listener, sample=sample and not seat.is_reload)
+
+    def announce() -> None:
+        is_file = bound_host.startswith(UNIX)
+        address = bound_host if is_file else listening_url(bound_host, bound_port)
+        logger.info("listening on %s (%s)", address, describe_count(settings.workers))
+
+    code = Supervisor(signals, listener, load, work, announce).run(settings)
+    _tidy_up(settings, "" if passed else bound_host)
+    logger.info("stopped")
+    raise SystemExit(code)
+
+
+def _tidy_up(settings: Settings, host: str) -> None:
+    if host.startswith(UNIX):
+        Path(host.removeprefix(UNIX)).unlink(missing_ok=True)
+    # The workers exit without closing the database; with its log folded in, a copy is complete.
+    if settings.database_file is not None and not fold_log(settings.database_file):
+        logger.warning(
+            "the newest changes are in %s-wal, because the disk is full, the database damaged, or "
+            "another program using it: copy both files, or neither",
+            settings.database_file.name,
+        )
+
+
+def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
+    """Run a worker; whatever has threads or connections is made here, after the fork."""
+    app = build_app(settings)
+    app.extensions[RESTARTS] = lambda: restarts[0]
+    addresses = None
+    if seat.is_first:
+        with app.app_context(), telling_trouble():
+            upgrade_database()
+            require_known_secret()
+            keep_script()
+            addresses = _prepare_sample() if sample else None
+    if not settings.is_sqlite:
+        # Only now, since a migration may take long.
+        from testimonials.core.db.postgres_watch import limit_statements
+
+        with app.app_context():
+            limit_statements(db.engine)
+    begin_versions(app)
+    server = Server(app, listener, settings.threads)
+    seat.tell_ready()
+    if seat.is_first:
+        # It may take minutes, and finds what nobody has asked for yet.
+        Thread(target=_look_for_damage, args=(app,), name="damage", daemon=True).start()
+    if addresses is not None:
+        _print_sample(addresses)
+    background = BackgroundWorker(
+        app,
+        run_jobs,
+        write_mail=answer_link_requests,
+        is_mail_wanted=is_mail_wanted,
+        send_webhooks=Dispatcher().run,
+        run_imports=run_imports,
+        back_up=run_backups,
+    )
+    run_until_ended(server, background, seat.parent)
+    with app.app_context():
+        end_jobs()
+    end_metrics(app)
+
+
+def _look_for_damage(app: Flask) -> None:
+    with app.app_context():
+        look_for_damage()
+
+
+def _prepare_sample() -> Sample:
+    try:
+        return prepare_sample()
+    except ServiceError as error:
+        raise click.ClickException(f"The sample can't be created: {error.message}") from None
+
+
+def _print_sample(sample: Sample) -> None:
+    claim = sample.claim_link or "(already claimed)"
+    click.echo(
+        f"""
+  Widget             {sample.widget_page}
+  Collection page    {sample.collection_page}
+  Sample account     {claim}
+  Docs for agents    {sample.agent_docs}
+
+  Ctrl-C stops it.
+"""
+    )

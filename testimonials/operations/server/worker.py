@@ -1,0 +1,409 @@
+"""Waitress in one worker, and its connections."""
+
+import copy
+import json
+import os
+import re
+import resource
+import select
+import signal
+import socket
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import Any
+
+from flask import Flask
+from waitress import wasyncore
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import create_server
+from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
+from waitress.utilities import BadRequest, build_http_date
+
+from testimonials.collection.submission_schemas import largest_form
+from testimonials.core.http.errors import error_body
+from testimonials.core.http.security import DATA_POLICY
+from testimonials.core.http.urls import remove_base_path
+from testimonials.core.jobs import BackgroundWorker
+from testimonials.core.settings.current import current_settings
+
+# Limits on a worker's connections: how long each may take, and which is closed to make room.
+#
+# Clients decide how fast they send and read. A slow one must not occupy a thread, and no number of
+# slow or idle ones may keep others out.
+
+# How often connections are checked.
+LOOK_SECONDS = 1.0
+# A request's head may take ten seconds; its first byte is noticed within one.
+HEAD_SECONDS = 10.0 - LOOK_SECONDS
+# A body may take this long, and a second more for every 500 bytes received.
+BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
+# How long a client may go without reading any of its response.
+STALLED_SECONDS = 30.0
+# One network may have a tenth of a worker's connections, unless it is a proxy's.
+SHARE = 10
+# Each probe has its own thread, since all others may be waiting for the database.
+PROBES = ("/healthz", "/readyz")
+
+
+class BoundedChannel(HTTPChannel):  # type: ignore[misc]
+    """A connection that is closed when it takes too long, or to make room for another."""
+
+    # The request being read at the last check, and when it was first seen.
+    _watched: object = None
+    _watched_since = 0.0
+
+    def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
+        super().__init__(server, sock, addr, adj, map=map)
+        self.network = network_of(addr[0])
+        if len(server.active_channels) > server.network_share:
+            self._make_room()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being read or answered."""
+        return not (self.requests or self.request or self.total_outbufs_len)
+
+    def is_overdue(self, now: float) -> bool:
+        """Return whether it has taken too long; call this every `LOOK_SECONDS`."""
+        if self.will_close:
+            # Waitress would wait until the client reads.
+            return True
+        if self.requests:
+            return False
+        if self.total_outbufs_len:
+            return bool(now - self.last_activity > STALLED_SECONDS)
+        request = self.request
+        if request is not self._watched:
+            self._watched, self._watched_since = request, now
+        if request is None:
+            # Idle: waitress closes it after its `channel_timeout`.
+            return False
+        taken = now - self._watched_since
+        if not request.headers_finished:
+            return taken > HEAD_SECONDS
+        return bool(taken > BODY_SECONDS + request.body_bytes_received / BODY_BYTES_PER_SECOND)
+
+    def _make_room(self) -> None:
+        """If this connection is one too many, close one that has no running request."""
+        server = self.server
+        others = [each for each in server.active_channels.values() if each is not self]
+        waiting = [each for each in others if not each.requests]
+        if sum(each.network == self.network for each in others) >= server.network_share:
+            victims = [each for each in waiting if each.network == self.network] or [self]
+        elif len(others) >= server.most_connections:
+            # From the network with the most, so that a few can't push out everyone else.
+            sizes = Counter(each.network for each in (*others, self))
+            fullest = max((each.network for each in (*waiting, self)), key=sizes.__getitem__)
+            victims = [each for each in (*waiting, self) if each.network == fullest]
+        else:
+            return
+        min(victims, key=lambda each: each.last_activity).handle_close()
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        # Waitress would block the thread until the client has read. Only a client that sends many
+        # requests at once and reads no response gets here.
+        if self.total_outbufs_len > self.adj.outbuf_high_watermark:
+            self.will_close, self.connected = True, False
+
+
+class Tasks(ThreadedTaskDispatcher):  # type: ignore[misc]
+    """The threads that answer requests, and one more for each probe."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__()
+        self.set_thread_count(threads)
+        self._probes = {path: ThreadedTaskDispatcher() for path in PROBES}
+        for probe in self._probes.values():
+            probe.set_thread_count(1)
+
+    def add_task(self, channel: BoundedChannel) -> None:
+        # A malformed request has no path.
+        path = getattr(channel.requests[0], "path", "")
+        path = remove_base_path(path, channel.server.base_path)
+        if path in PROBES:
+            self._probes[path].add_task(channel)
+        else:
+            super().add_task(channel)
+
+    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+        for probe in self._probes.values():
+            probe.shutdown(cancel_pending, timeout)
+        return bool(super().shutdown(cancel_pending, timeout))
+
+
+def network_of(host: str) -> str | bytes:
+    """Return the network that one customer usually has: an IPv4 address, or an IPv6 /64."""
+    if ":" not in host:
+        return host
+    address = IPv6Address(host.partition("%")[0])
+    return str(address.ipv4_mapped) if address.ipv4_mapped else address.packed[:8]
+
+
+# One worker of `serve`: waitress with the application, and its background work.
+
+BACKLOG = 1024
+# The application has lower limits of its own; this keeps endless bodies off the disk.
+MAX_BODY_BYTES = 16 * 1024 * 1024
+# Only a collection page's form may be larger, with a recording that no script has sent before; and
+# only so many at once, which wait on the disk until they are whole.
+LARGE_FORM = re.compile(r"/|/f/[^/]+|/[^/]+(/f/[^/]+)?")
+LARGE_FORMS = 8
+SERVER_OPTIONS: dict[str, Any] = {
+    # Without poll the server dies at file descriptor 1,024.
+    "asyncore_use_poll": True,
+    "channel_timeout": 30,
+    "cleanup_interval": 10,
+    "backlog": BACKLOG,
+    "max_request_body_size": MAX_BODY_BYTES,
+    "max_request_header_size": 64 * 1024,
+    # Whether to believe X-Forwarded-For is decided in one place: TRUSTED_PROXIES, by ProxyFix.
+    "clear_untrusted_proxy_headers": False,
+    "ident": None,
+}
+# With fewer, a hundred idle connections would keep everyone else out.
+MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
+# With over a hundred connections a turn of the loop takes milliseconds. It then accepts up to 64
+# new ones at once, so that nobody waits behind a crowd.
+CROWD, RUSH = 100, 64
+# An upload on a connection is a file too, each thread has the database open, and the worker has
+# pipes, locks and webhooks.
+FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 64
+# Browsers and proxies send about thirty; each takes time in the loop that all connections share.
+MOST_HEADERS = 200
+LONGEST_CHUNK_LINE = 8 * 1024
+# The bytes around chunks: at most this many, plus an eighth of their content.
+MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
+CHUNKED_BYTES_AT_ONCE = 1024
+# Waitress handles these itself.
+OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
+# Seconds for requests in flight to finish; idle connections are kept for one, since a request may
+# be on its way.
+DRAIN_SECONDS = 7.0
+GRACE_SECONDS = 1.0
+
+
+class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
+    """Answers a malformed request, which never reaches the application, like an API error."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        code = "BODY_TOO_LARGE" if error.code == 413 else "BAD_REQUEST"
+        body = json.dumps(error_body(f"{error.reason}: {error.body}", code)).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.content_length = len(body)
+        self.response_headers += [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("Content-Security-Policy", DATA_POLICY),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Connection", "close"),
+        ]
+        self.close_on_finish = True
+        self.write(body)
+
+
+class _Task(WSGITask):  # type: ignore[misc]
+    """Caches the heads of responses.
+
+    Waitress would close the connection after each 304, and format every head anew, which takes half
+    the time of the hottest path.
+    """
+
+    def build_response_header(self) -> bytes:
+        if not self.channel.server.accepting:
+            # While the server is ending, each connection closes after its next response.
+            self.request.headers["CONNECTION"] = "close"
+        goes_on = self.request.headers.get("CONNECTION", "").lower() != "close"
+        if self.version == "1.1" and goes_on and not self.close_on_finish:
+            head = _write_head(self.status, tuple(self.response_headers), self.has_body)
+            if head is not None:
+                return head + _write_date(int(self.start_time))
+        rare: bytes = super().build_response_header()
+        return rare
+
+
+@lru_cache(maxsize=512)
+def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
+    """Return a head up to the time, or None if only closing marks the end of the response."""
+    names = {name.lower() for name, _ in headers}
+    if names & OWN_HEADERS or (has_body and "content-length" not in names):
+        return None
+    # Without a body there is no length (RFC 9110, 8.6).
+    lines = [f"{name}: {value}" for name, value in headers if has_body or name != "Content-Length"]
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "Date: "]).encode("latin-1")
+
+
+@lru_cache(maxsize=2)
+def _write_date(second: int) -> bytes:
+    return f"{build_http_date(second)}\r\n\r\n".encode("latin-1")
+
+
+# Those that are arriving, or being answered.
+_large_forms: weakref.WeakSet[HTTPRequestParser] = weakref.WeakSet()
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Refuses what would take waitress too long.
+
+    Blank lines before a request would restart the time allowed for its head. Endless lines between
+    chunks are copied with each part that arrives, and all that follows a chunk with each chunk.
+    Python itself can't parse a URL such as ``http://[x``.
+    """
+
+    adj: Any
+
+    def received(self, data: bytes) -> int:
+        body = self.body_rcv if self.chunked else None
+        if body is None:
+            return int(super().received(data))
+        consumed = int(super().received(data[:CHUNKED_BYTES_AT_ONCE]))
+        line = len(body.control_line) + len(body.trailer)
+        around = self.body_bytes_received - len(body) - line
+        most_around = MOST_AROUND_CHUNKS + len(body) // LEAST_CHUNK_SHARE
+        if line > LONGEST_CHUNK_LINE or around > most_around:
+            problem = "The chunks are too small, or a line between them is too long"
+            self.error, self.completed = BadRequest(problem), True
+        return consumed
+
+    @property
+    def empty(self) -> bool:
+        return False
+
+    @empty.setter
+    def empty(self, _is_empty: bool) -> None:
+        self.error = BadRequest("The request is empty")
+
+    def parse_header(self, header_plus: bytes) -> None:
+        if header_plus.count(b"\n") > MOST_HEADERS:
+            raise ParsingError("Too many header lines")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Bad URI") from error
+        if self.content_length >= MAX_BODY_BYTES and self._is_large_form():
+            self.adj = self._allow(self.adj)
+
+    def _is_large_form(self) -> bool:
+        is_form = self.headers.get("CONTENT_TYPE", "").startswith("multipart/form-data")
+        return bool(
+            self.command == "POST"
+            and is_form
+            and LARGE_FORM.fullmatch(remove_base_path(self.path, self.adj.base_path))
+            and len(_large_forms) < LARGE_FORMS
+        )
+
+    def _allow(self, adj: Any) -> Any:
+        _large_forms.add(self)
+        larger = copy.copy(adj)
+        larger.max_request_body_size = adj.max_form_size
+        return larger
+
+
+class _Channel(BoundedChannel):
+    task_class = _Task
+    error_task_class = _JsonErrorTask
+    parser_class = _Parser
+
+
+def allow_connections(threads: int) -> int:
+    """Return how many connections a worker may have; raise the limit of open files for them.
+
+    Out of descriptors, waitress would retry at once and log a traceback each time.
+    """
+    beside = OTHER_FILES + FILES_OF_A_THREAD * threads
+    limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS * FILES_OF_A_CONNECTION + beside
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, highest))
+        possible = (limit - beside) // FILES_OF_A_CONNECTION
+        return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, possible))
+    return MOST_CONNECTIONS
+
+
+class Server:
+    """Waitress on a socket that workers share; it ends without dropping a request."""
+
+    def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
+        most = allow_connections(threads)
+        self._server: Any = create_server(
+            app,
+            sockets=[listener],
+            # Never reached: a new connection replaces another. Waitress counts two of its own.
+            connection_limit=most + 3,
+            _dispatcher=Tasks(threads),
+            **SERVER_OPTIONS,
+        )
+        with app.app_context():
+            self._server.adj.max_form_size = largest_form() + 1
+        base_path = current_settings(app).base_path
+        self._server.base_path = self._server.adj.base_path = base_path
+        # All clients of a proxy have its address.
+        is_shared = current_settings(app).trusted_proxies or listener.family == socket.AF_UNIX
+        self._server.most_connections = most
+        self._server.network_share = most if is_shared else max(FEWEST_CONNECTIONS, most // SHARE)
+        self._server.channel_class = _Channel
+        self._next_look = 0.0
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """End `answer` soon; may be called by a signal handler, and more than once."""
+        self._is_stopping = True
+        self._server.pull_trigger()
+
+    def answer(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
+        """Answer until `stop` or `is_orphan`, which is checked once a second."""
+        while not (self._is_stopping or is_orphan()):
+            self._turn(self._server.adj.asyncore_loop_timeout)
+
+    def finish(self) -> None:
+        """Finish the requests that have begun, within `DRAIN_SECONDS`."""
+        # Connections still in the backlog would be cut off with the last worker.
+        self._accept_waiting(BACKLOG)
+        # The server's own `close` would leave its threads unable to wake the loop.
+        wasyncore.dispatcher.close(self._server)
+        begun = time.time()
+        while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
+            self._turn(0.05)
+            # `last_activity` is when a byte last came or left.
+            closing = time.time() - GRACE_SECONDS
+            for channel in list(self._server.active_channels.values()):
+                if channel.is_idle and max(channel.last_activity, begun) < closing:
+                    channel.will_close = True
+        self._server.task_dispatcher.shutdown(timeout=0.5)
+
+    def _turn(self, seconds: float) -> None:
+        wasyncore.loop(timeout=seconds, map=self._server._map, use_poll=True, count=1)
+        channels = self._server.active_channels
+        if self._server.accepting and CROWD < len(channels) <= self._server.most_connections:
+            self._accept_waiting(RUSH)
+        if (now := time.time()) >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            for channel in list(channels.values()):
+                if channel.is_overdue(now):
+                    channel.handle_close()
+
+    def _accept_waiting(self, most: int) -> None:
+        waiting = select.poll()
+        waiting.register(self._server.socket, select.POLLIN)
+        for _ in range(most):
+            if not waiting.poll(0):
+                return
+            self._server.handle_accept()
+
+
+def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -> None:
+    """Answer and do background work until SIGTERM, or until the parent is gone."""
+    background.start()
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    server.answer(lambda: os.getppid() != parent)
+    # A mail being sent gets as much time as the requests.
+    end = time.time() + DRAIN_SECONDS
+    background.stop(timeout=0)
+    server.finish()
+    background.stop(max(1.0, end - time.time()))

@@ -1,1 +1,0 @@
-"""The pages of whoever runs the service, and reports of abuse."""

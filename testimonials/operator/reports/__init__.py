@@ -1,1 +1,0 @@
-"""Reports of abuse: what visitors tell of public pages, and what operators do about it."""

@@ -1,1 +1,0 @@
-"""What is kept of people, for how long, and that what was erased stays so."""

@@ -1,0 +1,123 @@
+"""What a new project starts with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields
+
+from testimonials.core.http.fields import Choice, StrictSchema, Switch, Text, WebUrl
+from testimonials.core.http.i18n import gettext_noop
+
+# What a new project starts with, and the values its settings may take (spec, "Project").
+
+THEMES = ("light", "dark")
+LAYOUTS = ("masonry", "carousel", "list")
+ANIMATIONS = ("none", "horizontal", "vertical")
+PALETTES = ("neutral", "indigo", "emerald", "amber", "rose", "sky")
+CARD_STYLES = ("default", "quote", "stripe", "gradient", "outlined")
+INITIAL_COUNT_RANGE = (3, 50)
+
+SLUG_LENGTH = 60
+BUSINESS_NAME_LENGTH = 120
+WEBSITE_LENGTH = 500
+HEADLINE_LENGTH = 160
+DESCRIPTION_LENGTH = 500
+THANK_YOU_LENGTH = 500
+
+WIDGET_CONFIG: dict[str, Any] = {
+    "theme": "light",
+    "layout": "masonry",
+    "animation": "none",
+    "palette": "neutral",
+    "cardStyle": "default",
+    "initialCount": 9,
+    "showStars": True,
+    "showDates": True,
+    "showSource": True,
+    "showCtaButton": True,
+}
+
+HEADLINE = gettext_noop("How was your experience with %(name)s?")
+
+# Visitors see these texts in their language until the owner changes them.
+PAGE_CONFIG: dict[str, Any] = {
+    "website": "",
+    "headline": gettext_noop("How was your experience?"),
+    "description": gettext_noop(
+        "Two or three sentences are plenty. Your words help the next person choose."
+    ),
+    "thankYouMessage": gettext_noop("Your words mean a lot to us."),
+    "theme": "light",
+    "buttonColor": "#4F46E5",
+    "buttonTextColor": "#FFFFFF",
+    "logo": None,
+    "showConfetti": True,
+    # The page always asks for the name, whatever this says.
+    "collectFields": {
+        "name": True,
+        "email": True,
+        "role": True,
+        "company": True,
+        "avatar": True,
+        "rating": True,
+    },
+}
+
+
+def default_page_config(business_name: str) -> dict[str, Any]:
+    config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
+    if business_name:
+        config["headline"] = (HEADLINE % {"name": business_name})[:HEADLINE_LENGTH]
+    return config
+
+
+# The keys of `Project.dashboard_config`, and their values.
+#
+# Other keys are refused, since a project's archive is imported by this schema: a key that is
+# missing here would be lost.
+
+HAS_LOOKED, HAS_SHARED = "hasLooked", "hasShared"
+IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
+SHARE_MESSAGE, CTA, RATED = "shareMessage", "cta", "rated"
+
+MESSAGE_LENGTH = 2_000
+CTA_LABEL_LENGTH = 60
+URL_LENGTH = 500
+RATED_NAME_LENGTH = 120
+# Search engines may show ratings of these, but never of a business that collects its own.
+RATED_KINDS = ("Product", "SoftwareApplication", "Course")
+
+
+class CtaSchema(StrictSchema):
+    """The button below the widget; empty values mean the default one."""
+
+    label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
+    url = WebUrl(URL_LENGTH)
+
+
+class RatedSchema(StrictSchema):
+    """What the ratings are about, for structured data."""
+
+    kind = Choice(*RATED_KINDS, required=True)
+    name = Text(RATED_NAME_LENGTH, one_line=True, blank=False, required=True)
+
+
+class DashboardConfigSchema(StrictSchema):
+    """All keys; one that is missing has never been set."""
+
+    hasLooked = Switch()
+    hasShared = Switch()
+    hidesChecklist = Switch()
+    keepsSamples = Switch()
+    shareMessage = Text(MESSAGE_LENGTH)
+    cta = fields.Nested(CtaSchema)
+    rated = fields.Nested(RatedSchema)
+
+
+KEYS = frozenset(DashboardConfigSchema().fields)
+
+
+def require_known(config: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+    """Raise `ValueError` for an unknown key, unless it was stored already (by a newer version)."""
+    if unknown := sorted(config.keys() - KEYS - (before or {}).keys()):
+        raise ValueError(f"dashboard_config has no {', '.join(unknown)}")

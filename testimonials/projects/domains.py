@@ -1,0 +1,437 @@
+"""A project's own host name: claiming, checking, serving it."""
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import case, func, select, update
+
+from testimonials.core import clock
+from testimonials.core.audit import record_project_event
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.hosts import init_own_hosts, own_hosts
+from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.http.urls import host_mark_url, own_host_url, own_names, target_host
+from testimonials.core.http_client import (
+    AAAA,
+    TXT,
+    A,
+    AddressRefused,
+    LookupFailed,
+    Records,
+    UrlRefused,
+    ask,
+    is_public,
+    look_up,
+)
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import TXT_PREFIX, CustomDomain, Project
+from testimonials.projects.projects import lock_project, mark_edited
+
+# What is found out about a host name, without the database: its records, and who answers there.
+
+LOOKUP_SECONDS, ANSWER_SECONDS = 8.0, 5.0
+MOST_BYTES = 200
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about a host name."""
+
+    # None: nobody could say.
+    texts: list[str] | None
+    points_to: list[str] = field(default_factory=list)
+    is_here: bool = False
+    # Whether it certainly leads elsewhere; where neither, it couldn't be opened.
+    is_elsewhere: bool = False
+    problem: str = ""
+
+
+def make_mark() -> str:
+    """Return what this service, and no other, answers at every host name that leads to it."""
+    key = current_settings().secret_key.encode()
+    return hmac.new(key, b"testimonials:own-hosts", hashlib.sha256).hexdigest()
+
+
+NO_ADDRESS_YET = gettext_noop("The name has no address yet.")
+NO_ADDRESS = gettext_noop("It leads to no address.")
+NOT_PUBLIC = gettext_noop("It leads to an address in no public network.")
+
+
+def look_at(host: str) -> Finding:
+    """Look a host name up and open it; takes a quarter of a minute at most."""
+    end = time.monotonic() + LOOKUP_SECONDS
+    server = current_settings().dns_resolver
+    try:
+        texts = look_up(TXT_PREFIX + host, (TXT,), server, end).texts
+        records = look_up(host, (A, AAAA), server, end)
+    except LookupFailed as error:
+        return Finding(None, problem=f"The name server didn’t say: {error}.")
+    points_to = (records.names[:1] or records.addresses)[:MOST_NAMED]
+    if not records.addresses:
+        problem = NO_ADDRESS_YET if not points_to else NO_ADDRESS
+        return Finding(texts, points_to, is_elsewhere=True, problem=problem)
+    return _open(host, Finding(texts, points_to), records, _find_ours(server, end))
+
+
+def _find_ours(server: str, end: float) -> list[str]:
+    """Return the addresses of the service's own name."""
+    name = target_host()
+    try:
+        return [str(ipaddress.ip_address(name))]
+    except ValueError:
+        pass
+    try:
+        return look_up(name, (A, AAAA), server, end).addresses
+    except LookupFailed:
+        return []
+
+
+def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Finding:
+    allows_any = current_settings().webhook_addresses == "any"
+
+    def is_allowed(address: str, _port: int) -> bool:
+        return allows_any or address in ours or is_public(address)
+
+    points_here = target_host() in records.names or bool(set(records.addresses) & set(ours))
+    url = host_mark_url(host)
+    try:
+        answer = ask(
+            url,
+            ANSWER_SECONDS,
+            MOST_BYTES,
+            is_allowed,
+            headers={"User-Agent": "Testimonials"},
+            addresses=records.addresses,
+        )
+    except AddressRefused:
+        return _with(found, is_elsewhere=True, problem=NOT_PUBLIC)
+    except (UrlRefused, OSError) as error:
+        return _with(
+            found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)
+        )
+    is_here = hmac.compare_digest(answer.content, make_mark().encode())
+    problem = "" if is_here else f"Something else answers there, with status {answer.status}."
+    return _with(found, is_here=is_here, is_elsewhere=not is_here, problem=problem)
+
+
+def _with(found: Finding, **values: object) -> Finding:
+    return Finding(found.texts, found.points_to, **values)  # type: ignore[arg-type]
+
+
+def _explain(host: str, error: Exception, points_here: bool) -> str:
+    reason = str(getattr(error, "verify_message", "") or getattr(error, "strerror", "") or error)
+    said = f": {reason[:120]}" if reason else ""
+    if points_here:
+        return f"It points here, but {own_host_url(host)} can’t be opened{said}."
+    return f"{own_host_url(host)} can’t be opened{said}."
+
+
+# Which host names a project may have.
+
+LONGEST = 253 - len("_testimonials.")
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+# Names that lead to machines of one's own, or to nothing.
+LOCAL = frozenset({"localhost", "local", "internal", "invalid", "onion", "arpa", "localdomain"})
+
+
+def read_host(text: str) -> str:
+    """Return a host name as the DNS has it; what surrounds it in an address is left out.
+
+    Raises `ValidationFailed`.
+    """
+    text = text.strip().lower()
+    text = re.sub(r"\Ahttps?://", "", text).partition("/")[0].rstrip(".")
+    try:
+        host = text.encode("idna").decode()
+    except UnicodeError:
+        host = ""
+    labels = host.split(".")
+    is_name = len(labels) >= 2 and len(host) <= LONGEST and all(map(_LABEL.fullmatch, labels))
+    if not is_name or labels[-1].isdigit() or labels[-1] in LOCAL:
+        raise _refuse(gettext("Write a host name of yours, such as reviews.example.com."))
+    if host in own_names():
+        raise _refuse(gettext("This is the service’s own name. Choose one of yours."))
+    return host
+
+
+def _refuse(message: str) -> ValidationFailed:
+    return ValidationFailed.of({"host": [message]})
+
+
+# The rules of own host names: who may have which, and when links use it.
+#
+# `project` is locked wherever something changes. A name is held by the project whose token its TXT
+# record says; `Project.own_host` is set while this service answers there.
+
+# How long a name stays whose TXT record is gone: a mistake in a zone is no farewell.
+KEPT_WITHOUT_RECORD = timedelta(days=3)
+SOON, LATER, SELDOM = timedelta(minutes=5), timedelta(hours=1), timedelta(hours=6)
+EAGER = timedelta(days=1)
+# Each may take a quarter of a minute, for which other jobs wait.
+DUE_AT_ONCE = 5
+
+
+class DomainMissing(ServiceError):
+    status = 404
+    code = "NO_DOMAIN"
+    meaning = "The project has no host name of its own."
+    remedy = "Set one first."
+    default_message = gettext_noop("This project has no host name of its own.")
+
+
+@dataclass(frozen=True)
+class DomainCounts:
+    """How many names there are, which serve, and whose TXT record is gone."""
+
+    total: int
+    serving: int
+    troubled: int
+
+
+def find_domain(project: Project) -> CustomDomain | None:
+    return db.session.get(CustomDomain, project.id)
+
+
+def get_domain(project: Project) -> CustomDomain:
+    """Return the project's own host name; raise `DomainMissing`."""
+    found = find_domain(project)
+    if found is None:
+        raise DomainMissing
+    return found
+
+
+def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
+    """Return all own host names with their projects, for the operator, by name."""
+    query = select(CustomDomain, Project).join(Project, Project.id == CustomDomain.project_id)
+    return [(row[0], row[1]) for row in db.session.execute(query.order_by(CustomDomain.host))]
+
+
+def count_domains() -> DomainCounts:
+    """Count the names of projects that are not deleted."""
+    query = (
+        select(
+            func.count(),
+            func.count(case((CustomDomain.serving_since.is_not(None), 1))),
+            func.count(CustomDomain.missing_since),
+        )
+        .select_from(CustomDomain)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(Project.deleted_at.is_(None))
+    )
+    return DomainCounts(*db.session.execute(query).one())
+
+
+def load_hosts() -> Mapping[str, str]:
+    """Return the names that are held, each with the slug of its project.
+
+    On a connection of its own, since a request asks before it has one. The name of a deleted
+    project stays among them, so that nothing else of the service shows there.
+    """
+    query = select(CustomDomain.host, Project.slug).join(
+        Project, Project.id == CustomDomain.project_id
+    )
+    with db.engine.connect() as connection:
+        rows = connection.execute(query.where(CustomDomain.is_held.is_(True))).all()
+    return {row[0]: row[1] for row in rows}
+
+
+def is_served(host: str) -> bool:
+    """Return whether a certificate may be asked for: somebody has proved that the name is theirs,
+    and their project is there."""
+    query = (
+        select(CustomDomain.host)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(
+            CustomDomain.host == host.lower().rstrip("."),
+            CustomDomain.is_held.is_(True),
+            Project.deleted_at.is_(None),
+        )
+    )
+    return "\0" not in host and db.session.scalar(query) is not None
+
+
+def set_domain(project: Project, text: str) -> CustomDomain:
+    """Say which host name the project shall have; it begins to be looked up.
+
+    The same again changes nothing. Raises `ValidationFailed`.
+    """
+    host = read_host(text)
+    domain = find_domain(project)
+    if domain is not None and domain.host == host:
+        return domain
+    if domain is not None:
+        remove_domain(project)
+    domain = CustomDomain(
+        project_id=project.id,
+        host=host,
+        token=f"testimonials-{secrets.token_hex(16)}",
+        points_to=[],
+        problem="",
+        next_check_at=clock.now(),
+        created_at=clock.now(),
+    )
+    db.session.add(domain)
+    db.session.flush()
+    record_project_event(EventType.DOMAIN_ADDED, project, host=host)
+    return domain
+
+
+def remove_domain(project: Project) -> None:
+    """Give the project's own host name up; links use the service's address again."""
+    domain = get_domain(project)
+    db.session.delete(domain)
+    db.session.flush()
+    _use(project, None)
+    record_project_event(EventType.DOMAIN_REMOVED, project, host=domain.host)
+    own_hosts().forget()
+
+
+def list_due() -> Sequence[tuple[str, str]]:
+    """Return the ids of projects whose names are to be looked at now, and the names."""
+    query = (
+        select(CustomDomain.project_id, CustomDomain.host)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(CustomDomain.next_check_at <= clock.now(), Project.deleted_at.is_(None))
+        .order_by(CustomDomain.next_check_at)
+        .limit(DUE_AT_ONCE)
+    )
+    return [(row[0], row[1]) for row in db.session.execute(query)]
+
+
+def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
+    """Store what was found out about the project's host name; None if it has another by now."""
+    domain = find_domain(project)
+    if domain is None or domain.host != host:
+        return None
+    domain.checked_at = clock.now()
+    domain.problem = finding.problem
+    if finding.texts is None:
+        _plan(domain)
+        return domain
+    domain.points_to = finding.points_to
+    if domain.token in finding.texts:
+        domain.missing_since = None
+        if not domain.is_held:
+            _take(project, domain, finding.texts)
+    elif domain.is_held:
+        _miss(project, domain)
+    if domain.is_held and finding.is_here:
+        domain.serving_since = domain.serving_since or clock.now()
+        _use(project, domain.host)
+    elif finding.is_elsewhere or not domain.is_held:
+        domain.serving_since = None
+        _use(project, None)
+    _plan(domain)
+    return domain
+
+
+def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
+    """Let the project hold its name, unless somebody else does whose record is there too."""
+    holder = db.session.scalars(
+        select(CustomDomain).where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
+    ).one_or_none()
+    if holder is not None:
+        other = db.session.get_one(Project, holder.project_id)
+        if holder.token in texts and other.deleted_at is None:
+            domain.problem = gettext_noop(
+                "Another project has this name. Remove its TXT record first."
+            )
+            return
+        _lose(other, holder)
+    domain.is_held, domain.verified_at = True, clock.now()
+    db.session.flush()
+    record_project_event(EventType.DOMAIN_VERIFIED, project, host=domain.host)
+    own_hosts().forget()
+
+
+def _miss(project: Project, domain: CustomDomain) -> None:
+    domain.missing_since = domain.missing_since or clock.now()
+    if domain.missing_since <= clock.now() - KEPT_WITHOUT_RECORD:
+        _lose(project, domain)
+
+
+def _lose(project: Project, domain: CustomDomain) -> None:
+    domain.is_held = domain.verified_at = domain.serving_since = domain.missing_since = None
+    db.session.flush()
+    _use(project, None)
+    record_project_event(EventType.DOMAIN_LOST, project, host=domain.host)
+    own_hosts().forget()
+
+
+def _use(project: Project, host: str | None) -> None:
+    """Let links to the project's pages use a host name, or the service's own."""
+    if project.own_host == host:
+        return
+    if host is not None:
+        taken = update(Project).where(Project.own_host == host, Project.id != project.id)
+        db.session.execute(taken.values(own_host=None, feed_version=Project.feed_version + 1))
+    project.own_host = host
+    mark_edited(project)
+
+
+def _plan(domain: CustomDomain) -> None:
+    """Choose when to look again: soon while somebody waits for it, seldom once it works."""
+    now = clock.now()
+    if domain.serving_since and not domain.missing_since and not domain.problem:
+        wait = SELDOM
+    else:
+        wait = SOON if now - domain.created_at < EAGER else LATER
+    domain.next_check_at = now + wait
+
+
+# Looking at host names, in requests and in the background; nothing waits for the DNS with a
+# transaction.
+
+
+def check_due_domains() -> int:
+    """Look at the names that are due and store what is found; return how many. Commits each."""
+    due = list_due()
+    db.session.rollback()
+    for project_id, host in due:
+        finding = look_at(host)
+        begin_write()
+        try:
+            note_finding(lock_project(project_id), host, finding)
+        except NotFound:
+            # Deleted in the meantime.
+            db.session.rollback()
+            continue
+        db.session.commit()
+    return len(due)
+
+
+# What people and programs are told of an own host name.
+
+STATES = ("waiting", "verified", "serving")
+
+
+def describe_state(domain: Any) -> str:
+    """Return one of `STATES`."""
+    if not domain.is_held:
+        return STATES[0]
+    return STATES[2] if domain.serving_since else STATES[1]
+
+
+# Serving the host names that projects hold.
+
+
+def serve_own_hosts(app: Flask) -> None:
+    """Let the public pages of projects be at the root of their own host names."""
+
+    def load() -> dict[str, str]:
+        with app.app_context():
+            return dict(load_hosts())
+
+    init_own_hosts(app, load)

@@ -1,0 +1,199 @@
+"""Notifications: who gets mails about a project's new testimonials, and how often.
+
+Changing a choice and notifying somebody both lock the project.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
+
+from testimonials.auth.accounts import may_act
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.signing import TokenInvalid, TokenPurpose
+from testimonials.core.http.urls import unsubscribe_url
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import NotificationChoice, Project, ProjectMember, WorkspaceMember
+from testimonials.projects.projects import lock_project
+
+MODES = ("at_once", "daily", "never")
+DEFAULT_MODE = "at_once"
+# The purpose of mail about proposals, which only admins get.
+PROPOSALS = "proposals"
+LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
+
+unsubscribe_purpose = TokenPurpose("unsubscribe")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody who may get notifications; `since` is when they joined, None for the owner."""
+
+    account_id: str
+    email: str
+    since: datetime | None
+    mode: str
+    told_until: datetime | None
+    last_sent_at: datetime | None
+    # Whether the mails have links that decide without signing in.
+    decides_by_mail: bool = False
+
+
+def _make_readers_query() -> Executable:
+    owner = select(bindparam("owner_id", type_=String).label("id"))
+    # Not those who only look.
+    members = select(ProjectMember.account_id).where(
+        ProjectMember.project_id == bindparam("project_id"), ProjectMember.role != "reader"
+    )
+    everywhere = select(WorkspaceMember.account_id).where(
+        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.role != "reader"
+    )
+    people = union(owner, members, everywhere).subquery()
+    is_everywhere = and_(
+        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.account_id == Account.id
+    )
+    choice = NotificationChoice
+    columns = (
+        Account.id,
+        Account.email,
+        func.coalesce(WorkspaceMember.created_at, ProjectMember.created_at),
+        choice.mode,
+        choice.told_until,
+        choice.last_sent_at,
+        choice.decides_by_mail,
+    )
+    return (
+        select(*columns)
+        .join(people, people.c.id == Account.id)
+        .outerjoin(ProjectMember, _is_of(ProjectMember))
+        .outerjoin(WorkspaceMember, is_everywhere)
+        .outerjoin(choice, _is_of(choice))
+        .where(may_act())
+    )
+
+
+def _is_of(model: type[ProjectMember] | type[NotificationChoice]) -> ColumnElement[bool]:
+    return and_(model.project_id == bindparam("project_id"), model.account_id == Account.id)
+
+
+# Built once, since each submission runs it.
+_FIND_READERS = _make_readers_query()
+
+
+def list_readers(project: Project) -> list[Reader]:
+    """Return the owner and the members who may decide, except who can't act (`may_act`)."""
+    values = {"project_id": project.id, "owner_id": project.account_id}
+    return [
+        Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5], bool(row[6]))
+        for row in db.session.connection().execute(_FIND_READERS, values)
+    ]
+
+
+def find_mode(account_id: str, project_id: str) -> str:
+    choice = db.session.get(NotificationChoice, (project_id, account_id))
+    return DEFAULT_MODE if choice is None else choice.mode
+
+
+def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
+    """Return the account's choice for each of the projects, by project id."""
+    chosen = db.session.execute(
+        select(NotificationChoice.project_id, NotificationChoice.mode).where(
+            NotificationChoice.account_id == account_id
+        )
+    )
+    modes = {row[0]: row[1] for row in chosen}
+    return {project.id: modes.get(project.id, DEFAULT_MODE) for project in projects}
+
+
+def find_choice(account_id: str, project_id: str) -> NotificationChoice:
+    """Return the account's choice for a project, stored or not."""
+    choice = db.session.get(NotificationChoice, (project_id, account_id))
+    return choice or NotificationChoice(mode=DEFAULT_MODE, decides_by_mail=False)
+
+
+def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> None:
+    """Choose for the locked project whether the account's mails have links that decide."""
+    _find_choice(project, account_id, DEFAULT_MODE).decides_by_mail = is_on
+    db.session.flush()
+
+
+def set_mode(project: Project, account_id: str, mode: str) -> None:
+    """Set the account's choice for the locked project; raise `ValidationFailed`.
+
+    Testimonials that arrived during `never` aren't reported later.
+    """
+    if mode not in MODES:
+        raise ValidationFailed.of({"mode": [gettext_noop("Choose at once, once a day or never.")]})
+    choice = _find_choice(project, account_id, "never")
+    if choice.mode == "never":
+        choice.told_until = project.last_testimonial_at or clock.EPOCH
+    choice.mode = mode
+    db.session.flush()
+
+
+def note_told(project: Project, account_id: str, time: datetime) -> None:
+    """Note that the account has just been notified of everything in the locked project."""
+    choice = _find_choice(project, account_id, DEFAULT_MODE)
+    choice.told_until = project.last_testimonial_at
+    choice.last_sent_at = time
+
+
+def note_told_of_proposals(project: Project, account_id: str, time: datetime) -> None:
+    """Note that the account has just been told what waits in the locked project."""
+    _find_choice(project, account_id, DEFAULT_MODE).told_of_proposals_at = time
+
+
+def make_unsubscribe_url(project_id: str, account_id: str) -> str:
+    """Return the URL that ends a project's notifications without signing in; it never expires."""
+    return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
+
+
+def is_mail_wanted(mail: OutboxMail) -> bool:
+    """Return whether a mail may leave; for a notification, whether its reader may still have it.
+
+    It may have waited for the mail server while they lost their role, left the address or wanted
+    no more mail. All others may.
+    """
+    token = (mail.list_unsubscribe or "").rpartition("/")[2]
+    if (found := unsubscribe_purpose.find(token, 2)) is None:
+        return True
+    needed = Role.ADMIN if mail.purpose == PROPOSALS else Role.MODERATOR
+    is_reader = (
+        select(Account.id)
+        .join(Project, has_role(Account.id, needed))
+        .outerjoin(NotificationChoice, _is_of(NotificationChoice))
+        .where(Account.email == mail.recipient, Account.id == found[1], may_act())
+        .where(Project.id == found[0], Project.deleted_at.is_(None), ~Project.is_suspended)
+        .where(func.coalesce(NotificationChoice.mode, DEFAULT_MODE) != "never")
+    )
+    return db.session.scalar(is_reader, {"project_id": found[0]}) is not None
+
+
+def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
+    """Return the project, locked if asked for, and the account id; raise `NotFound`."""
+    try:
+        (project_id, account_id), _ = unsubscribe_purpose.read(token)
+    except (TokenInvalid, TypeError, ValueError):
+        raise NotFound(LINK_BROKEN) from None
+    try:
+        project = lock_project(project_id) if for_update else db.session.get(Project, project_id)
+    except NotFound:
+        project = None
+    if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
+        raise NotFound(LINK_BROKEN)
+    return project, account_id
+
+
+def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:
+    """Return the account's choice for the locked project; a new one has this mode."""
+    choice = db.session.get(NotificationChoice, (project.id, account_id))
+    if choice is None:
+        choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=mode)
+        db.session.add(choice)
+    return choice

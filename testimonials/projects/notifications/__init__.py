@@ -1,1 +1,0 @@
-"""Mails about new testimonials: who gets them, and how often."""

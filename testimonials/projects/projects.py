@@ -1,0 +1,400 @@
+"""Creating, finding and listing projects; their addresses and limits."""
+
+import re
+import secrets
+import string
+import unicodedata
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from flask import Flask, current_app
+from sqlalchemy import ColumnElement, and_, delete, func, select, true
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.attributes import set_committed_value
+
+from testimonials.auth.accounts import delete_expired_accounts, is_live
+from testimonials.auth.billing import find_plan
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.db.erasure import PROJECT, note_erased
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
+from testimonials.core.http.pagination import Cursor, Page, read_page
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import SettingError
+from testimonials.core.text import is_web_url, normalize
+from testimonials.projects.defaults import SLUG_LENGTH, WIDGET_CONFIG, default_page_config
+from testimonials.projects.models import OldSlug, Project, Suspension
+
+# Slugs: the path segment of a collection page.
+
+RESERVED = "testimonials_reserved_slugs"
+# Of what follows in a text, nothing gets into a slug.
+LONGEST = 500
+RANDOM_ALPHABET = string.ascii_lowercase + string.digits
+
+# Paths kept free of slugs, besides those in the URL map.
+PLANNED = frozenset(
+    {
+        "dashboard", "login", "logout", "signup", "forgot", "reset", "media", "metrics", "readyz",
+        "invite", "unsubscribe",
+    }
+)  # fmt: skip
+
+
+def make_slug(text: str) -> str:
+    """Return the slug of `text`: ASCII letters and digits in lower case, and single dashes.
+
+    At most 60 characters; empty if nothing in the text can be written with letters or digits.
+    """
+    composed = normalize("NFKC", text[:LONGEST])
+    letters = "".join(_transliterate(character) for character in composed)
+    slug = re.sub(r"[^a-z0-9]+", "-", letters.lower()).strip("-")
+    return slug[:SLUG_LENGTH].rstrip("-")
+
+
+def random_slug() -> str:
+    return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
+
+
+def keep_reserved_slugs(app: Flask) -> None:
+    """Reserve the first path segments of the app's routes, and that of the base path.
+
+    Raises `SettingError` if they are the same: a path could be read in two ways.
+    """
+    base_path = current_settings(app).base_path
+    segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
+    slugs = {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
+    first = base_path.split("/")[1] if base_path else ""
+    if first and first in segments:
+        raise SettingError(
+            f"TESTIMONIALS_BASE_URL can't have a path that begins with /{first}, which the service "
+            "has itself."
+        )
+    app.extensions[RESERVED] = (PLANNED | slugs | {make_slug(first)}) - {""}
+
+
+def reserved_slugs() -> frozenset[str]:
+    """Return the slugs that are the service’s own paths."""
+    reserved: frozenset[str] = current_app.extensions[RESERVED]
+    return reserved
+
+
+def is_reserved(slug: str) -> bool:
+    return slug in reserved_slugs()
+
+
+def _transliterate(character: str) -> str:
+    if character.isascii():
+        return character
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        # Combining accents, joiners and the like.
+        return ""
+    if unicodedata.category(character) in ("So", "Sk"):
+        # Emoji have names, which nobody means.
+        return " "
+    # Tables that most names don't need.
+    from anyascii import anyascii
+
+    return anyascii(character) or " "
+
+
+# What an account's plan allows: how many projects, and whether they name the service.
+
+
+class ProjectLimitReached(ServiceError):
+    status = 402
+    code = "PROJECT_LIMIT_REACHED"
+    meaning = "The account is at its limit of projects."
+    remedy = "Ask the owner to delete one or to get more; `message` says where."
+
+
+def count_projects(account_id: str) -> int:
+    """Return how many projects the account has, including paused ones."""
+    query = select(func.count(Project.id)).where(
+        Project.account_id == account_id, Project.deleted_at.is_(None)
+    )
+    return int(db.session.scalar(query) or 0)
+
+
+def require_room(account: Account) -> None:
+    """Raise `ProjectLimitReached` if the locked account can have no more projects."""
+    limit = project_limit_of(account)
+    if count_projects(account.id) >= limit:
+        url = more_projects_url(account.id)
+        raise ProjectLimitReached(
+            gettext_noop(
+                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
+                "or get more here: %(url)s"
+            )
+            if url
+            else gettext_noop(
+                "This account is at its limit of %(limit)s projects. Delete one in the dashboard, "
+                "or ask the operator of this service for more."
+            ),
+            values={"limit": limit, "url": url},
+        )
+
+
+def project_limit_of(account: Account) -> int:
+    """Return how many projects the account may have.
+
+    A limit that the operator set for the account comes first, then its plan, then the setting.
+    """
+    if account.project_limit is not None:
+        return account.project_limit
+    plan = find_plan(account.plan)
+    default = current_settings().project_limit
+    return default if plan is None else plan.projects
+
+
+def more_projects_url(account_id: str) -> str | None:
+    """Return the URL where the account can get more projects, if the operator set one."""
+    url = current_settings().more_projects_url
+    return url.replace("{account}", account_id) or None
+
+
+def names_service(project: Project) -> bool:
+    """Return whether mail to the project's visitors and customers says which service sends it."""
+    if not any(plan.is_unbranded for plan in current_settings().plans):
+        return True
+    plan = find_plan(
+        db.session.scalar(select(Account.plan).where(Account.id == project.account_id))
+    )
+    return plan is None or not plan.is_unbranded
+
+
+# Projects: creating, finding and listing them, and how many an account may have.
+
+LISTED_PROJECTS = 50
+SLUG_KEPT = timedelta(days=90)
+RANDOM_SLUG_TRIES = 5
+
+
+class SlugTaken(ServiceError):
+    """Another project owns the slug (spec, "POST /v1/projects")."""
+
+    code = "SLUG_TAKEN"
+    meaning = "Another project has this slug."
+    remedy = "Choose another, or leave it out."
+    default_message = gettext_noop("This slug is already taken. Please choose a different one.")
+
+
+class SlugReserved(ServiceError):
+    code = "SLUG_RESERVED"
+    meaning = "The service itself uses this slug."
+    remedy = "Choose another, or leave it out."
+    default_message = gettext_noop(
+        "The slug %(slug)s is reserved for the service itself. Choose a different one."
+    )
+
+
+def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
+    """Create a project of the account from loaded `values` (names as in the API).
+
+    Returns the project, and whether it is the account's first one ever. Raises `ValidationFailed`,
+    `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is written.
+    """
+    business_name = values.get("businessName", "")
+    website = complete_website(values.get("website", ""))
+    slug = choose_slug(values.get("slug"), business_name)
+    account = lock_account(account_id)
+    # An expired account no longer holds its slugs.
+    delete_expired_accounts()
+    require_room(account)
+    if slug and is_held(slug, None):
+        raise _slug_taken()
+    now = clock.now()
+    page_config = default_page_config(business_name) | {"website": website}
+    page_config |= {name: values[name] for name in ("headline", "description") if name in values}
+    project = _insert(
+        Project(
+            account_id=account_id,
+            business_name=business_name,
+            slug=slug or "",
+            page_config=page_config,
+            widget_config=dict(WIDGET_CONFIG),
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    is_first = not account.has_created_project
+    account.has_created_project = True
+    db.session.flush()
+    return project, is_first
+
+
+def is_shown() -> ColumnElement[bool]:
+    """Return the condition for a project to be public; the query must join the account."""
+    return and_(Project.deleted_at.is_(None), is_live())
+
+
+def find_public_project(*, slug: str) -> Project:
+    """Return the public project with this slug, in whose language the page is; raise `NotFound`."""
+    query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
+    project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
+    if project is None:
+        raise NotFound(gettext_noop("There is no page at this address."))
+    prefer_language(project.whole_page_design["language"])
+    return project
+
+
+def lock_project(project_id: str) -> Project:
+    """Return any account's project, locked; raise `NotFound`."""
+    project = db.session.scalars(
+        select(Project)
+        .where(Project.id == project_id, Project.deleted_at.is_(None))
+        .with_for_update()
+    ).one_or_none()
+    if project is None:
+        raise NotFound
+    return project
+
+
+def get_project(reference: str) -> Project:
+    """Return the project with this id or slug, for the operator; raise `NotFound`.
+
+    An id wins over a slug, since somebody could choose another project's id as their slug.
+    """
+    project = (
+        db.session.get(Project, reference)
+        or db.session.scalars(select(Project).where(Project.slug == reference)).one_or_none()
+    )
+    if project is None:
+        raise NotFound(f"There is no project with the id or slug {reference}.")
+    return project
+
+
+def list_projects(account_id: str) -> Sequence[Project]:
+    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+    return read_projects(account_id).items
+
+
+def read_projects(account_id: str, only_id: str | None = None, after: Cursor | None = None) -> Page:
+    """Return 50 of the account's projects, most recent first, and the cursor of the next ones.
+
+    With `only_id` that one at most.
+    """
+    is_wanted = true() if only_id is None else Project.id == only_id
+    query = select(Project).where(
+        Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted
+    )
+    return read_page(query, Project, LISTED_PROJECTS, after)
+
+
+def list_choosable(account_id: str, also: str | None) -> Sequence[Project]:
+    """Return what a form offers of an account's projects: the newest 50, and `also` this one."""
+    newest = list_projects(account_id)
+    if not is_identifier(also or "") or also in {each.id for each in newest}:
+        return newest
+    query = select(Project).where(
+        Project.id == also, Project.account_id == account_id, Project.deleted_at.is_(None)
+    )
+    return [*db.session.scalars(query), *newest]
+
+
+def list_all_projects() -> Sequence[Project]:
+    return db.session.scalars(
+        select(Project).order_by(Project.created_at.desc(), Project.id.desc())
+    ).all()
+
+
+def delete_project(project: Project) -> None:
+    note_erased(db.session(), PROJECT, [project.id])
+    db.session.execute(delete(Project).where(Project.id == project.id))
+
+
+def lock_account(account_id: str) -> Account:
+    """Return the account, locked; raise `NotFound`."""
+    # Of two creations at once, only one is the first, and only one gets the last place.
+    # Without keeping others from rows that only refer to it, such as events.
+    account = db.session.scalars(
+        select(Account).where(Account.id == account_id).with_for_update(key_share=True)
+    ).one_or_none()
+    if account is None:
+        raise NotFound(gettext_noop("The account has been removed."))
+    return account
+
+
+def mark_changed(project: Project) -> None:
+    """Raise the feed version, after every change to what the widget or the API's list shows.
+
+    It follows the clock, so that it rises even after an older backup is restored.
+    """
+    project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
+
+
+def mark_edited(project: Project) -> None:
+    """Flush an owner's change to the project, with a new `updated_at` and feed version."""
+    project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
+    mark_changed(project)
+    db.session.flush()
+
+
+def complete_website(text: str) -> str:
+    """Return the URL, with ``https://`` added if it has no scheme; an empty text stays empty.
+
+    Raises `ValidationFailed` for anything that isn't an http(s) URL.
+    """
+    if not text:
+        return ""
+    url = text if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) else f"https://{text}"
+    if not is_web_url(url):
+        wrong = gettext_noop("Must be an http:// or https:// address, such as example.com.")
+        raise ValidationFailed.of({"website": [wrong]})
+    return url
+
+
+def is_held(slug: str, project_id: str | None) -> bool:
+    """Return whether another project had this slug less than 90 days ago."""
+    query = select(OldSlug.project_id).where(
+        OldSlug.slug == slug, OldSlug.renamed_at > clock.now() - SLUG_KEPT
+    )
+    return db.session.scalar(query) not in (None, project_id)
+
+
+def choose_slug(wanted: str | None, business_name: str) -> str | None:
+    """Return the slug to try, or None for a random one.
+
+    Raises `ValidationFailed` and `SlugReserved`.
+    """
+    slug = make_slug(wanted if wanted is not None else business_name)
+    if wanted is not None and not slug:
+        wrong = gettext_noop("Must contain letters or digits; nothing is left of this one.")
+        raise ValidationFailed.of({"slug": [wrong]})
+    if is_reserved(slug):
+        message = gettext(SlugReserved.default_message, slug=slug)
+        raise SlugReserved(message, errors={"slug": [message]})
+    return slug or None
+
+
+def _insert(project: Project) -> Project:
+    """Insert the project; a slug belongs to whoever commits first."""
+    is_random = not project.slug
+    for _ in range(RANDOM_SLUG_TRIES):
+        if is_random:
+            project.slug = random_slug()
+        try:
+            with db.session.begin_nested():
+                db.session.add(project)
+        except IntegrityError:
+            if is_random:
+                continue
+            raise _slug_taken() from None
+        # Nobody adds to a suspended account, so this needs no query.
+        set_committed_value(project, "held", Suspension.NONE.value)
+        return project
+    raise _slug_taken()
+
+
+def _slug_taken() -> SlugTaken:
+    return SlugTaken(errors={"slug": [SlugTaken.default_message]})
+
+
+def name_owner(project: Project) -> str:
+    """Return who decides, as authors read it: the owner's first name, else the project's name."""
+    query = select(Account.display_name).where(Account.id == project.account_id)
+    return ((db.session.scalar(query) or "").split() or [project.name])[0]

@@ -1,0 +1,486 @@
+"""What agents would change: making, listing and deciding it, and the mail about it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from flask import render_template
+from marshmallow import ValidationError
+from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, or_, select, true
+
+from testimonials.auth.accounts import called, may_act
+from testimonials.auth.callers import Caller
+from testimonials.auth.models import AccessToken, Account
+from testimonials.auth.scopes import Scope
+from testimonials.core import clock
+from testimonials.core.audit import ActorKind, current_actor, record_project_event
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.pagination import Cursor, Page, read_page
+from testimonials.core.http.urls import app_url, project_url
+from testimonials.core.images.uploads import Image
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.changes import KINDS
+from testimonials.projects.models import NotificationChoice, Project, Proposal
+from testimonials.projects.notifications import (
+    DEFAULT_MODE,
+    PROPOSALS,
+    find_mode,
+    make_unsubscribe_url,
+    note_told_of_proposals,
+)
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.notifications import NAME_LENGTH, cut, latest_digest_time
+
+# What waits for a decision, and deciding: accepting runs the service of the owner's own click.
+
+ACTOR_LENGTH = 254
+# Kind and name, as in `Proposal`.
+Maker = tuple[str, str | None]
+
+GONE = gettext_noop("It isn’t here any more. Decided proposals aren’t kept for good.")
+NOT_ALLOWED = gettext_noop("Only the project’s owner and admins decide about this.")
+TAKEN = {
+    "accepted": gettext_noop("Nothing was changed: %(who)s has accepted it already."),
+    "declined": gettext_noop("Nothing was changed: %(who)s has declined it already."),
+    "withdrawn": gettext_noop("Nothing was changed: the agent has withdrawn it already."),
+}
+# So many agents are named in one line.
+SUMMED = 3
+
+
+class DecisionRefused(ServiceError):
+    """The proposal isn't decided; the message says why."""
+
+    status = 409
+    code = "DECISION_REFUSED"
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Who decides: the account, None for the operator, and how the history names them.
+
+    `kinds` are those that they may decide about.
+    """
+
+    account_id: str | None
+    label: str
+    kinds: Collection[str] = tuple(KINDS)
+
+
+@dataclass
+class Decided:
+    """What a decision did: the proposals it was for, and by id why others stay as they are."""
+
+    done: list[Proposal] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+    # What undoes the only one that was accepted (`undo_batch`), where something does.
+    undo: str | None = None
+
+
+def decide_proposals(
+    project: Project, ids: Iterable[str], status: str, decider: Decider, note: str = ""
+) -> Decided:
+    """Accept or decline proposals of the locked project, oldest first; `status` says which.
+
+    One that can't be accepted goes on waiting. Where people are asked by mail, the account is
+    locked before the project.
+    """
+    wanted = list(filter(is_identifier, dict.fromkeys(ids)))
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id == project.id, Proposal.id.in_(wanted))
+        .order_by(Proposal.id)
+    ).all()
+    decided = Decided(
+        problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, translate(GONE))
+    )
+    # The history is for everybody, whatever the language of who decides.
+    with speaking(ENGLISH.code):
+        agents = name_agents(rows)
+    people = name_people(rows)
+    for row in rows:
+        if (row.status, row.decided_by_id) == (status, decider.account_id):
+            # A double click, or the form sent again.
+            decided.done.append(row)
+            continue
+        try:
+            _require_open(row, decider, people)
+            with db.session.begin_nested():
+                actor = f"{agents[row.id]}, accepted by {decider.label}"[:ACTOR_LENGTH]
+                undo = _accept(project, row, actor) if status == "accepted" else None
+                _close(project, row, status, decider, note)
+        except ServiceError as error:
+            decided.problems[row.id] = error.shown
+        else:
+            decided.done.append(row)
+            decided.undo = undo if len(decided.done) == 1 else None
+    return decided
+
+
+def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
+    """Return by proposal how pages and the history name who made it."""
+    makers = {row.id: (row.actor_kind, row.actor_name) for row in rows}
+    names = name_actors(makers.values())
+    return {proposal_id: names[maker] for proposal_id, maker in makers.items()}
+
+
+def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
+    """Return how those with these kinds and names are called; moderators read it too."""
+    makers = set(makers)
+    ids = [name for kind, name in makers if kind == ActorKind.TOKEN]
+    query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
+    tokens = {
+        row[0]: _("%(name)s (access token, revoked since)", name=row[1])
+        if row[2]
+        else _("%(name)s (access token)", name=row[1])
+        for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
+    }
+    return {
+        (kind, name): tokens.get(name or "", _("A deleted access token"))
+        if kind == ActorKind.TOKEN
+        else _("An agent (API key)")
+        for kind, name in makers
+    }
+
+
+def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
+    """Return how those are called who decided, by the ids of their accounts."""
+    ids = {row.decided_by_id for row in rows} - {None}
+    found = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
+    return {row[0]: row[1] for row in found}
+
+
+def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
+    if row.status != "waiting":
+        who = people.get(row.decided_by_id or "") or _("somebody else")
+        raise DecisionRefused(TAKEN[row.status], values={"who": who})
+    if row.kind not in decider.kinds:
+        raise DecisionRefused(NOT_ALLOWED)
+
+
+def _accept(project: Project, row: Proposal, actor: str) -> str | None:
+    """Make the change, and return what undoes it; raise why it can't be made any more."""
+    kind = KINDS[row.kind]
+    try:
+        values = kind.schema.check(row.values)
+    except ValidationError as error:
+        raise ValidationFailed.of(error.messages_dict) from None
+    outcome = kind.apply(project, row.target_id, values, actor)
+    row.result = outcome.result
+    return outcome.undo
+
+
+def _close(project: Project, row: Proposal, status: str, decider: Decider, note: str) -> None:
+    row.status, row.note = status, note or None
+    row.decided_at, row.decided_by_id = clock.now(), decider.account_id
+    details = {"proposal": row.id, "status": status, "title": KINDS[row.kind].title}
+    record_project_event(EventType.PROPOSAL_DECIDED, project, **details)
+
+
+def count_waiting(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> int:
+    query = select(func.count(Proposal.id)).where(
+        Proposal.project_id == project_id, Proposal.status == "waiting", Proposal.kind.in_(kinds)
+    )
+    return int(db.session.scalar(query) or 0)
+
+
+def summarise(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> list[str]:
+    """Return who drafted how many testimonials, and would change how much else."""
+    drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
+    rows = db.session.execute(
+        select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
+        .where(Proposal.project_id == project_id, Proposal.status == "waiting")
+        .where(Proposal.kind.in_(kinds))
+        .group_by(Proposal.actor_kind, Proposal.actor_name)
+        .limit(SUMMED)
+    ).all()
+    names = name_actors([(row[0], row[1]) for row in rows])
+    lines = []
+    for kind, name, drafted, count in rows:
+        parts = [_count_drafted(drafted)] if drafted else []
+        if count > drafted:
+            parts.append(ngettext("%(num)s change", "%(num)s changes", count - drafted))
+        lines.append(f"{names[kind, name]}: {', '.join(parts)}")
+    return lines
+
+
+def _count_drafted(number: int) -> str:
+    return ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", number)
+
+
+# The rules of proposals: making, listing and withdrawing them.
+
+STATUSES = ("waiting", "accepted", "declined", "withdrawn")
+MOST_WAITING = 500
+# What names an uploaded picture in the values of a proposal.
+PICTURES = ("imageId", "avatarId")
+
+
+class TooManyProposals(ServiceError):
+    status = 409
+    code = "TOO_MANY_PROPOSALS"
+    meaning = "As many proposals wait for the owner of this project as may."
+    remedy = "Withdraw some of yours, or wait until some are decided."
+    default_message = (
+        f"{MOST_WAITING} proposals wait for the owner of this project, the most there may be. "
+        "Withdraw some of yours, or wait until some are decided."
+    )
+
+
+class ProposalDecided(ServiceError):
+    """It no longer waits."""
+
+    status = 409
+    code = "PROPOSAL_DECIDED"
+    meaning = "The proposal no longer waits: it was decided or withdrawn."
+    remedy = "Read it to see what became of it."
+
+
+class NotYours(ServiceError):
+    status = 403
+    code = "NOT_YOURS"
+    meaning = "The proposal was made with another credential."
+    remedy = "Leave it to whoever made it, or to the owner."
+    default_message = gettext_noop("Only who made a proposal can withdraw it.")
+
+
+def propose(
+    caller: Caller,
+    project: Project,
+    kind: str,
+    values: dict[str, Any],
+    target_id: str | None = None,
+    reason: str = "",
+) -> Proposal:
+    """Add a proposal to the locked project, from values as the kind's schema loads them.
+
+    The same one again, by the same credential, is the one that waits already. What can't be done is
+    refused with the reason that accepting it would have; raises `TooManyProposals` too. Where
+    people are asked by mail, the account is locked before the project.
+    """
+    before = KINDS[kind].read_before(project, target_id, values)
+    stored = KINDS[kind].schema.dump(values)
+    if (same := _find_same(caller, project, kind, stored, target_id)) is not None:
+        return same
+    if count_waiting(project.id) >= MOST_WAITING:
+        raise TooManyProposals
+    _try_out(project, kind, values, target_id)
+    actor = current_actor()
+    proposal = Proposal(
+        project_id=project.id,
+        kind=kind,
+        target_id=target_id,
+        values=stored,
+        before=before,
+        reason=reason,
+        actor_kind=str(actor.kind),
+        actor_name=actor.name,
+        token_id=caller.token_id,
+    )
+    db.session.add(proposal)
+    db.session.flush()
+    title = KINDS[kind].title
+    record_project_event(EventType.PROPOSAL_MADE, project, proposal=proposal.id, title=title)
+    return proposal
+
+
+def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
+    """Take back a waiting proposal of the locked project.
+
+    Raises `NotFound`, `NotYours` and `ProposalDecided`.
+    """
+    proposal = find_proposal(caller, project, proposal_id)
+    if proposal.token_id != caller.token_id:
+        raise NotYours
+    if proposal.status != "waiting":
+        raise ProposalDecided(f"It is {proposal.status} already.")
+    proposal.status, proposal.decided_at = "withdrawn", clock.now()
+    title = KINDS[proposal.kind].title
+    record_project_event(EventType.PROPOSAL_WITHDRAWN, project, proposal=proposal.id, title=title)
+    return proposal
+
+
+def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
+    """Return a proposal that the caller may see; raise `NotFound`."""
+    proposal: Proposal | None = None
+    if is_identifier(proposal_id):
+        proposal = db.session.scalars(
+            _of_project(project).where(Proposal.id == proposal_id, _is_seen_by(caller))
+        ).one_or_none()
+    if proposal is None:
+        raise NotFound("There is no such proposal in this project.")
+    return proposal
+
+
+def list_proposals(
+    caller: Caller, project: Project, status: str | None, limit: int, after: Cursor | None
+) -> Page:
+    """Return a page of the proposals that the caller may see, newest first."""
+    query = _of_project(project, status).where(_is_seen_by(caller))
+    return read_page(query, Proposal, limit, after)
+
+
+def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
+    """Return every proposal of a project, newest first, for the operator."""
+    query = _of_project(project, status).order_by(Proposal.id.desc())
+    return db.session.scalars(query).all()
+
+
+def is_by(caller: Caller) -> ColumnElement[bool]:
+    """Return the condition for proposals made with the caller's credential, or with any key."""
+    if caller.is_key:
+        return Proposal.actor_kind == str(ActorKind.AGENT)
+    return Proposal.token_id == caller.token_id
+
+
+def find_waiting_picture(
+    caller: Caller, project: Project, kind: str, target_id: str | None, content: bytes
+) -> str | None:
+    """Return the id of the same picture in a waiting proposal of this kind by the caller."""
+    named = func.coalesce(*(Proposal.values[name].as_string() for name in PICTURES))
+    query = select(Image.id).join(Proposal, Image.id == named)
+    waiting = (Proposal.project_id == project.id, Proposal.status == "waiting", is_by(caller))
+    same = (Proposal.kind == kind, Proposal.target_id == target_id, Image.content == content)
+    return db.session.scalars(query.where(*waiting, *same)).first()
+
+
+def list_held_pictures() -> set[str]:
+    """Return the ids of the pictures that waiting proposals name."""
+    found = set()
+    for name in PICTURES:
+        picture = Proposal.values[name].as_string()
+        query = select(picture).where(Proposal.status == "waiting", picture.is_not(None))
+        found |= set(db.session.scalars(query))
+    return found
+
+
+def delete_old_proposals() -> int:
+    """Delete what was decided long ago or names a testimonial that is gone; return how many.
+
+    It holds the words and the address of an author, who may have erased them.
+    """
+    added = Proposal.result["testimonialId"].as_string()
+    about = func.coalesce(Proposal.target_id, added)
+    is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
+    until = clock.expired_until(current_settings().proposal_days)
+    removed = db.session.scalars(
+        delete(Proposal)
+        .where(or_(Proposal.decided_at < until, is_gone))
+        .returning(Proposal.id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    return len(removed)
+
+
+def _find_same(
+    caller: Caller, project: Project, kind: str, stored: dict[str, Any], target_id: str | None
+) -> Proposal | None:
+    """Return the caller's own proposal of the same that waits.
+
+    Only those about the same thing are read: a setup proposes a hundred while hundreds wait, and
+    nobody else writes meanwhile.
+    """
+    query = _of_project(project, "waiting").where(
+        is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
+    )
+    if "text" in stored:
+        query = query.where(Proposal.values["text"].as_string() == stored["text"])
+    found = (each for each in db.session.scalars(query) if each.values == stored)
+    return next(found, None)
+
+
+def _try_out(project: Project, kind: str, values: dict[str, Any], target_id: str | None) -> None:
+    """Make the change and take it back; raise what accepting it now would."""
+    trial = db.session.begin_nested()
+    try:
+        KINDS[kind].apply(project, target_id, values, "")
+        db.session.flush()
+    finally:
+        trial.rollback()
+
+
+def _is_seen_by(caller: Caller) -> ColumnElement[bool]:
+    if not caller.is_key and Scope.READ in caller.scopes:
+        return Proposal.project_id.is_not(None)
+    return is_by(caller)
+
+
+def _of_project(project: Project, status: str | None = None) -> Select[Any]:
+    query = select(Proposal).where(Proposal.project_id == project.id)
+    return query if status is None else query.where(Proposal.status == status)
+
+
+# Mail about waiting proposals, to the owner and admins: one for all that came in a while.
+#
+# It follows what each chose for new testimonials: at once, daily or never. A mail and the note of
+# it are written in one transaction, under the project's lock.
+
+# Agents propose several changes in a row; these are one mail.
+GATHERED = timedelta(minutes=5)
+LARGEST_BATCH = 200
+
+
+def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
+    """Return project and account of everybody who is due a mail about proposals."""
+    now, choice = clock.now(), NotificationChoice
+    mode = func.coalesce(choice.mode, DEFAULT_MODE)
+    is_due = or_(
+        and_(mode == "at_once", Proposal.created_at <= now - GATHERED),
+        and_(mode == "daily", Proposal.created_at < latest_digest_time(now)),
+    )
+    # Those from before the claim were on its page.
+    told_at = func.coalesce(choice.told_of_proposals_at, Account.claimed_at)
+    rows = db.session.execute(
+        select(Project.id, Account.id)
+        .distinct()
+        .select_from(Proposal)
+        .join(Project, Project.id == Proposal.project_id)
+        .join(Account, has_role(Account.id, Role.ADMIN))
+        .outerjoin(choice, and_(choice.project_id == Project.id, choice.account_id == Account.id))
+        .where(Proposal.status == "waiting", Project.deleted_at.is_(None), is_due)
+        .where(may_act(), ~Project.is_suspended, Proposal.created_at > told_at)
+        .where(Project.id == project_id if project_id else true())
+        .limit(LARGEST_BATCH)
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def tell_of_proposals(project: Project, account_id: str) -> bool:
+    """Tell one person what waits in the locked project.
+
+    Returns False if that is no longer due: another process may have sent it.
+    """
+    account = db.session.get(Account, account_id)
+    if account is None or (project.id, account_id) not in find_due(project.id):
+        return False
+    count, name = count_waiting(project.id), cut(project.name, NAME_LENGTH)
+    values = {
+        "title": f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}",
+        "project_name": name,
+        "lines": summarise(project.id),
+        "is_daily": find_mode(account_id, project.id) == "daily",
+        "url": project_url(project.id, "proposals"),
+        "choose_url": project_url(project.id, "notifications"),
+        "unsubscribe_url": make_unsubscribe_url(project.id, account_id),
+        "app_url": app_url(),
+    }
+    db.session.add(
+        OutboxMail(
+            purpose=PROPOSALS,
+            recipient=account.email,
+            subject=values["title"],
+            text=render_template("email/proposals.txt", **values),
+            html=render_template("email/proposals.html", **values),
+            list_unsubscribe=values["unsubscribe_url"],
+        )
+    )
+    note_told_of_proposals(project, account_id, clock.now())
+    return True

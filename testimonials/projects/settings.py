@@ -1,0 +1,236 @@
+"""Changing, pausing, deleting, restoring and suspending a project."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlalchemy.exc import IntegrityError
+
+from testimonials.auth.accounts import get_account
+from testimonials.auth.emails import send_restored_mail, send_suspended_mail
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import end_sessions
+from testimonials.core import clock
+from testimonials.core.audit import record_event
+from testimonials.core.db.erasure import PROJECT, note_erased
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.uploads import Image
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import OldSlug, Project
+from testimonials.projects.projects import (
+    SlugTaken,
+    choose_slug,
+    complete_website,
+    is_held,
+    is_shown,
+    lock_account,
+    mark_edited,
+    require_room,
+)
+
+# Changes to a project: its page, logo and address; pausing, deleting and restoring it.
+
+GRACE = timedelta(days=7)
+
+
+def update_page_config(project: Project, changes: dict[str, Any]) -> None:
+    """Change the locked project's page; `changes` come from `PageConfigUpdateSchema`.
+
+    Raises `ValidationFailed` for a website that isn't an http(s) URL.
+    """
+    config = {name: value for name, value in changes.items() if name != "businessName"}
+    if "website" in config:
+        config["website"] = complete_website(config["website"])
+    if "collectFields" in config:
+        config["collectFields"] = project.page_config["collectFields"] | config["collectFields"]
+    name = changes.get("businessName", project.business_name)
+    merged = project.page_config | config
+    if merged == project.page_config and name == project.business_name:
+        return
+    project.page_config, project.business_name = merged, name
+    mark_edited(project)
+
+
+def set_logo(project: Project, image: Image | None) -> None:
+    """Set the locked project's logo, or remove it."""
+    set_picture(project, "logo", image)
+
+
+def set_picture(project: Project, name: str, image: Image | None) -> None:
+    """Set the locked project's `logo`, `cover` or `portrait`, or remove it."""
+    if image is not None:
+        db.session.add(image)
+        db.session.flush()
+    setattr(project, f"{name}_id", None if image is None else image.id)
+    mark_edited(project)
+
+
+def rename_slug(project: Project, text: str) -> None:
+    """Give the locked project a new slug; the old one redirects, and stays reserved for 90 days.
+
+    Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
+    """
+    slug = choose_slug(text, "")
+    if slug is None or slug == project.slug:
+        return
+    if is_held(slug, project.id):
+        raise SlugTaken
+    old = project.slug
+    db.session.execute(delete(OldSlug).where(OldSlug.slug == slug))
+    try:
+        with db.session.begin_nested():
+            project.slug = slug
+            db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
+    except IntegrityError:
+        raise SlugTaken from None
+    mark_edited(project)
+
+
+def set_active(project: Project, *, is_active: bool) -> None:
+    project.status = "active" if is_active else "inactive"
+    mark_edited(project)
+
+
+def move_to_trash(project: Project) -> None:
+    """Delete the locked project; its owner can restore it for 7 days."""
+    project.deleted_at = clock.now()
+    mark_edited(project)
+
+
+def take_back(account_id: str, project_id: str) -> Project:
+    """Restore a deleted project.
+
+    Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
+    """
+    account = lock_account(account_id)
+    project = None
+    if is_identifier(project_id):
+        project = db.session.scalars(
+            select(Project)
+            .where(
+                Project.id == project_id,
+                Project.account_id == account_id,
+                Project.deleted_at > clock.now() - GRACE,
+            )
+            .with_for_update()
+        ).one_or_none()
+    if project is None:
+        raise NotFound(gettext_noop("This project can no longer be restored."))
+    require_room(account)
+    project.deleted_at = None
+    mark_edited(project)
+    return project
+
+
+def list_deleted(account_id: str) -> Sequence[Project]:
+    """Return the deleted projects that can still be restored, last deleted first."""
+    return db.session.scalars(
+        select(Project)
+        .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
+        .order_by(Project.deleted_at.desc())
+    ).all()
+
+
+def delete_projects(account_id: str) -> Sequence[Project]:
+    """Delete every project of the account permanently; return them."""
+    gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
+    note_erased(db.session(), PROJECT, [each.id for each in gone])
+    db.session.execute(delete(Project).where(Project.account_id == account_id))
+    return gone
+
+
+def give_up_projects(*conditions: ColumnElement[bool]) -> None:
+    """Hide projects that nobody can restore: their removal takes several transactions."""
+    values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
+    hide = update(Project).where(*conditions).values(values)
+    db.session.execute(hide, execution_options={"synchronize_session": False})
+
+
+def is_past_grace() -> ColumnElement[bool]:
+    return Project.deleted_at <= clock.now() - GRACE
+
+
+def delete_trashed_projects() -> int:
+    """Delete permanently the projects that were deleted 7 days ago; return how many."""
+    removed = db.session.scalars(delete(Project).where(is_past_grace()).returning(Project.id)).all()
+    note_erased(db.session(), PROJECT, removed)
+    return len(removed)
+
+
+def find_renamed(slug: str) -> str | None:
+    """Return the current slug of the project that once had this one."""
+    query = (
+        select(Project.slug)
+        .join(OldSlug, OldSlug.project_id == Project.id)
+        .join(Account, Account.id == Project.account_id)
+        .where(OldSlug.slug == slug, is_shown())
+    )
+    return db.session.scalar(query) if "\0" not in slug else None
+
+
+# Suspending accounts and restoring them; nothing is deleted.
+
+MAX_REASON = 500
+
+
+class NotPossible(ServiceError):
+    """The account is already as it should become, or an operator's."""
+
+    status = 409
+    code = "NOT_POSSIBLE"
+
+
+def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Account:
+    """Suspend an account, tell its owner why, and sign it out; return it, locked.
+
+    Raises `NotFound`, `ValidationFailed` without a reason, and `NotPossible`.
+    """
+    why = " ".join(reason.split())
+    if not why or len(why) > MAX_REASON:
+        problem = f"Give a reason of at most {MAX_REASON} characters: it is mailed to the owner."
+        raise ValidationFailed.of({"reason": [problem]})
+    account = get_account(reference)
+    if account.email in current_settings().operators:
+        raise NotPossible(f"{account.email} is an operator. Take it out of OPERATORS first.")
+    if account.is_suspended:
+        raise NotPossible(f"{account.email} is suspended already.")
+    account.suspended_at, account.suspended_reason = clock.now(), why
+    account.hides_widgets = hides_widgets
+    end_sessions(account.id)
+    _show_again(account)
+    send_suspended_mail(account)
+    record_event(EventType.ACCOUNT_SUSPENDED, account.id, reason=why, hidden=hides_widgets)
+    return account
+
+
+def restore_account(reference: str) -> Account:
+    """End the suspension of an account, and tell its owner; return it, locked.
+
+    Raises `NotFound` and `NotPossible`.
+    """
+    account = get_account(reference)
+    if not account.is_suspended:
+        raise NotPossible(f"{account.email} is not suspended.")
+    account.suspended_at = account.suspended_reason = None
+    account.hides_widgets = False
+    _show_again(account)
+    send_restored_mail(account)
+    record_event(EventType.ACCOUNT_RESTORED, account.id)
+    return account
+
+
+def _show_again(account: Account) -> None:
+    """Have everything that keeps what widgets and pages show ask again."""
+    db.session.flush()
+    now = clock.to_milliseconds(clock.now())
+    version = case((Project.feed_version < now, now), else_=Project.feed_version + 1)
+    values = {"feed_version": version}
+    db.session.execute(
+        update(Project).where(Project.account_id == account.id).values(values),
+        execution_options={"synchronize_session": False},
+    )

@@ -1,1 +1,0 @@
-"""A project's team and the invitations to it."""

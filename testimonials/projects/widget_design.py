@@ -1,0 +1,185 @@
+"""The widget's design: the settings beyond the specified ten.
+
+Only what differs from the defaults is stored, in `Project.widget_design` and `SavedWidget.design`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields, validate
+
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.http.fields import (
+    Choice,
+    Colour,
+    Count,
+    Parts,
+    RuleField,
+    StrictSchema,
+    Switch,
+    Text,
+)
+from testimonials.core.text import TAG_LENGTH
+
+MAX_CHOSEN, MAX_TAGS, MIN_LENGTH_RANGE = 100, 20, (0, 2_000)
+LABEL_LENGTH = 60
+
+# A field's first choice is its default.
+FONTS = ("page", "system", "serif")
+RADII = (16, 0, 6, 12, 24)
+DENSITIES = ("comfortable", "compact", "airy")
+PHOTO_SIZES = (48, 0, 40, 64)
+CARD_WIDTHS = ("medium", "narrow", "wide")
+STAR_COLOURS = ("gold", "brand")
+DATE_STYLES = ("relative", "month", "absolute")
+FEATURED = ("soft", "solid", "off")
+LAYOUTS = ("", "spotlight")
+MARQUEE_ROWS = (2, 1)
+ORDERS = ("newest", "best", "hand")
+SHAPES = (
+    "",
+    "strip",
+    "badge",
+    "badge-sentence",
+    "badge-card",
+    "badge-corner",
+    "people",
+    "popup",
+    "single",
+)
+
+# How it looks; the feed has these.
+LOOK: dict[str, Any] = {
+    "font": FONTS[0],
+    "radius": RADII[0],
+    "density": DENSITIES[0],
+    "photoSize": PHOTO_SIZES[0],
+    "cardWidth": CARD_WIDTHS[0],
+    "starColor": STAR_COLOURS[0],
+    "dateStyle": DATE_STYLES[0],
+    "featured": FEATURED[0],
+    "showHeader": False,
+    "showHighlights": True,
+    "layout": LAYOUTS[0],
+    "marqueeRows": MARQUEE_ROWS[0],
+}
+DEFAULTS: dict[str, Any] = LOOK | {
+    "brandColor": None,
+    "order": ORDERS[0],
+    "minRating": 0,
+    "tags": [],
+    "minLength": 0,
+    "chosen": [],
+    "onlyChosen": False,
+    "labels": {},
+    "shape": SHAPES[0],
+}
+
+
+class NumberChoice(RuleField, fields.Integer):
+    """One of a fixed set of whole numbers."""
+
+    def __init__(self, *choices: int, description: str = "", **options: Any) -> None:
+        self.choices = choices
+        super().__init__(
+            rule=f"Must be one of: {', '.join(map(str, choices))}.",
+            metadata={"enum": list(choices), "description": description},
+            **options,
+        )
+
+    def from_text(self, text: str) -> Any:
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else text
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if isinstance(value, bool) or value not in self.choices:
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class Identifiers(RuleField):
+    """Ids of testimonials in an order, each once; ids that show nothing are skipped when shown."""
+
+    def __init__(self, *, least: int = 0, description: str = "", **options: Any) -> None:
+        self.least = least
+        amount = f"{least} to {MAX_CHOSEN}" if least else f"at most {MAX_CHOSEN}"
+        rule = f"Must be {amount} different ids of testimonials."
+        super().__init__(
+            rule=rule,
+            metadata={
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
+                "minItems": least,
+                "maxItems": MAX_CHOSEN,
+                "uniqueItems": True,
+                "description": description,
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, list) or not self.least <= len(value) <= MAX_CHOSEN:
+            raise self.make_error("invalid")
+        if not all(isinstance(each, str) and is_identifier(each) for each in value):
+            raise self.make_error("invalid")
+        if len(set(value)) != len(value):
+            raise self.make_error("invalid")
+        return value
+
+
+class WidgetLabelsSchema(StrictSchema):
+    """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
+
+    showMore = Text(LABEL_LENGTH, one_line=True, blank=False)
+    readMore = Text(LABEL_LENGTH, one_line=True, blank=False)
+    showLess = Text(LABEL_LENGTH, one_line=True, blank=False)
+
+
+class WidgetDesignSchema(StrictSchema):
+    """The widget's design; a field left out has its default."""
+
+    brandColor = Colour(
+        allow_none=True, description="Everything is derived from it; null: the palette's colour."
+    )
+    font = Choice(*FONTS, description="`page`: the fonts of the embedding page.")
+    radius = NumberChoice(*RADII, description="Corner radius of cards, in px.")
+    density = Choice(*DENSITIES, description="Space inside and between cards.")
+    photoSize = NumberChoice(*PHOTO_SIZES, description="Size of authors' photos, in px; 0: none.")
+    cardWidth = Choice(*CARD_WIDTHS, description="How wide cards are.")
+    starColor = Choice(*STAR_COLOURS, description="Gold, or the brand's.")
+    dateStyle = Choice(*DATE_STYLES, description="How dates are written.")
+    featured = Choice(*FEATURED, description="How the first pinned testimonial stands out.")
+    showHeader = Switch(description="Average, stars and faces above the cards.")
+    showHighlights = Switch(description="Words that the owner highlighted.")
+    layout = Choice(*LAYOUTS, description="Empty: the layout of `widgetConfig`.")
+    marqueeRows = NumberChoice(
+        *MARQUEE_ROWS, description="Rows of a carousel with `horizontal` animation."
+    )
+    order = Choice(*ORDERS, description="`hand`: those of `chosen` first, in their order.")
+    minRating = Count(0, 5, description="Only ratings from this.")
+    tags = Parts(
+        Text(TAG_LENGTH, one_line=True, blank=False),
+        validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
+        metadata={"description": "Only testimonials with any of these tags."},
+    )
+    minLength = Count(
+        *MIN_LENGTH_RANGE, description="Only texts with at least this many characters."
+    )
+    chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
+    onlyChosen = Switch(description="Show no others than those of `chosen`.")
+    labels = fields.Nested(WidgetLabelsSchema)
+    shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
+
+
+def read_design(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the design with every key, from what `trim_design` left of it."""
+    return DEFAULTS | dict(stored)
+
+
+def read_look(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of the design that says how the widget looks, as it is in the feed."""
+    return {name: stored.get(name, usual) for name, usual in LOOK.items()}
+
+
+def trim_design(design: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a design differs from the defaults, as it is stored."""
+    return {name: value for name, value in design.items() if value != DEFAULTS[name]}

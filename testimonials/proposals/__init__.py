@@ -1,1 +1,0 @@
-"""Proposals: what agents would change, and what the owner decides about it."""

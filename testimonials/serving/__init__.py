@@ -1,1 +1,0 @@
-"""`serve`: the parent process, its workers, and their connections."""

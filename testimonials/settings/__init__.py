@@ -1,1 +1,0 @@
-"""The settings: typed, checked when the program starts."""

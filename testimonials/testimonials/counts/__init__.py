@@ -1,1 +1,0 @@
-"""How many testimonials there are, kept by triggers so that nothing counts them again."""

@@ -1,1 +1,0 @@
-"""One testimonial in the API: reading, editing, its photo, the trash."""

@@ -1,0 +1,496 @@
+"""MP4, WebM and Ogg: what is in a file."""
+
+import os
+import re
+import shutil
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from testimonials.core.faults import refusing
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.settings.current import current_settings
+from testimonials.testimonials.media.recordings import (
+    DAMAGED,
+    HAS_PICTURE,
+    NOT_PLAYABLE,
+    TOO_LONG,
+    RecordingRefused,
+)
+
+# What was found in a recording's file.
+
+
+class Unreadable(ValueError):
+    """The file is damaged, or not what its first bytes say."""
+
+
+@dataclass
+class Contents:
+    """A file's container (`webm`, `mp4` or `ogg`), its codecs, and how long it really plays."""
+
+    container: str
+    video: list[str] = field(default_factory=list)
+    audio: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    width: int | None = None
+    height: int | None = None
+
+    @property
+    def kind(self) -> str:
+        return "video" if self.video else "voice"
+
+    @property
+    def media_type(self) -> str:
+        return f"{'video' if self.video else 'audio'}/{self.container}"
+
+    @property
+    def codecs(self) -> str:
+        """The codecs as RFC 6381 writes them, as far as they are known."""
+        return ", ".join([*self.video, *self.audio])
+
+
+# MP4 and QuickTime: what is in a file, whole or in fragments as browsers write it.
+
+ENTERED = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf"}
+READ = {b"tkhd", b"mdhd", b"hdlr", b"stsd", b"stts", b"trex", b"tfhd", b"tfdt", b"trun"}
+# All tables of a recording of several minutes are far below this; phones write up to five tracks.
+MOST_TABLE_BYTES = 4 * 1024 * 1024
+MOST_TRACKS = 16
+# In a sample's description: where its size in pixels and its further boxes begin.
+PIXELS, AFTER_VIDEO = 32, 86
+# What each bit of the flags before a table of samples adds to it.
+FIRST_SAMPLE_FLAGS, HAS_DURATION = 0x4, 0x100
+OF_EACH_SAMPLE = (0x100, 0x200, 0x400, 0x800)
+
+
+@dataclass
+class Track:
+    """One track: its number, how many of its units make a second, and how many it plays."""
+
+    number: int = 0
+    handler: bytes = b""
+    codec: str = ""
+    scale: int = 0
+    default: int = 0
+    units: int = 0
+    width: int = 0
+    height: int = 0
+    is_turned: bool = False
+
+
+def read_mp4(file: BinaryIO, size: int, most: int) -> Contents:
+    """Return what is in the file of `size` bytes, of at most `most` boxes."""
+    tracks: list[Track] = []
+    fragment = Track()
+    start = 0
+    for name, data in _boxes(file, size, most):
+        if name == b"trak":
+            if len(tracks) == MOST_TRACKS:
+                raise Unreadable
+            tracks.append(Track())
+        elif name == b"tfhd":
+            fragment, start = _begin_fragment(tracks, data), -1
+        elif name == b"tfdt":
+            start = _number(data, 4, 8 if data[0] else 4)
+        elif name == b"trun":
+            begin = fragment.units if start < 0 else start
+            start = begin + _add_up(data, fragment.default)
+            fragment.units = max(fragment.units, start)
+        elif name == b"trex":
+            for track in tracks:
+                if track.number == _number(data, 4):
+                    track.default = _number(data, 12)
+        elif tracks:
+            _note(tracks[-1], name, data)
+    return _describe(tracks)
+
+
+def _describe(tracks: list[Track]) -> Contents:
+    found = Contents("mp4")
+    for track in tracks:
+        if track.handler == b"vide":
+            found.video.append(track.codec)
+            size = (track.width, track.height)
+            found.width, found.height = size[::-1] if track.is_turned else size
+        elif track.handler == b"soun":
+            found.audio.append(track.codec)
+        else:
+            continue
+        if track.scale:
+            found.seconds = max(found.seconds, track.units / track.scale)
+    return found
+
+
+def _boxes(file: BinaryIO, size: int, most: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the name of each box in order, and the data of those that are read."""
+    position, left = 0, MOST_TABLE_BYTES
+    for _rest in range(most):
+        if position == size:
+            return
+        file.seek(position)
+        head = file.read(16)
+        if len(head) < 8:
+            raise Unreadable
+        length, name = struct.unpack_from(">I4s", head)
+        begin = 8
+        if length == 1 and len(head) == 16:
+            length, begin = _number(head, 8, 8), 16
+        length = length or size - position
+        if length < begin or position + length > size:
+            raise Unreadable
+        if name in READ:
+            left -= length
+            if left < 0:
+                raise Unreadable
+            file.seek(position + begin)
+            yield name, file.read(length - begin)
+        else:
+            yield name, b""
+        position += begin if name in ENTERED else length
+    raise Unreadable
+
+
+def _number(data: bytes, at: int, length: int = 4) -> int:
+    if at + length > len(data):
+        raise Unreadable
+    return int.from_bytes(data[at : at + length])
+
+
+def _note(track: Track, name: bytes, data: bytes) -> None:
+    is_long = data[:1] == b"\x01"
+    if name == b"tkhd":
+        track.number = _number(data, 20 if is_long else 12)
+        matrix = 52 if is_long else 40
+        # A phone held upright records lying down, and says that it is to be turned.
+        track.is_turned = _number(data, matrix) == 0 != _number(data, matrix + 4)
+    elif name == b"mdhd":
+        track.scale = _number(data, 20 if is_long else 12)
+    elif name == b"hdlr" and not track.handler:
+        track.handler = data[8:12]
+    elif name == b"stsd":
+        _note_sample(track, data[8:])
+    elif name == b"stts":
+        count = min(_number(data, 4), (len(data) - 8) // 8)
+        each = struct.iter_unpack(">II", data[8 : 8 + 8 * count])
+        track.units = sum(samples * duration for samples, duration in each)
+
+
+def _note_sample(track: Track, entry: bytes) -> None:
+    name = entry[4:8].decode("ascii", "replace")
+    track.codec = {"Opus": "opus", "mp4a": "mp4a.40.2"}.get(name, name)
+    if track.handler == b"vide":
+        track.width, track.height = _number(entry, PIXELS, 2), _number(entry, PIXELS + 2, 2)
+        if name == "avc1" and entry[AFTER_VIDEO + 4 : AFTER_VIDEO + 8] == b"avcC":
+            track.codec += f".{entry[AFTER_VIDEO + 9 : AFTER_VIDEO + 12].hex()}"
+
+
+def _begin_fragment(tracks: list[Track], data: bytes) -> Track:
+    flags = _number(data, 0) & 0xFFFFFF
+    track = next((each for each in tracks if each.number == _number(data, 4)), Track())
+    if flags & 0x8:
+        track.default = _number(data, 8 + (8 if flags & 0x1 else 0) + (4 if flags & 0x2 else 0))
+    return track
+
+
+def _add_up(data: bytes, default: int) -> int:
+    """Return how many units a fragment's samples play."""
+    flags, count = _number(data, 0) & 0xFFFFFF, _number(data, 4)
+    if not flags & HAS_DURATION:
+        return count * default
+    begin = 8 + 4 * bool(flags & 0x1) + 4 * bool(flags & FIRST_SAMPLE_FLAGS)
+    step = 4 * sum(bool(flags & bit) for bit in OF_EACH_SAMPLE)
+    if begin + count * step > len(data):
+        raise Unreadable
+    # Of each sample, its duration comes first.
+    each = struct.iter_unpack(f">I{step - 4}x", data[begin : begin + step * count])
+    return sum(duration for (duration,) in each)
+
+
+# WebM: what is in a file, and the duration that browsers leave out of what they record.
+
+DOCTYPE, SEGMENT, INFO, SCALE, DURATION = 0x4282, 0x18538067, 0x1549A966, 0x2AD7B1, 0x4489
+TRACKS, TRACK, TRACK_TYPE, CODEC_ID = 0x1654AE6B, 0xAE, 0x83, 0x86
+VIDEO, WIDTH, HEIGHT = 0xE0, 0xB0, 0xBA
+CLUSTER, CLUSTER_TIME, GROUP, BLOCK, SIMPLE_BLOCK = 0x1F43B675, 0xE7, 0xA0, 0xA1, 0xA3
+HEADER = 0x1A45DFA3
+# What is looked into, and what ends with the next of its kind: browsers write no sizes of them.
+ENTERED_ELEMENTS = {HEADER, SEGMENT, INFO, TRACKS, TRACK, VIDEO, CLUSTER, GROUP}
+VALUES = {DOCTYPE, SCALE, DURATION, TRACK_TYPE, CODEC_ID, WIDTH, HEIGHT, CLUSTER_TIME}
+LONGEST_VALUE = 64
+CODECS = {"V_VP8": "vp8", "V_VP9": "vp9", "V_AV1": "av01", "A_OPUS": "opus", "A_VORBIS": "vorbis"}
+# A new Duration: its id, its length, and a float of eight bytes.
+NEW_DURATION = b"\x44\x89\x88"
+
+
+@dataclass
+class Element:
+    """One element: where it and its data begin, and how long the data is, if that was known."""
+
+    id: int
+    start: int
+    data: int
+    length: int | None
+    value: bytes = b""
+
+    @property
+    def number(self) -> int:
+        return int.from_bytes(self.value)
+
+
+@dataclass
+class WebM(Contents):
+    """A WebM file, and where its duration stands or could."""
+
+    scale: int = 1_000_000
+    tracks: list[int] = field(default_factory=list)
+    segment: Element | None = None
+    info: Element | None = None
+    duration: Element | None = None
+
+
+def read_webm(file: BinaryIO, size: int, most: int) -> WebM:
+    """Return what is in the file of `size` bytes, of at most `most` elements."""
+    found = WebM("webm")
+    last = cluster = 0
+    for each in _elements(file, size, most):
+        if each.id == DOCTYPE and each.value.rstrip(b"\0") != b"webm":
+            raise Unreadable
+        if each.id == CLUSTER_TIME:
+            cluster = each.number
+        elif each.id in (BLOCK, SIMPLE_BLOCK):
+            last = max(last, cluster + _read_block_time(each.value))
+        else:
+            _note_element(found, each)
+    found.seconds = last * found.scale / 1e9
+    return found
+
+
+def _note_element(found: WebM, each: Element) -> None:
+    if each.id == SEGMENT:
+        found.segment = each
+    elif each.id == INFO:
+        found.info = each
+    elif each.id == DURATION:
+        found.duration = each
+    elif each.id == SCALE:
+        found.scale = each.number
+    elif each.id == CODEC_ID:
+        name = each.value.rstrip(b"\0").decode("ascii", "replace")
+        known = CODECS.get(name, name)
+        (found.video if name.startswith("V_") else found.audio).append(known)
+    elif each.id == WIDTH:
+        found.width = found.width or each.number
+    elif each.id == HEIGHT:
+        found.height = found.height or each.number
+
+
+def _elements(file: BinaryIO, size: int, most: int) -> Iterator[Element]:
+    """Yield each element in order, with those inside; what is cut off at the end is left out."""
+    position = 0
+    for _rest in range(most):
+        if position >= size:
+            return
+        file.seek(position)
+        head = file.read(12)
+        id, id_length = _read_number(head, 0, keeps_length=True)
+        length, length_length = _read_number(head, id_length)
+        data = position + id_length + length_length
+        each = Element(id or 0, position, data, length)
+        if id in ENTERED_ELEMENTS:
+            position = data
+        elif length is None:
+            raise Unreadable
+        else:
+            position = data + length
+            if position > size:
+                return
+        if id in VALUES or id in (BLOCK, SIMPLE_BLOCK):
+            file.seek(data)
+            each.value = file.read(min(length or 0, LONGEST_VALUE))
+        yield each
+    raise Unreadable
+
+
+def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[int | None, int]:
+    """Return a number of variable length, or None for "unknown", and how many bytes it takes."""
+    if at >= len(head) or head[at] == 0:
+        raise Unreadable
+    length = 9 - head[at].bit_length()
+    if at + length > len(head):
+        raise Unreadable
+    value = int.from_bytes(head[at : at + length])
+    if keeps_length:
+        return value, length
+    unknown = (1 << 7 * length) - 1
+    return (None if value & unknown == unknown else value & unknown), length
+
+
+def _read_block_time(block: bytes) -> int:
+    _, length = _read_number(block, 0)
+    if len(block) < length + 2:
+        raise Unreadable
+    return int.from_bytes(block[length : length + 2], signed=True)
+
+
+def write_duration(path: Path, found: WebM) -> None:
+    """Write how long the file plays into its header, where the browser left that out.
+
+    Without it players show no length and can't seek. What browsers record bit by bit has neither
+    an index nor a size, so that bytes may be inserted; a file that has them is complete.
+    """
+    value = found.seconds * 1e9 / found.scale
+    at = found.duration
+    if at is not None:
+        if at.length in (4, 8) and not struct.unpack(_float(at.length), at.value)[0] > 0:
+            with path.open("r+b") as file:
+                file.seek(at.data)
+                file.write(struct.pack(_float(at.length), value))
+    elif found.info and found.segment and found.segment.length is None:
+        _insert(path, found.info, NEW_DURATION + struct.pack(">d", value))
+
+
+def _float(length: int) -> str:
+    return ">f" if length == 4 else ">d"
+
+
+def _insert(path: Path, info: Element, added: bytes) -> None:
+    """Write the file anew with `added` at the begin of the information in its header."""
+    if info.length is None:
+        return
+    # The length in eight bytes, whatever it had before.
+    head = INFO.to_bytes(4) + b"\x01" + (info.length + len(added)).to_bytes(7)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        with path.open("rb") as old, new.open("wb") as file:
+            file.write(old.read(info.start) + head + added)
+            old.seek(info.data)
+            shutil.copyfileobj(old, file, 1024 * 1024)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+# Ogg, in which Firefox records voices: its codec, and how long it plays.
+
+OPUS_RATE = 48_000
+HEAD = 27
+
+
+def read_ogg(file: BinaryIO, size: int, most: int) -> Contents:
+    """Return what is in the file of `size` bytes, of at most `most` pages."""
+    found = Contents("ogg")
+    position = rate = skipped = last = 0
+    for _rest in range(most):
+        if position >= size:
+            found.seconds = max(0, last - skipped) / rate if rate else 0.0
+            return found
+        file.seek(position)
+        head = file.read(HEAD)
+        if len(head) < HEAD or head[:4] != b"OggS":
+            raise Unreadable
+        lengths = file.read(head[26])
+        if head[5] & 2:
+            codec, rate, skipped = _read_codec(file.read(32))
+            (found.video if codec == "theora" else found.audio).append(codec)
+        granule = int.from_bytes(head[6:14], "little", signed=True)
+        last = max(last, granule)
+        position += HEAD + len(lengths) + sum(lengths)
+    raise Unreadable
+
+
+def _read_codec(packet: bytes) -> tuple[str, int, int]:
+    """Return the codec of a stream's first packet, its rate, and what isn't played of it."""
+    if packet[:8] == b"OpusHead":
+        return "opus", OPUS_RATE, int.from_bytes(packet[10:12], "little")
+    if packet[:7] == b"\x01vorbis":
+        return "vorbis", int.from_bytes(packet[12:16], "little"), 0
+    if packet[:7] == b"\x80theora":
+        return "theora", 0, 0
+    raise Unreadable
+
+
+# Check a recording by what is in its file, never by its name or what the sender says.
+
+# Blocks, boxes or pages in a second of the liveliest recording, and those in a header.
+MOST_A_SECOND, MOST_BESIDE = 250, 5000
+CODEC = re.compile(r"[A-Za-z0-9./_-]+")
+# What browsers record after their timer ended.
+GRACE_SECONDS = 2.0
+# The shortest side and the longest that a screen could show.
+SIDES = range(16, 8193)
+
+
+# Damage can make a reader raise anything.
+@refusing(lambda _fault: RecordingRefused(_(DAMAGED)))
+def check_recording(path: Path, kind: str) -> Contents:
+    """Return what is in the file; complete the header of one that a browser recorded.
+
+    Raises `RecordingRefused`, with the reason in the visitor's language.
+    """
+    longest = current_settings().recording_seconds
+    found = _read(path, longest)
+    # What names a codec is shown, and stored as text.
+    if found and not all(map(CODEC.fullmatch, found.video + found.audio)):
+        raise RecordingRefused(_(DAMAGED))
+    if found is None or not (found.video or found.audio) or not _has_size(found):
+        raise RecordingRefused(_(NOT_PLAYABLE))
+    if found.video and kind == "voice":
+        raise RecordingRefused(_(HAS_PICTURE))
+    if not found.seconds > 0:
+        raise RecordingRefused(_(DAMAGED))
+    if found.seconds > longest + GRACE_SECONDS:
+        raise RecordingRefused(_(TOO_LONG, seconds=longest))
+    if isinstance(found, WebM):
+        write_duration(path, found)
+    return found
+
+
+def _read(path: Path, longest: int) -> Contents | None:
+    size, most = path.stat().st_size, longest * MOST_A_SECOND + MOST_BESIDE
+    with path.open("rb") as file:
+        head = file.read(12)
+        if head[:4] == b"\x1aE\xdf\xa3":
+            return read_webm(file, size, most)
+        if head[:4] == b"OggS":
+            return read_ogg(file, size, most)
+        if head[4:8] == b"ftyp":
+            return read_mp4(file, size, most)
+    return None
+
+
+def _has_size(found: Contents) -> bool:
+    return not found.video or (found.width in SIDES and found.height in SIDES)
+
+
+# Which visitors can't play a recording: said to the owner before it is approved.
+#
+# From the release notes of the browsers, and caniuse.com, of 2026.
+
+OLD_SAFARI = "Safari before 17.4"
+WHO = (
+    # What is in the media type or the codecs, and who can't play that.
+    ("ogg", "Safari before 18.4"),
+    ("hvc1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
+    ("hev1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
+    ("av01", "Apple devices from before 2023"),
+    ("webm", OLD_SAFARI),
+    ("vp09", OLD_SAFARI),
+    ("opus", OLD_SAFARI),
+)
+PLAYED = ("vp8", "vp9", "vp09", "av01", "avc1", "avc3", "hvc1", "hev1", "opus", "vorbis", "mp4a")
+
+
+def tell_who_cannot_play(media_type: str, codecs: str) -> str:
+    """Return a sentence, or "" for what every common browser plays."""
+    unknown = [each for each in codecs.split(", ") if not each.startswith(PLAYED)]
+    if unknown:
+        return f"Most browsers can’t play this: it is in {unknown[0]}."
+    for part, who in WHO:
+        if part in f"{media_type} {codecs}":
+            return f"{who} can’t play this."
+    return ""

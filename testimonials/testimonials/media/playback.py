@@ -1,0 +1,320 @@
+"""Playing a recording: byte ranges, captions."""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+from flask import Blueprint, Response, request
+from sqlalchemy import select
+from sqlalchemy.orm.attributes import set_committed_value
+from werkzeug.datastructures import ContentRange
+from werkzeug.wsgi import wrap_file
+
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext, gettext_noop, use_visitors_language
+from testimonials.core.http.signing import require_key
+from testimonials.core.http.urls import captions_url, image_url, recording_url
+from testimonials.projects.models import Project
+from testimonials.projects.projects import is_shown
+from testimonials.testimonials.media import recordings
+from testimonials.testimonials.models import Recording, Testimonial
+
+# Captions: WebVTT that is checked and written anew, and what a transcript makes of itself.
+
+CAPTIONS_LENGTH = 40_000
+MOST_CUES = 1000
+# As much as is read at a glance.
+GLANCE = 80
+TIME = r"(?:(\d{1,3}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
+TIMING = re.compile(rf"{TIME}[ \t]+-->[ \t]+{TIME}(?:[ \t]+([^\n]*))?")
+# Settings, notes and styles, which aren't kept.
+BESIDE = re.compile(r"(NOTE|STYLE|REGION)\b")
+
+Cue = tuple[float, float, str]
+
+
+class CaptionsRefused(Exception):
+    """The text is no WebVTT; the message says where."""
+
+
+def clean_captions(text: str) -> str:
+    """Return WebVTT with its cues alone; raise `CaptionsRefused`."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not re.match(r"WEBVTT([ \t\n]|$)", text):
+        raise CaptionsRefused(
+            gettext("Captions must be WebVTT, which begins with the line WEBVTT.")
+        )
+    cues = [_read_cue(block) for block in re.split(r"\n{2,}", text)[1:] if not BESIDE.match(block)]
+    if not cues:
+        raise CaptionsRefused(
+            gettext("There is no cue in these captions: a time, and words below it.")
+        )
+    if len(cues) > MOST_CUES:
+        raise CaptionsRefused(gettext("There are too many cues: at most %(most)s.", most=MOST_CUES))
+    if any(earlier[0] > later[0] for earlier, later in pairwise(cues)):
+        raise CaptionsRefused(gettext("The cues must be in the order of their times."))
+    return _write(cues)
+
+
+def _read_cue(block: str) -> Cue:
+    lines = block.split("\n")
+    at = 0 if "-->" in lines[0] else 1
+    timing = TIMING.fullmatch(lines[at].strip()) if at < len(lines) else None
+    words = "\n".join(line.strip() for line in lines[at + 1 :] if line.strip())
+    shown = lines[min(at, len(lines) - 1)][:60]
+    if timing is None:
+        problem = gettext_noop(
+            "A cue must have a time such as 00:01.000 --> 00:04.000: “%(line)s”."
+        )
+    elif (start := _seconds(timing, 1)) >= (end := _seconds(timing, 5)):
+        problem = gettext_noop("A cue must end after it begins: “%(line)s”.")
+    elif not words or "-->" in words:
+        problem = gettext_noop("A cue must have words below its time: “%(line)s”.")
+    else:
+        return start, end, words
+    raise CaptionsRefused(gettext(problem, line=shown))
+
+
+def _seconds(timing: re.Match[str], first: int) -> float:
+    hours, minutes, seconds, thousandths = (int(timing[first + at] or 0) for at in range(4))
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+
+
+def caption(transcript: str, seconds: float) -> str:
+    """Return WebVTT of words without times: one glance after another, each as long as its share."""
+    glances: list[str] = []
+    for word in transcript.split():
+        if glances and len(glances[-1]) + 1 + len(word) <= GLANCE:
+            glances[-1] += f" {word}"
+        else:
+            glances.append(word)
+    total, begin = sum(map(len, glances)), 0.0
+    cues = []
+    for words in glances:
+        end = begin + seconds * len(words) / total
+        # What stands for markup in WebVTT.
+        plain = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        cues.append((begin, end, plain))
+        begin = end
+    return _write(cues)
+
+
+def _write(cues: list[Cue]) -> str:
+    return "\n\n".join(["WEBVTT", *(f"{_time(a)} --> {_time(b)}\n{words}" for a, b, words in cues)])
+
+
+def _time(seconds: float) -> str:
+    thousandths = round(seconds * 1000)
+    minutes, rest = divmod(thousandths, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
+
+
+# Recordings as others see them: where they are played, and who may.
+
+# A key opens a recording for this long or up to twice as long. It doesn't change meanwhile, so that
+# neither do answers that contain it.
+KEY_SECONDS = 7 * 24 * 60 * 60
+KEY_BYTES = 16
+
+
+def make_key(recording_id: str, age: int = 0) -> str:
+    """Return the key that opens a recording that isn't public."""
+    period = int(clock.now().timestamp()) // KEY_SECONDS
+    message = f"testimonials:recording:{recording_id}:{period - age}".encode()
+    digest = hmac.digest(require_key().encode(), message, hashlib.sha256)
+    return base64.urlsafe_b64encode(digest[:KEY_BYTES]).decode().rstrip("=")
+
+
+def opens(recording_id: str, key: str) -> bool:
+    """Tell whether a key opens a recording now."""
+    given = key.encode("utf-8", "surrogatepass")
+    return any(hmac.compare_digest(given, make_key(recording_id, age).encode()) for age in (0, 1))
+
+
+def find_captions(recording: Recording) -> str | None:
+    """Return the captions as WebVTT: the owner's, or else the transcript over the whole time."""
+    if recording.captions:
+        return recording.captions
+    return caption(recording.transcript, recording.seconds or 0) if recording.transcript else None
+
+
+def describe_recording(recording: Recording, key: str = "") -> dict[str, Any]:
+    """Return a recording as the API and pages show it; `key` opens one that isn't public."""
+    has_captions = bool(recording.captions or recording.transcript)
+    return {
+        "kind": recording.kind,
+        "url": recording_url(recording.id, key),
+        "posterUrl": image_url(recording.poster_id),
+        "seconds": recording.seconds,
+        "mediaType": recording.media_type,
+        "width": recording.width,
+        "height": recording.height,
+        "transcript": recording.transcript,
+        "captionsUrl": captions_url(recording.id, key) if has_captions else None,
+    }
+
+
+def describe_of(row: Testimonial) -> dict[str, Any] | None:
+    """Return the recording of a testimonial, or None; with a key unless it is public."""
+    recording = row.recording if row.kind != "written" else None
+    if recording is None:
+        return None
+    is_shown = row.status in ("approved", "demo") and row.deleted_at is None
+    is_public = is_shown and row.project.is_active
+    return describe_recording(recording, "" if is_public else make_key(recording.id))
+
+
+def load_recordings(rows: Iterable[Testimonial]) -> None:
+    """Load the recordings of testimonials, in one query if there are any."""
+    spoken = {row.id: row for row in rows if row.kind != "written"}
+    if not spoken:
+        return
+    query = select(Recording).where(Recording.testimonial_id.in_(spoken))
+    found = {each.testimonial_id: each for each in db.session.scalars(query)}
+    for testimonial_id, row in spoken.items():
+        set_committed_value(row, "recording", found.get(testimonial_id))
+
+
+# Serving recordings: in parts, and never from a thread that waits for a slow reader.
+
+NONE = gettext_noop("There is no recording at this address.")
+# Opened by itself, a browser shows it in a page of its own; nothing in the file runs.
+POLICY = (
+    "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; object-src 'none'; "
+    "base-uri 'none'; frame-ancestors 'none'; sandbox"
+)
+CHUNK = 64 * 1024
+
+
+def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
+    """Return a recording, and whether anybody may play it; raise `NotFound`.
+
+    With its key also one that waits or was rejected, though none that is withdrawn or deleted.
+    """
+    row = None
+    if is_identifier(recording_id):
+        row = db.session.execute(
+            select(Recording, Testimonial.is_visible, Project)
+            .join(Testimonial, Recording.testimonial_id == Testimonial.id)
+            .join(Project, Testimonial.project_id == Project.id)
+            .join(Account, Project.account_id == Account.id)
+            .where(
+                Recording.id == recording_id,
+                Recording.state == "ready",
+                Testimonial.deleted_at.is_(None),
+                Testimonial.status != "withdrawn",
+                is_shown(),
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound(NONE)
+    recording, is_visible, project = row
+    is_public = is_visible and project.is_active
+    if not (is_public or (key and opens(recording_id, key))):
+        raise NotFound(NONE)
+    return recording, is_public
+
+
+def send_recording(recording: Recording, *, is_public: bool) -> Response:
+    """Return the file, or the part that is asked for, or that it is unchanged."""
+    etag = f'"{recording.id}"'
+    if request.if_none_match.contains(recording.id):
+        response = Response(status=304)
+    else:
+        response = _send_part(recording, etag)
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["ETag"] = etag
+    response.headers["Content-Security-Policy"] = POLICY
+    return open_to_others(response, is_public=is_public)
+
+
+def open_to_others(response: Response, *, is_public: bool) -> Response:
+    """Let widgets on other sites play it, and keep every copy asking whether it is still public."""
+    response.headers["Cache-Control"] = f"{'public' if is_public else 'private'}, no-cache"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def _send_part(recording: Recording, etag: str) -> Response:
+    try:
+        file = recordings.path_of(recording.id).open("rb")
+    except FileNotFoundError:
+        raise NotFound(NONE) from None
+    size = file.seek(0, 2)
+    wanted = request.range if request.headers.get("If-Range", etag) == etag else None
+    # Several parts in one answer, which players don't ask for, may be answered with the whole.
+    is_part = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
+    part = wanted.range_for_length(size) if wanted and is_part else (0, size)
+    if part is None:
+        file.close()
+        response = Response(status=416)
+        response.content_range = ContentRange("bytes", None, None, size)
+        return response
+    begin, end = part
+    response = Response(
+        _read(file, begin, end - begin),
+        206 if is_part else 200,
+        content_type=recording.media_type,
+        direct_passthrough=True,
+    )
+    response.content_length = end - begin
+    if is_part:
+        response.content_range = ContentRange("bytes", begin, end, size)
+    return response
+
+
+def _read(file: BinaryIO, begin: int, length: int) -> Iterable[bytes]:
+    """Return what the server sends by itself, a bit whenever the reader has taken the last.
+
+    An iterator would be read by the thread, into memory or until the slowest reader is done.
+    """
+    file.seek(begin)
+    if request.method == "HEAD":
+        file.close()
+        return ()
+    if "wsgi.file_wrapper" in request.environ:
+        return wrap_file(request.environ, file, CHUNK)
+    return _chunks(file, length)
+
+
+def _chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
+    with file:
+        while length > 0 and (chunk := file.read(min(CHUNK, length))):
+            length -= len(chunk)
+            yield chunk
+
+
+# The public addresses of recordings and their captions.
+
+playing = Blueprint("playing", __name__)
+playing.before_request(use_visitors_language)
+
+
+@playing.get("/media/recordings/<recording_id>")
+def get_recording(recording_id: str) -> Response:
+    """Play a recording, from anywhere in it."""
+    recording, is_public = find_playable(recording_id, request.args.get("key", ""))
+    return send_recording(recording, is_public=is_public)
+
+
+@playing.get("/media/recordings/<recording_id>.vtt")
+def get_captions(recording_id: str) -> Response:
+    """Return a recording's captions, or its transcript as captions."""
+    recording, is_public = find_playable(recording_id, request.args.get("key", ""))
+    captions = find_captions(recording)
+    if captions is None:
+        raise NotFound(NONE)
+    response = Response(captions, content_type="text/vtt; charset=utf-8")
+    response.add_etag()
+    response.make_conditional(request)
+    return open_to_others(response, is_public=is_public)

@@ -1,0 +1,143 @@
+"""Removing recordings: rows that expired, and files whose rows are gone."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import delete, event, exists, select
+from sqlalchemy.orm import Session
+
+from testimonials.core import clock
+from testimonials.core.db.erasure import RECORDING, note_erased
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.uploads import Image
+from testimonials.projects.models import Project
+from testimonials.testimonials.history import change_all
+from testimonials.testimonials.media import recordings
+from testimonials.testimonials.media.uploads import KEPT
+from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.moderation import ActionRefused
+
+# A file may be older than its row while it is uploaded with a form, or imported.
+SPARED_SECONDS = 60 * 60
+AT_ONCE = 500
+# What is slower than this gives way to others where there is no room for both.
+PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
+# The change of a testimonial whose recording is removed.
+REMOVE, WRITTEN = "remove_recording", {"kind": "written"}
+_LEAVING = "recordings_to_remove"
+
+
+def remove_after_commit(ids: Iterable[str]) -> None:
+    """Remove files as soon as it is certain that their rows are gone."""
+    db.session().info.setdefault(_LEAVING, set()).update(ids)
+
+
+@event.listens_for(db.session, "after_commit")
+def _remove_leaving(session: Session) -> None:
+    if not session.in_nested_transaction():
+        recordings.remove_files(session.info.pop(_LEAVING, ()))
+
+
+@event.listens_for(db.session, "after_rollback")
+def _keep_leaving(session: Session) -> None:
+    session.info.pop(_LEAVING, None)
+
+
+def take_off_recording(row: Testimonial) -> None:
+    """Remove the recording of a testimonial with its poster; its words stay.
+
+    The caller changes `kind` to written, and records it.
+    """
+    recording = row.recording
+    row.recording = None
+    db.session.flush()
+    if recording is None:
+        return
+    remove_after_commit([recording.id])
+    note_erased(db.session(), RECORDING, [row.id])
+    still_used = exists().where(Recording.poster_id == Image.id)
+    db.session.execute(delete(Image).where(Image.id == recording.poster_id, ~still_used))
+
+
+def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
+    """Remove the recording of a testimonial of the locked project, for good; its words stay.
+
+    Raises `ActionRefused` if nothing would be left.
+    """
+    if not row.is_recorded:
+        raise ActionRefused(gettext_noop("It has no recording."))
+    if not row.text:
+        raise ActionRefused(
+            gettext_noop(
+                "Without its recording nothing would be left. Add words first, or delete it."
+            )
+        )
+    change_all(project, [(row, WRITTEN)], actor, REMOVE)
+    take_off_recording(row)
+
+
+def delete_unsent_recordings(limit: int) -> int:
+    """Delete recordings whose form wasn't sent within a day, at most `limit`; return how many."""
+    unsent = select(Recording.id).where(
+        Recording.testimonial_id.is_(None), Recording.created_at <= clock.now() - KEPT
+    )
+    gone = db.session.scalars(
+        delete(Recording).where(Recording.id.in_(unsent.limit(limit))).returning(Recording.id)
+    ).all()
+    remove_after_commit(gone)
+    return len(gone)
+
+
+def give_way() -> int:
+    """Delete uploads of which little arrives, and recordings whose form wasn't sent for long.
+
+    There is no room for others. Otherwise a few requests that announce much and send nothing would
+    keep everybody out for a day. Returns how many.
+    """
+    now, slow = clock.now(), []
+    unsent = select(Recording.id, Recording.state, Recording.created_at).where(
+        Recording.testimonial_id.is_(None)
+    )
+    for row in db.session.execute(unsent.order_by(Recording.created_at).limit(AT_ONCE)):
+        age = (now - row.created_at).total_seconds()
+        allowed = UNSENT_SECONDS if row.state == "ready" else _seconds_for(row.id)
+        if age > allowed:
+            slow.append(row.id)
+    db.session.execute(delete(Recording).where(Recording.id.in_(slow)))
+    remove_after_commit(slow)
+    return len(slow)
+
+
+def _seconds_for(recording_id: str) -> float:
+    """Return how long what has arrived of an upload may have taken."""
+    return PATIENCE_SECONDS + recordings.size_of(recording_id) / LEAST_BYTES_A_SECOND
+
+
+def find_orphans() -> dict[str, int]:
+    """Return the size of each file that belongs to no recording, by its name."""
+    latest = clock.now().timestamp() - SPARED_SECONDS
+    found = {
+        name: stat.st_size
+        for name, stat in recordings.list_files().items()
+        if stat.st_mtime < latest
+    }
+    names = list(found)
+    for start in range(0, len(names), AT_ONCE):
+        some = names[start : start + AT_ONCE]
+        for known in db.session.scalars(select(Recording.id).where(Recording.id.in_(some))):
+            found.pop(known)
+    return found
+
+
+def remove_orphans() -> dict[str, int]:
+    """Remove those files; return what they took, by name."""
+    orphans = find_orphans()
+    recordings.remove_files(orphans)
+    return orphans
+
+
+def find_missing() -> list[str]:
+    """Return the recordings that were whole and whose file is gone."""
+    there = recordings.list_files()
+    query = select(Recording.id).where(Recording.state == "ready").order_by(Recording.id)
+    return [each for each in db.session.scalars(query) if each not in there]

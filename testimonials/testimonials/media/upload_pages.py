@@ -1,0 +1,141 @@
+"""Where a page's script uploads a recording, piece by piece, before its form is sent.
+
+Whoever began an upload knows its id, and nobody else does until it is sent.
+"""
+
+import io
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.errors import ServiceError, error_body
+from testimonials.core.http.i18n import translate, use_visitors_language
+from testimonials.core.http.rate_limits import client_key
+from testimonials.core.http.resource import load, read_json_object
+from testimonials.core.images.uploads import read_image
+from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project, lock_project
+from testimonials.testimonials.media import recordings as store
+from testimonials.testimonials.media import uploads
+from testimonials.testimonials.media.recordings import NoRoom, RecordingRefused
+from testimonials.testimonials.media.removal import give_way
+from testimonials.testimonials.media.uploads import UploadSchema
+from testimonials.testimonials.models import Recording
+
+recordings = Blueprint("recordings", __name__)
+recordings.before_request(use_visitors_language)
+
+_UPLOAD = UploadSchema()
+
+
+@recordings.post("/<slug>/recordings")
+def begin_upload(slug: str) -> ResponseReturnValue:
+    """Begin an upload; answer with its id and the size of a piece."""
+    project = find_public_project(slug=slug)
+    limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
+    wanted: dict[str, Any] = load(_UPLOAD, read_json_object())
+    begin_write()
+    recording = _begin(lock_project(project.id), **wanted)
+    db.session.commit()
+    return jsonify(id=recording.id, offset=0, pieceBytes=uploads.PIECE_BYTES), 201
+
+
+@recordings.get("/<slug>/recordings/<recording_id>")
+def find_offset(slug: str, recording_id: str) -> Response:
+    """Say, in headers, how much of an upload has arrived."""
+    project = find_public_project(slug=slug)
+    recording = uploads.find_upload(project, recording_id)
+    offset = uploads.find_offset(recording)
+    _finish_if_whole(project, recording, offset)
+    response = _tell(offset, 200)
+    response.headers["Upload-Length"] = str(recording.received or recording.size)
+    return response
+
+
+@recordings.patch("/<slug>/recordings/<recording_id>")
+def append_piece(slug: str, recording_id: str) -> Response:
+    """Take the next piece of an upload; check the recording after the last one."""
+    project = find_public_project(slug=slug)
+    recording = uploads.find_upload(project, recording_id)
+    uploads.require_open(project)
+    request.max_content_length = uploads.PIECE_BYTES
+    piece = request.get_data(cache=False)
+    offset = uploads.receive_piece(recording, _read_offset(), piece)
+    _finish_if_whole(project, recording, offset)
+    return _tell(offset, 204)
+
+
+@recordings.put("/<slug>/recordings/<recording_id>/poster")
+def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
+    """Store the picture that is shown before the video plays."""
+    project = find_public_project(slug=slug)
+    uploads.find_upload(project, recording_id)
+    uploads.require_open(project)
+    limiter.count(uploads.POSTERS_PER_ADDRESS, f"{project.id} {client_key()}")
+    request.max_content_length = uploads.POSTER.max_bytes
+    # Decoded before the lock is taken, so that no submission waits for it.
+    picture = read_image(io.BytesIO(request.get_data(cache=False)), uploads.POSTER)
+    begin_write()
+    uploads.set_poster(uploads.find_upload(project, recording_id, for_update=True), picture)
+    db.session.commit()
+    return "", 204
+
+
+@recordings.delete("/<slug>/recordings/<recording_id>")
+def discard_upload(slug: str, recording_id: str) -> ResponseReturnValue:
+    """Delete an upload that was not sent."""
+    _discard(find_public_project(slug=slug), recording_id)
+    return "", 204
+
+
+@recordings.errorhandler(ServiceError)
+def answer_error(error: ServiceError) -> ResponseReturnValue:
+    """Answer the script, which can't read a page."""
+    body = error_body(translate(error.message), error.code, error.errors)
+    return jsonify(body), error.status, error.headers
+
+
+def _begin(project: Project, kind: str, size: int, **_unused: str) -> Recording:
+    try:
+        return uploads.begin_upload(project, kind, size)
+    except NoRoom:
+        if not give_way():
+            raise
+        return uploads.begin_upload(project, kind, size)
+
+
+def _finish_if_whole(project: Project, recording: Recording, offset: int) -> None:
+    """Check a recording once it is whole; also if the process that got its end was killed."""
+    if recording.state == "ready" or offset < recording.size:
+        return
+    try:
+        found = uploads.check_upload(project, recording)
+    except RecordingRefused:
+        _discard(project, recording.id)
+        raise
+    begin_write()
+    uploads.note_contents(uploads.find_upload(project, recording.id, for_update=True), found)
+    db.session.commit()
+
+
+def _discard(project: Project, recording_id: str) -> None:
+    begin_write()
+    db.session.delete(uploads.find_upload(project, recording_id, for_update=True))
+    db.session.commit()
+    store.remove_files([recording_id])
+
+
+def _read_offset() -> int:
+    text = request.headers.get("Upload-Offset", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise ServiceError("Send the header Upload-Offset.")
+    return int(text)
+
+
+def _tell(offset: int, status: int) -> Response:
+    response = Response(status=status)
+    response.headers["Upload-Offset"] = str(offset)
+    response.headers["Cache-Control"] = "no-store"
+    return response

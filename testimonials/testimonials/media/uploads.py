@@ -1,0 +1,196 @@
+"""Uploading a recording in pieces."""
+
+import os
+from datetime import timedelta
+from typing import IO
+
+from sqlalchemy import delete, select
+
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.fields import Choice, Count, StrictSchema, Text
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.images.decode import Use
+from testimonials.core.images.uploads import MEGABYTE, Image
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.testimonials.media import recordings
+from testimonials.testimonials.media.containers import Contents, check_recording
+from testimonials.testimonials.media.recordings import (
+    NOT_TAKEN,
+    TOO_LARGE,
+    RecordingGone,
+    RecordingRefused,
+    RecordingTooLarge,
+    require_share,
+)
+from testimonials.testimonials.models import Recording
+
+# Uploading a recording: in pieces that go on after a lost line, or whole with a form.
+
+PIECE_BYTES = 512 * 1024
+# Each is a whole recording, so nobody needs more, even at a tablet on a counter.
+RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)
+POSTERS_PER_ADDRESS = Limit("recording-poster-ip", 60, "from one IP address", for_load=True)
+# How long an upload waits for its next piece, or for its form.
+KEPT = timedelta(days=1)
+POSTER = Use(720, 720, 2 * MEGABYTE)
+
+
+def require_taken(project: Project, kind: str) -> None:
+    """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
+    require_open(project)
+    if not project.whole_page_design[kind]:
+        raise RecordingRefused(_(NOT_TAKEN))
+
+
+def require_open(project: Project) -> None:
+    """Raise `RecordingRefused` while the project's page takes nothing."""
+    if not project.is_open:
+        raise RecordingRefused(_(NOT_TAKEN))
+
+
+def begin_upload(project: Project, kind: str, size: int) -> Recording:
+    """Make room for a recording of `size` bytes; the project is locked.
+
+    Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
+    """
+    require_taken(project, kind)
+    limit = current_settings().recording_megabytes
+    if size > limit * MEGABYTE:
+        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
+    require_share(project, size)
+    recordings.require_room(size)
+    recording = Recording(id=new_identifier(), project_id=project.id, kind=kind, size=size)
+    db.session.add(recording)
+    db.session.flush()
+    return recording
+
+
+def find_upload(project: Project, recording_id: str, *, for_update: bool = False) -> Recording:
+    """Return a recording that has no testimonial yet; raise `RecordingGone`."""
+    query = select(Recording).where(
+        Recording.id == recording_id,
+        Recording.project_id == project.id,
+        Recording.testimonial_id.is_(None),
+    )
+    if for_update:
+        query = query.with_for_update()
+    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
+    if found is None:
+        raise RecordingGone
+    return found
+
+
+def find_ready(project: Project, recording_id: str) -> Recording:
+    """Return a recording that may be sent, or was just sent; raise `RecordingGone`."""
+    query = select(Recording).where(
+        Recording.id == recording_id,
+        Recording.project_id == project.id,
+        Recording.state == "ready",
+    )
+    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
+    if found is None:
+        raise RecordingGone
+    return found
+
+
+def find_offset(recording: Recording) -> int:
+    """Return how many bytes have arrived of what was announced."""
+    if recording.state == "ready":
+        return recording.received
+    return min(recording.size, recordings.size_of(recording.id))
+
+
+def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
+    """Store a piece that begins at `offset`; return where it ends.
+
+    Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past what was announced.
+    """
+    if offset + len(piece) > recording.size:
+        raise RecordingTooLarge("There is more than was announced.")
+    return recordings.append_piece(recording.id, offset, piece)
+
+
+def check_upload(project: Project, recording: Recording) -> Contents:
+    """Check a recording that has arrived whole; it is on the disk then.
+
+    Raises `RecordingRefused`; then it is to be deleted.
+    """
+    with recordings.hold(recording.id) as path:
+        recordings.flush(recording.id)
+        found = check_recording(path, recording.kind)
+    require_taken(project, found.kind)
+    return found
+
+
+def note_contents(recording: Recording, found: Contents) -> None:
+    """Note what is in a recording, which then is ready to be sent; the row is locked."""
+    recording.kind, recording.state = found.kind, "ready"
+    recording.received = recording.size
+    # With the duration that was written into it.
+    recording.size = recordings.size_of(recording.id)
+    recording.media_type, recording.codecs = found.media_type, found.codecs[:80]
+    recording.seconds = round(found.seconds, 2)
+    recording.width, recording.height = found.width, found.height
+    recording.updated_at = clock.now()
+
+
+def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Contents]:
+    """Store and check a file that came with a form; return its id and what is in it.
+
+    To be noted by `add_taken`. Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
+    """
+    size, limit = file.seek(0, os.SEEK_END), current_settings().recording_megabytes
+    file.seek(0)
+    require_taken(project, kind)
+    if size > limit * MEGABYTE:
+        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
+    require_share(project, size)
+    recordings.require_room(size)
+    recording_id = new_identifier()
+    recordings.keep_file(recording_id, file)
+    try:
+        with recordings.hold(recording_id) as path:
+            found = check_recording(path, kind)
+        require_taken(project, found.kind)
+        return recording_id, found
+    except BaseException:
+        recordings.remove_files([recording_id])
+        raise
+
+
+def add_taken(project: Project, recording_id: str, found: Contents) -> Recording:
+    """Add the row of a file that `take_file` stored."""
+    size = recordings.size_of(recording_id)
+    recording = Recording(id=recording_id, project_id=project.id, kind=found.kind, size=size)
+    db.session.add(recording)
+    note_contents(recording, found)
+    db.session.flush()
+    return recording
+
+
+def set_poster(recording: Recording, picture: Image) -> None:
+    """Store the poster in place of the one before, which nothing else shows yet."""
+    before = recording.poster_id
+    db.session.add(picture)
+    db.session.flush()
+    recording.poster_id = picture.id
+    db.session.flush()
+    if before is not None:
+        db.session.execute(delete(Image).where(Image.id == before))
+
+
+# Shapes of what uploads say.
+
+MOST_BYTES = 2**40
+
+
+class UploadSchema(StrictSchema):
+    """What is about to be uploaded; its type is looked up in the file itself."""
+
+    kind = Choice("video", "voice", required=True)
+    size = Count(1, MOST_BYTES, required=True)
+    mediaType = Text(200, one_line=True)

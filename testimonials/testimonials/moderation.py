@@ -1,0 +1,294 @@
+"""Moderation: deciding, pinning, editing, spam and the trash, recorded with what was before."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, delete, or_, select
+
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.testimonials.batches import GoOn, Part, in_parts
+from testimonials.testimonials.events import BY_HAND
+from testimonials.testimonials.highlights import Ranges, follow_edit
+from testimonials.testimonials.history import change_all, record_addition
+from testimonials.testimonials.inbox import InboxFilter, find_rows
+from testimonials.testimonials.media.playback import load_recordings
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.tags import find_spellings, spell
+from testimonials.testimonials.testimonials import add_row
+
+# What the only recording is, "" for several, that can't be approved without words.
+MUTE = {
+    "video": gettext_noop(
+        "%(name)s’s video recording has no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+    "voice": gettext_noop(
+        "%(name)s’s voice recording has no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+    "": gettext_noop(
+        "These recordings have no transcript or captions, which this project asks for. "
+        "Write down what is said, then approve."
+    ),
+}
+
+
+class ActionRefused(ServiceError):
+    """The state of the testimonial doesn't allow this."""
+
+    status = 409
+    code = "ACTION_REFUSED"
+    meaning = "The state of the testimonial doesn't allow this."
+    remedy = "Read it again: it may be done already."
+
+
+@dataclass(frozen=True)
+class Action:
+    """A decision: when it is allowed, what it sets, and what it is called once done."""
+
+    can: Callable[[Testimonial], bool]
+    values: Callable[[Testimonial, datetime], dict[str, Any]]
+    done: str
+
+
+def _decide(status: str, done: str, *sources: str) -> Action:
+    return Action(
+        lambda row: row.deleted_at is None and row.status in sources,
+        lambda _row, now: {"status": status, "reviewed_at": now},
+        done,
+    )
+
+
+ACTIONS = {
+    "approve": _decide("approved", gettext_noop("Approved"), "pending", "rejected"),
+    "reject": _decide("rejected", gettext_noop("Rejected"), "pending", "approved"),
+    "pin": Action(
+        lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
+        lambda _row, _now: {"is_pinned": True},
+        gettext_noop("Pinned"),
+    ),
+    "unpin": Action(
+        lambda row: row.deleted_at is None and row.is_pinned,
+        lambda _row, _now: {"is_pinned": False},
+        gettext_noop("Unpinned"),
+    ),
+    "delete": Action(
+        lambda row: row.deleted_at is None,
+        lambda _row, now: {"deleted_at": now},
+        gettext_noop("Deleted"),
+    ),
+    "restore": Action(
+        lambda row: row.deleted_at is not None,
+        lambda _row, _now: {"deleted_at": None},
+        gettext_noop("Restored"),
+    ),
+    "spam": Action(
+        lambda row: row.deleted_at is None and row.status == "pending",
+        lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
+        gettext_noop("Marked as spam"),
+    ),
+    # `held_for` stays, so that nobody is notified of it as new.
+    "release": Action(
+        lambda row: row.deleted_at is None and row.status == "spam",
+        lambda _row, _now: {"status": "pending", "reviewed_at": None},
+        gettext_noop("Not spam"),
+    ),
+}
+
+
+def apply_action(
+    project: Project,
+    rows: Sequence[Testimonial],
+    name: str,
+    actor: str,
+    part: Part | None = None,
+) -> tuple[str, int]:
+    """Do `name` (a key of ACTIONS) to each of the rows that `list_open` returns.
+
+    Returns and raises as that and `change_all`.
+    """
+    action, now = ACTIONS[name], clock.now()
+    changes = [(row, action.values(row, now)) for row in list_open(project, rows, name)]
+    return change_all(project, changes, actor, name, part)
+
+
+def apply_to_many(
+    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
+) -> tuple[str, int]:
+    """Do `name` as `apply_action` to as many testimonials as there are, in parts (`in_parts`)."""
+    refused: list[ActionRefused] = []
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        rows = find_rows(project.id, InboxFilter(), some, is_all=False)
+        try:
+            return apply_action(project, rows, name, actor, part)[1]
+        except ActionRefused as error:
+            refused.append(error)
+            return 0
+
+    batch, count = in_parts(project, ids, go_on, work)
+    if refused and not count:
+        raise refused[0]
+    return batch, count
+
+
+def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:
+    """Return those of the rows whose state allows an action.
+
+    Raises `ActionRefused` if nothing but the captions that the project asks for is missing.
+    """
+    can = [row for row in rows if ACTIONS[name].can(row)]
+    if name != "approve" or not project.whole_page_design["needsCaptions"]:
+        return can
+    load_recordings(can)
+    mute = [row for row in can if row.is_recorded and not (row.transcript or row.captions)]
+    if mute and len(mute) == len(can):
+        kind = mute[0].kind if len(mute) == 1 else ""
+        raise ActionRefused(MUTE[kind], values={"name": mute[0].author_name})
+    left_out = {row.id for row in mute}
+    return [row for row in can if row.id not in left_out]
+
+
+def edit_testimonial(
+    project: Project, row: Testimonial, values: dict[str, Any], actor: str
+) -> str | None:
+    """Change columns of one testimonial, keeping the original text.
+
+    Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or
+    None if nothing changed. Raises `ActionRefused` for a sample and for a withdrawn testimonial.
+    """
+    _require_editable(row)
+    wanted = values | _spell_tags(project, values) | _follow_transcript(row, values)
+    changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
+    if not changes:
+        return None
+    if "text" in changes and row.original_text is None:
+        changes["original_text"] = row.text
+    if "text" in changes and row.highlights and "highlights" not in values:
+        changes["highlights"] = follow_edit(row.text, changes["text"], row.highlights) or None
+    if "author_email" in changes and row.email_verified_at is not None:
+        # Only the address that the author gave was verified.
+        changes["email_verified_at"] = None
+    batch, _ = change_all(project, [(row, changes)], actor, "edit")
+    return batch
+
+
+def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: str) -> str | None:
+    """Set the highlights of one testimonial; returns and raises as `edit_testimonial`."""
+    _require_editable(row)
+    if (row.highlights or []) == ranges:
+        return None
+    batch, _ = change_all(project, [(row, {"highlights": ranges or None})], actor, "highlight")
+    return batch
+
+
+def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str | None:
+    """Set the public reply to one testimonial; an empty text removes it.
+
+    Returns and raises as `edit_testimonial`.
+    """
+    _require_editable(row)
+    if (row.reply or "") == text:
+        return None
+    values = {"reply": text or None, "replied_at": clock.now() if text else None}
+    batch, _ = change_all(project, [(row, values)], actor, "reply")
+    return batch
+
+
+def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
+    """Add an approved testimonial from columns; `project` is locked."""
+    columns = values | _spell_tags(project, values)
+    row = add_row(project, columns | {"status": "approved", "source": "manual"})
+    row.reviewed_at = row.created_at
+    record_addition(row, actor)
+    db.session.flush()
+    return row
+
+
+def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
+    return db.session.scalars(
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id == row.id)
+        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
+    ).all()
+
+
+def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
+    row = None
+    if is_identifier(testimonial_id):
+        row = db.session.scalars(
+            select(Testimonial).where(
+                Testimonial.id == testimonial_id, Testimonial.project_id == project.id
+            )
+        ).one_or_none()
+    if row is None:
+        raise NotFound(gettext_noop("There is no such testimonial in this project."))
+    return row
+
+
+def empty_trash(limit: int) -> int:
+    """Delete what has been in the trash, or held, or turned down, for as long as the settings say.
+
+    At most `limit`; returns how many. For spam and what was rejected the days count from the last
+    change, so that what was just restored can be released.
+    """
+    settings = current_settings()
+    until = clock.expired_until
+    since = {
+        "spam": (Testimonial.updated_at, settings.spam_days),
+        "rejected": (Testimonial.updated_at, settings.rejected_days),
+        "withdrawn": (Testimonial.consent_withdrawn_at, settings.withdrawn_days),
+    }
+    old = [
+        and_(Testimonial.status == status, column <= until(days))
+        for status, (column, days) in since.items()
+        if days
+    ]
+    gone = select(Testimonial.id).where(
+        or_(Testimonial.deleted_at <= until(settings.trash_days), *old)
+    )
+    removed = db.session.scalars(
+        delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
+    ).all()
+    return len(removed)
+
+
+def _require_editable(row: Testimonial) -> None:
+    if row.status == "demo":
+        raise ActionRefused(
+            gettext_noop("A sample can’t be edited. Delete it, or keep it as it is.")
+        )
+    if row.status == "withdrawn":
+        raise ActionRefused(gettext_noop("Its author has withdrawn it, so it can only be deleted."))
+
+
+def _follow_transcript(row: Testimonial, values: dict[str, Any]) -> dict[str, Any]:
+    """Return what else changes, so that a card that shows the transcript has its words."""
+    if row.recording is None or not row.is_recorded:
+        if values.keys() & {"transcript", "captions", "shows_transcript"}:
+            raise ActionRefused(gettext_noop("It has no recording."))
+        return {}
+    if values.get("text", row.text) != row.text:
+        # Words of their own.
+        return {"shows_transcript": False}
+    is_shown = values.get("shows_transcript", row.shows_transcript)
+    if is_shown and (transcript := values.get("transcript", row.transcript)):
+        return {"text": transcript}
+    if row.shows_transcript and not is_shown:
+        return {"text": row.original_text or ""}
+    return {}
+
+
+def _spell_tags(project: Project, values: dict[str, Any]) -> dict[str, Any]:
+    if "tags" not in values:
+        return {}
+    tags = spell(find_spellings(project.id), values["tags"])
+    return {"tags": sorted(tags, key=str.casefold)}

@@ -1,1 +1,0 @@
-"""Deciding, editing, tagging and undoing."""

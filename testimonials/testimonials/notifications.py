@@ -1,0 +1,299 @@
+"""Mail about new testimonials."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from flask import render_template
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, text, true, union_all
+from sqlalchemy.orm import InstrumentedAttribute
+
+from testimonials.auth.accounts import (
+    find_claimable_account,
+    may_act,
+    renew_own_nonce,
+    start_signup,
+)
+from testimonials.auth.credentials import find_claimed_account, make_reset_link
+from testimonials.auth.emails import (
+    send_account_exists_mail,
+    send_claim_mail,
+    send_reset_mail,
+    send_signup_mail,
+)
+from testimonials.auth.magic_links import LinkPurpose, make_claim_link
+from testimonials.auth.models import Account, LinkRequest
+from testimonials.core import clock
+from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.urls import app_url, project_url
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.projects.access import Role, has_role
+from testimonials.projects.models import NotificationChoice, Project
+from testimonials.projects.notifications import (
+    Reader,
+    list_readers,
+    make_unsubscribe_url,
+    note_told,
+)
+from testimonials.testimonials.models import UNTOLD, Testimonial
+from testimonials.testimonials.moderation_links import make_decision_url
+from testimonials.testimonials.testimonials import summarize_projects
+
+# The notification of new testimonials.
+
+NAME_LENGTH = 60
+# One testimonial is shown nearly whole; of several, enough to recognise each.
+ONE_LENGTH = 600
+MANY_LENGTH = 200
+
+
+def send_submissions_mail(
+    reader: Reader, project: Project, rows: Sequence[Testimonial], total: int
+) -> None:
+    """Put a notification of `total` new testimonials into the outbox; it shows `rows` of them."""
+    name = cut(project.name, NAME_LENGTH)
+    length = ONE_LENGTH if total == 1 else MANY_LENGTH
+    title = f"{total} new testimonials for {name}"
+    if total == 1:
+        did = "wrote a testimonial" if rows[0].returned_at is None else "changed their testimonial"
+        title = f"{cut(rows[0].author_name, NAME_LENGTH)} {did} for {name}"
+    values = {
+        "title": title,
+        "project_name": name,
+        "items": [_describe(row, length, reader) for row in rows],
+        "more": total - len(rows),
+        "is_daily": reader.mode == "daily",
+        "inbox_url": project_url(project.id, "inbox"),
+        # One after another, the one that has waited longest first.
+        "decide_url": project_url(project.id, "decide"),
+        "is_link": reader.decides_by_mail,
+        "choose_url": project_url(project.id, "notifications"),
+        "unsubscribe_url": make_unsubscribe_url(project.id, reader.account_id),
+        "app_url": app_url(),
+    }
+    db.session.add(
+        OutboxMail(
+            purpose="submissions",
+            recipient=reader.email,
+            subject=title,
+            text=render_template("email/submissions.txt", **values),
+            html=render_template("email/submissions.html", **values),
+            list_unsubscribe=values["unsubscribe_url"],
+        )
+    )
+
+
+def cut(text: str, length: int) -> str:
+    """Return the text in at most `length` characters, with an ellipsis where it was longer."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
+    details = [row.author_role, row.author_company or ""]
+    stars = None
+    if row.rating is not None:
+        whole = int(row.rating)
+        stars = f"{'★' * whole}{'☆' * (5 - whole)} {row.rating:g} of 5"
+    return {
+        "author_name": cut(row.author_name, NAME_LENGTH),
+        "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
+        "stars": stars,
+        "words": cut(row.text, length) or f"A {row.kind} recording.",
+        "url": make_decision_url(row, reader.account_id)
+        if reader.decides_by_mail
+        else project_url(row.project_id, f"decide/{row.id}"),
+    }
+
+
+# Notifications: mail about new testimonials, at once, after a pause, or once a day.
+#
+# A mail and the note of who was told of what are written in one transaction, under the project's
+# lock, so that nobody is notified twice, however many processes run.
+
+# A flood of submissions becomes one mail in this time.
+PAUSE = timedelta(minutes=5)
+DIGEST_HOUR = 8
+LISTED = 20
+LARGEST_BATCH = 200
+
+
+def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
+    """Notify everybody who wants mail at once of a submission to the locked project.
+
+    Those who had a mail in the last minutes are notified later, by `tell_waiting`.
+    """
+    now = clock.now()
+    for reader in list_readers(project):
+        if reader.mode != "at_once" or not _is_rested(reader, now):
+            continue
+        if reader.told_until is None:
+            # The first notification is about this one alone, not everything that waits.
+            _tell(project, reader, [testimonial], 1, now)
+        else:
+            _tell(project, reader, *_find_untold(project, reader), now)
+
+
+def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
+    """Return project and account of everybody who is due a notification."""
+    now = clock.now()
+    digest = latest_digest_time(now)
+    choice = NotificationChoice
+    # Who only looks is told of nothing to decide.
+    is_reader = has_role(choice.account_id, Role.MODERATOR)
+    is_due = or_(
+        and_(
+            choice.mode == "at_once",
+            or_(choice.last_sent_at.is_(None), choice.last_sent_at <= now - PAUSE),
+            _has_untold(None),
+        ),
+        and_(
+            choice.mode == "daily",
+            or_(choice.last_sent_at.is_(None), choice.last_sent_at < digest),
+            _has_untold(digest),
+        ),
+    )
+    rows = db.session.execute(
+        select(choice.project_id, choice.account_id)
+        .join(Project, Project.id == choice.project_id)
+        .join(Account, Account.id == choice.account_id)
+        .where(
+            Project.deleted_at.is_(None),
+            may_act(),
+            ~Project.is_suspended,
+            is_reader,
+            is_due,
+        )
+        .where(Project.id == project_id if project_id else true())
+        .order_by(choice.told_until)
+        .limit(LARGEST_BATCH)
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def tell_waiting(project: Project, account_id: str) -> bool:
+    """Notify one person of everything new in the locked project, in one mail.
+
+    Returns False if it is no longer due: another process may have sent it.
+    """
+    if (project.id, account_id) not in find_waiting(project.id):
+        return False
+    for reader in list_readers(project):
+        rows, total = _find_untold(project, reader)
+        if reader.account_id == account_id and rows:
+            _tell(project, reader, rows, total, clock.now())
+            return True
+    return False
+
+
+def latest_digest_time(now: datetime) -> datetime:
+    """Return the last time at which the daily mails were due."""
+    today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
+    return today if today <= now else today - timedelta(days=1)
+
+
+def _tell(
+    project: Project, reader: Reader, rows: Sequence[Testimonial], total: int, now: datetime
+) -> None:
+    send_submissions_mail(reader, project, rows, total)
+    note_told(project, reader.account_id, now)
+
+
+def _is_rested(reader: Reader, now: datetime) -> bool:
+    return reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
+
+
+def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
+    """Return the oldest testimonials that the person wasn't told of, and how many there are."""
+    since = max((each for each in (reader.told_until, reader.since) if each), default=clock.EPOCH)
+    found = [and_(Testimonial.project_id == project.id, each) for each in _are_queued_after(since)]
+    counts = [select(func.count(Testimonial.id)).where(each).scalar_subquery() for each in found]
+    oldest = union_all(*map(_pick_oldest, found)).subquery()
+    query = select(Testimonial).where(Testimonial.id.in_(select(oldest.c.id)))
+    queued_at = func.coalesce(Testimonial.returned_at, Testimonial.created_at)
+    rows = db.session.scalars(query.order_by(queued_at, Testimonial.id).limit(LISTED)).all()
+    return rows, int(db.session.scalar(select(counts[0] + counts[1])) or 0)
+
+
+def _pick_oldest(condition: ColumnElement[bool]) -> Select[tuple[str]]:
+    """Return a query of the ids of the oldest; one of their two times is the same for all."""
+    of = Testimonial
+    query = select(of.id).where(condition).order_by(of.returned_at, of.created_at, of.id)
+    return select(query.limit(LISTED).subquery().c.id)
+
+
+def _has_untold(until: datetime | None) -> ColumnElement[bool]:
+    choice = NotificationChoice
+    return or_(
+        *(
+            exists().where(Testimonial.project_id == choice.project_id, each)
+            for each in _are_queued_after(choice.told_until, until)
+        )
+    )
+
+
+def _are_queued_after(
+    since: Any, until: datetime | None = None
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions for those that wait since a time after `since`: new, or returned.
+
+    Each of the two reads a part of an index that has only those that may have to be told of.
+    """
+    of = Testimonial
+    return (
+        and_(text(UNTOLD), of.returned_at.is_(None), *_is_between(of.created_at, since, until)),
+        and_(text(UNTOLD), *_is_between(of.returned_at, since, until)),
+    )
+
+
+def _is_between(
+    time: InstrumentedAttribute[Any], since: Any, until: datetime | None
+) -> list[ColumnElement[bool]]:
+    return [time > since] + ([time < until] if until is not None else [])
+
+
+# Answering requests for a link by mail (`auth.link_requests`).
+
+
+def answer_link_requests() -> None:
+    """Mail the requested links; commits after each."""
+    while db.session.scalar(select(exists().select_from(LinkRequest))):
+        begin_write()
+        oldest = select(LinkRequest).order_by(LinkRequest.id).limit(1)
+        request = db.session.scalars(oldest.with_for_update(skip_locked=True)).one_or_none()
+        if request is None:
+            # Another process is answering it.
+            break
+        ANSWERS[LinkPurpose(request.purpose)](request.email)
+        db.session.delete(request)
+        db.session.commit()
+    db.session.rollback()
+
+
+def _answer_sign_up(email: str) -> None:
+    if (started := start_signup(email)) is not None:
+        account, nonce = started
+        send_signup_mail(account, make_claim_link(account, nonce))
+    else:
+        send_account_exists_mail(email)
+
+
+def _answer_claim(email: str) -> None:
+    if (account := find_claimable_account(email)) is None:
+        return
+    link = make_claim_link(account, renew_own_nonce(account))
+    if account.has_key:
+        send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
+    else:
+        send_signup_mail(account, link)
+
+
+def _answer_reset(email: str) -> None:
+    if (account := find_claimed_account(email)) is not None:
+        send_reset_mail(email, make_reset_link(account))
+
+
+ANSWERS: dict[LinkPurpose, Callable[[str], None]] = {
+    LinkPurpose.SIGN_UP: _answer_sign_up,
+    LinkPurpose.CLAIM: _answer_claim,
+    LinkPurpose.RESET: _answer_reset,
+}

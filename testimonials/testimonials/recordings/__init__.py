@@ -1,1 +1,0 @@
-"""Recordings of testimonials: how they are described, captioned and opened."""

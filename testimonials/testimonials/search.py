@@ -1,0 +1,403 @@
+"""Search: words and their ranking, FTS5 on SQLite, GIN on PostgreSQL."""
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    column,
+    delete,
+    func,
+    select,
+    table,
+    text,
+)
+from sqlalchemy.dialects.postgresql import TSQUERY
+
+from testimonials.core.extensions import db
+from testimonials.core.text import normalize
+from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
+
+# The words of a search, and where a text has them: as the index finds them.
+
+# What a search asks for more than these is left out.
+MAX_WORDS = 10
+
+# Scripts without spaces, as the index has them: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+SCRIPTS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\U00020000-\U0003134f"
+)
+UNSPACED = re.compile(f"([{SCRIPTS}])")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word to find; one with signs inside is several in a row, and the last may go on.
+
+    `pattern` finds it in a folded text; None if it has no letters, so that no index knows it.
+    """
+
+    said: str
+    pattern: re.Pattern[str] | None
+    # A single letter of a script with spaces, with which too much begins.
+    is_short: bool = False
+
+    def find(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Yield where a folded text has the word."""
+        if self.pattern is None:
+            yield from (each.span() for each in re.finditer(re.escape(self.said), folded))
+            return
+        for found in self.pattern.finditer(folded):
+            start = found.start()
+            if not start or not is_letter(folded[start - 1]) or _is_apart(folded, start):
+                yield found.span()
+
+
+def read_words(text: str) -> list[Word]:
+    """Return the words of a search."""
+    return [_read_word(each) for each in text.replace("\0", " ").split()[:MAX_WORDS]]
+
+
+def find_places(words: list[Word], text: str) -> list[tuple[int, int]]:
+    """Return the parts of a text that have some of the words, in order and apart."""
+    letters = list(map(fold, text))
+    places = [place for place, folded in enumerate(letters) for _ in folded]
+    whole = "".join(letters)
+    spans = sorted(span for word in words for span in word.find(whole))
+    found: list[tuple[int, int]] = []
+    for first, last in spans:
+        start, end = places[first], places[last - 1] + 1
+        while end < len(text) and not letters[end]:
+            # Its accent is a letter of its own.
+            end += 1
+        if found and start <= found[-1][1]:
+            start, end = found[-1][0], max(end, found.pop()[1])
+        found.append((start, end))
+    return found
+
+
+def mark_words(words: list[Word], text: str) -> list[tuple[str, bool]]:
+    """Return a text in parts, each with whether it is one of the words."""
+    parts, place = [], 0
+    for first, last in find_places(words, text) if words else ():
+        parts += [(text[place:first], False), (text[first:last], True)]
+        place = last
+    return [part for part in [*parts, (text[place:], False)] if part[0]]
+
+
+def fold(text: str) -> str:
+    """Return a text without capitals and accents."""
+    return text.lower() if text.isascii() else "".join(map(_fold_letter, text))
+
+
+@lru_cache(maxsize=10_000)
+def is_letter(letter: str) -> bool:
+    """Tell whether something is part of a word: a letter, a digit, or a sign that goes with one."""
+    category = unicodedata.category(letter)
+    return category[0] in "LN" or category in ("Co", "Mn", "Mc")
+
+
+@lru_cache(maxsize=10_000)
+def _fold_letter(letter: str) -> str:
+    parts = normalize("NFD", letter)
+    plain = "".join(part for part in parts if not "\u0300" <= part <= "\u036f")
+    return normalize("NFC", plain).lower()
+
+
+def _read_word(said: str) -> Word:
+    apart = UNSPACED.sub(r" \1 ", fold(said))
+    parts = "".join(each if is_letter(each) else " " for each in apart).split()
+    if not parts:
+        return Word(said, None)
+    pattern = re.escape(parts[0])
+    for before, part in itertools.pairwise(parts):
+        is_near = UNSPACED.match(before) or UNSPACED.match(part)
+        pattern += (r"[\W_]*" if is_near else r"[\W_]+") + re.escape(part)
+    is_short = len(pattern) == 1 and not UNSPACED.match(pattern)
+    return Word(said, re.compile(pattern), is_short)
+
+
+def _is_apart(folded: str, place: int) -> bool:
+    """Tell whether a letter begins a word, since it or the one before it is of such a script."""
+    return bool(UNSPACED.match(folded, place) or UNSPACED.match(folded, place - 1))
+
+
+# How well a testimonial answers a search.
+
+# Of the columns that the index has, in its order; what a word is worth in each.
+FIELDS = {
+    "author_name": 9,
+    "author_role": 4,
+    "author_company": 4,
+    "author_email": 4,
+    "text": 2,
+    "answers": 1,
+}
+TAG = 4
+
+
+def rank_row(row: Any, words: list[Word], tags: str, *, is_sure: bool) -> int | None:
+    """Return what a row is worth, None if it lacks a word; `is_sure`: the index says it has all.
+
+    `tags` are its folded tags. A whole word is worth twice as much as one that goes on.
+    """
+    fields = [(fold(_read(getattr(row, name))), value) for name, value in FIELDS.items()]
+    fields.append((tags, TAG))
+    total = 0
+    for word in words:
+        value = max(value * _weigh(word, folded) for folded, value in fields)
+        if not value and not is_sure:
+            return None
+        total += value
+    return total
+
+
+def _read(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(str(each["answer"]) for each in value)
+    return value or ""
+
+
+def _weigh(word: Word, folded: str) -> int:
+    best = 0
+    for _start, end in word.find(folded):
+        if end == len(folded) or not is_letter(folded[end]):
+            return 2
+        best = 1
+    return best
+
+
+# The index of words: FTS5 on SQLite, GIN on PostgreSQL.
+#
+# Both find words that begin as the caller's do, whatever their case and accents. In scripts without
+# spaces each letter is a word, so that letters in a row are found wherever they stand.
+
+# What it finds of more is cut off.
+MOST = 500
+# Of other names than the program's tables; the schema's comparison passes them over.
+INDEX = "testimonial_search"
+
+_INDEX = table(INDEX, column("rowid"), column(INDEX))
+_EMPTY = text("INSERT INTO testimonial_search (testimonial_search) VALUES ('delete-all')")
+_ROWS = table(f"{INDEX}_row", column("number"), column("testimonial_id"))
+
+
+def find_by_index(project_id: str, words: Sequence[Word]) -> list[str]:
+    """Return the ids of testimonials with all the words, of too many one more than `MOST`."""
+    if db.session.connection().dialect.name == "sqlite":
+        return _find_on_sqlite(project_id, words)
+    return list(db.session.scalars(_find_on_postgresql(project_id, words)))
+
+
+def _find_on_sqlite(project_id: str, words: Sequence[Word]) -> list[str]:
+    """Find the newest: the index is read backwards, no further than needed.
+
+    Words of more letters than it has beginnings of (its `prefix`) are put together from all
+    testimonials, so those that don't go on are asked for first.
+    """
+    found = _match(project_id, words, "")
+    return found if len(found) > MOST else _match(project_id, words, " *")
+
+
+def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
+    phrases = ((UNSPACED.sub(r" \1 ", word.said).replace('"', " "), word) for word in words)
+    asked = (f'words : "{it}"{"" if word.is_short else end}' for it, word in phrases)
+    numbers = (
+        select(_INDEX.c.rowid)
+        .where(_INDEX.c[INDEX].op("MATCH")(" AND ".join((f'project : "{project_id}"', *asked))))
+        .order_by(_INDEX.c.rowid.desc())
+        .limit(MOST + 1)
+    )
+    query = select(_ROWS.c.testimonial_id).where(_ROWS.c.number.in_(numbers))
+    return list(db.session.scalars(query))
+
+
+def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
+    """Find any: GIN has no order. The planner must not think of the limit, or reads all rows."""
+    it = Testimonial.__table__.alias("it").c
+    row_words = func.testimonial_search_words(it.project_id, *(it[name] for name in FIELDS))
+    query: ColumnElement[Any] = func.plainto_tsquery(text("'simple'"), project_id)
+    for word in words:
+        plain = func.testimonial_search_text(word.said)
+        # The last word of a phrase may go on.
+        phrase = func.phraseto_tsquery(text("'simple'"), plain).cast(Text)
+        end = "" if word.is_short else ":*"
+        query = query.op("&&")(func.nullif(phrase, "").concat(end).cast(TSQUERY))
+    found = select(it.id).where(row_words.op("@@")(query)).cte("found")
+    found = found.prefix_with("MATERIALIZED", dialect="postgresql")
+    return select(found.c.id).limit(MOST + 1)
+
+
+def rebuild_index(connection: Connection) -> None:
+    """Make the index again, in a transaction that keeps writers out."""
+    if connection.dialect.name == "postgresql":
+        columns = ", ".join(("project_id", *FIELDS))
+        connection.execute(text("DROP INDEX IF EXISTS testimonial_search"))
+        connection.execute(
+            text(
+                "CREATE INDEX testimonial_search ON testimonial USING gin "
+                f"(testimonial_search_words({columns}))"
+            )
+        )
+        return
+    connection.execute(_EMPTY)
+    connection.execute(delete(_ROWS))
+    # Its trigger adds each to the index.
+    connection.execute(text("UPDATE testimonial SET text = text"))
+
+
+# Finding testimonials by words, the best first.
+#
+# What a word in each of 200,000 testimonials finds can neither be read nor ranked in time. So the
+# newest `MOST` that the filters leave are looked through first. If many of them have the words, and
+# the list is long, that is the answer. Otherwise the index is asked; if it has more than `MOST`,
+# too, some of them are added.
+
+# So many of the newest are a page of the inbox.
+ENOUGH = 50
+LONG = 10 * MOST
+_NEWEST = (Testimonial.created_at.desc(), Testimonial.id.desc())
+# What a testimonial is worth, its time and id.
+_Ranked = tuple[int, datetime, str]
+_COLUMNS = (
+    Testimonial.id,
+    Testimonial.created_at,
+    *(getattr(Testimonial, each) for each in FIELDS),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The testimonials that a search found, the best first; whether there are no others."""
+
+    ids: list[str]
+    is_all: bool
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Testimonials that may have all words: those by the index have them."""
+
+    sure: Collection[str]
+    others: Collection[str]
+    is_all: bool
+
+
+def search(
+    project_id: str, words: str, *conditions: ColumnElement[bool], of_ids: ColumnElement[bool]
+) -> Found:
+    """Find the project's testimonials that meet the conditions and have all the words.
+
+    `of_ids` is what the conditions say, written so that SQLite looks rows with ids up by these.
+
+    Those that have them in the name come first, then in company, role and address, then in the
+    text; among equals the newest.
+    """
+    wanted = read_words(words)
+    tagged = _find_tagged(project_id, wanted)
+    of_project = (Testimonial.project_id == project_id, *conditions)
+    newest = _load_newest(*of_project)
+    ranked = _rank(newest[:MOST], wanted, tagged)
+    if len(ranked) >= ENOUGH and _is_long(*of_project):
+        return _sort(ranked, is_all=False)
+    candidates = _ask_index(project_id, wanted, tagged)
+    if not candidates.is_all and len(newest) <= MOST:
+        return _sort(ranked, is_all=True)
+    ids = {*candidates.sure, *candidates.others}
+    by_index = _rank(_load(ids, of_ids), wanted, tagged, candidates.sure)
+    return _sort(by_index if candidates.is_all else ranked | by_index, is_all=candidates.is_all)
+
+
+def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]]) -> _Candidates:
+    indexed = [word for word in words if word.pattern]
+    if not indexed:
+        return _Candidates((), (), is_all=False)
+    found = find_by_index(project_id, indexed)
+    is_all = len(found) <= MOST and not any(word.is_short for word in words)
+    others: list[str] = []
+    for names in tagged.values():
+        with_tag = _find_with_tag(project_id, names)
+        others += with_tag[:MOST]
+        is_all = is_all and len(with_tag) <= MOST
+    if tagged and not is_all and (rest := [word for word in indexed if word not in tagged]):
+        others += find_by_index(project_id, rest)[:MOST]
+    if len(indexed) < len(words):
+        # The others of the words are signs, which the index doesn't have.
+        return _Candidates((), [*found[:MOST], *others], is_all)
+    return _Candidates(set(found[:MOST]), others, is_all)
+
+
+def _find_tagged(project_id: str, words: list[Word]) -> dict[Word, set[str]]:
+    """Return the words that tags have, and which."""
+    query = select(TagCount.name).where(TagCount.project_id == project_id).distinct()
+    names = [(name, fold(name)) for name in db.session.scalars(query)]
+    tagged = {word: {name for name, folded in names if any(word.find(folded))} for word in words}
+    return {word: found for word, found in tagged.items() if found}
+
+
+def _find_with_tag(project_id: str, names: Iterable[str]) -> list[str]:
+    has_tag = (TestimonialTag.project_id == project_id, TestimonialTag.name.in_(names))
+    query = select(TestimonialTag.testimonial_id).where(*has_tag).limit(MOST + 1)
+    return list(db.session.scalars(query))
+
+
+def _load_newest(*conditions: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    query = select(*_COLUMNS).where(*conditions).order_by(*_NEWEST)
+    return db.session.execute(query.limit(MOST + 1)).all()
+
+
+def _is_long(*conditions: ColumnElement[bool]) -> bool:
+    """Tell whether a list has so many that what a tenth of them has is more than `MOST`."""
+    query = select(Testimonial.id).where(*conditions).order_by(*_NEWEST)
+    return db.session.scalar(query.offset(LONG).limit(1)) is not None
+
+
+def _load(ids: Collection[str], *conditions: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    query = select(*_COLUMNS).where(Testimonial.id.in_(ids), *conditions)
+    return db.session.execute(query).all() if ids else ()
+
+
+def _rank(
+    rows: Sequence[Row[Any]],
+    words: list[Word],
+    tagged: dict[Word, set[str]],
+    sure: Collection[str] = (),
+) -> set[_Ranked]:
+    """Return the rows that have all words: what each is worth, its time and id."""
+    tags = _load_tags([row.id for row in rows], tagged)
+    ranked = set()
+    for row in rows:
+        value = rank_row(row, words, tags.get(row.id, ""), is_sure=row.id in sure)
+        if value is not None:
+            ranked.add((value, row.created_at, row.id))
+    return ranked
+
+
+def _sort(ranked: set[_Ranked], *, is_all: bool) -> Found:
+    return Found([each[2] for each in sorted(ranked, reverse=True)], is_all)
+
+
+def _load_tags(ids: Iterable[str], tagged: dict[Word, set[str]]) -> dict[str, str]:
+    """Return the tags of testimonials that have some of the words, folded."""
+    tags: dict[str, str] = {}
+    if not tagged:
+        return tags
+    names = {name for found in tagged.values() for name in found}
+    of = TestimonialTag
+    query = select(of.testimonial_id, of.name).where(
+        of.testimonial_id.in_(list(ids)), of.name.in_(names)
+    )
+    for testimonial_id, name in db.session.execute(query):
+        tags[testimonial_id] = f"{tags.get(testimonial_id, '')} {fold(name)}"
+    return tags

@@ -1,1 +1,0 @@
-"""Finding testimonials by words, by an index that the database keeps."""

@@ -1,0 +1,70 @@
+"""What agents read of the inbox, and decide there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import selectinload
+
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.pagination import Page, read_page
+from testimonials.projects.models import Project
+from testimonials.testimonials.inbox import InboxFilter, find_rows, match_filter
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation import apply_action, list_open
+from testimonials.testimonials.schemas import EVERYTHING, TRASH
+from testimonials.testimonials.tags import find_spellings, spell
+from testimonials.testimonials.undo import make_undo_token
+
+# States that are a tab of their own; the others are statuses of the tab All.
+OWN_TABS = (TRASH, EVERYTHING, "spam")
+
+
+def list_submissions(project: Project, query: dict[str, Any]) -> Page:
+    """Return a page of testimonials in one state, by what `SubmissionQuerySchema` loads."""
+    status, tag, rating = query["status"], query["tag"], query["minRating"]
+    wanted = InboxFilter(
+        tab=status if status in OWN_TABS else EVERYTHING,
+        q=query["q"],
+        min_rating=None if rating is None else int(rating),
+        source=query["source"],
+        form=query["form"],
+        tag=spell(find_spellings(project.id), [tag])[0] if tag else "",
+    )
+    found = select(Testimonial).where(match_filter(project.id, wanted))
+    if status not in OWN_TABS:
+        found = found.where(Testimonial.status == status)
+    found = found.options(selectinload(Testimonial.tag_rows))
+    return read_page(found, Testimonial, query["limit"], query["after"])
+
+
+def require_known(project: Project, ids: Sequence[str]) -> None:
+    """Raise `NotFound` if the project has no testimonials with some of the ids."""
+    known = {row.id for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    if unknown := [each for each in ids if each not in known]:
+        listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        raise NotFound(f"There is no such testimonial in this project: {listed}.")
+
+
+def decide_all(project: Project, decision: str, ids: Sequence[str], actor: str) -> dict[str, Any]:
+    """Do one of ACTIONS to testimonials of the locked project, where their state allows it.
+
+    Returns what `DecisionsSchema` dumps.
+    """
+    rows = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    open_to_it = {row.id for row in list_open(project, list(rows.values()), decision)}
+    in_order = [rows[each] for each in ids if each in rows]
+    batch, count = apply_action(project, in_order, decision, actor)
+    return {
+        "results": [
+            {
+                "id": each,
+                "result": "done" if each in open_to_it else "unchanged",
+                "status": TRASH if rows[each].deleted_at else rows[each].status,
+            }
+            if each in rows
+            else {"id": each, "result": "unknown", "status": None}
+            for each in ids
+        ],
+        "undo": make_undo_token(project, batch) if count else None,
+    }

@@ -1,0 +1,351 @@
+"""Adding, finding and listing testimonials; samples of a first project."""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, literal, select
+
+from testimonials.auth.emails import ProjectSummary
+from testimonials.auth.events import write_sentence
+from testimonials.core import clock
+from testimonials.core.audit import Event, EventFilter, list_events
+from testimonials.core.db.engine import insert_row
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import gettext
+from testimonials.core.http.pagination import Cursor, Page, read_page
+from testimonials.core.http.urls import collection_page_url, widget_page_url
+from testimonials.core.images.uploads import Image
+from testimonials.core.text import TAG_LENGTH
+from testimonials.projects.models import Project
+from testimonials.projects.projects import list_projects, mark_changed
+from testimonials.testimonials.counts import count_states
+from testimonials.testimonials.models import (
+    Recording,
+    Testimonial,
+    TestimonialChange,
+    TestimonialTag,
+)
+
+# The six samples of an account's first project, in six voices (decisions, "Projects").
+
+FALLBACK_NAME = "your product"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One sample; ``{name}`` in its text stands for the business."""
+
+    author_name: str
+    author_role: str
+    author_company: str | None
+    text: str
+    rating: float
+
+
+# Newest first, as the widget shows them: lengths differ so that every layout can be judged.
+DEMOS = (
+    Demo(
+        "Maya Kowalski",
+        "Owner",
+        "Kiln & Clay Studio",
+        "I put off changing for a year because I dreaded the move. It took one quiet afternoon. "
+        "Since then {name} has simply been part of how we work, and nobody on the team has asked "
+        "me where anything is.",
+        5,
+    ),
+    Demo(
+        "Tom Okafor",
+        "Operations lead",
+        "Northgate Cycles",
+        "Short version: {name} does what it says, and it does it on time.",
+        4.5,
+    ),
+    Demo(
+        "Lucía Fernández",
+        "Teacher",
+        "Escuela del Puerto",
+        "What I noticed first was the people. Somebody at {name} read my question to the end, "
+        "answered that question instead of another one, and came back a week later to ask whether "
+        "it had helped. It had.",
+        5,
+    ),
+    Demo(
+        "Henrik Sandberg",
+        "Founder",
+        "Fjordlys Design",
+        "We compared four options in a spreadsheet with far too many columns. In the end {name} "
+        "wasn’t the cheapest. It was the only one we were still glad about after three months.",
+        4.5,
+    ),
+    Demo(
+        "Aiko Tanaka",
+        "Event planner",
+        None,
+        "My clients notice the details, so I do too. With {name} I have stopped checking twice.",
+        5,
+    ),
+    Demo(
+        "Dana Levitt",
+        "Finance manager",
+        "Alder Street Clinic",
+        "I’m hard to please and I say so. Two small things could be smoother, and I told them "
+        "both. One was fixed within the month. That is why I keep recommending {name}.",
+        4,
+    ),
+)
+
+
+# The rules of testimonials: adding, listing, samples.
+
+# The largest offset that both databases accept; nothing is past it.
+LARGEST_OFFSET = 2**62
+
+
+def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Add a testimonial that shows at once; `project` is locked.
+
+    See spec, "POST /v1/projects/:id/testimonials".
+    """
+    company = columns.get("author_company") or None
+    approved = {"status": "approved", "source": "manual", "author_company": company}
+    row = _make_row(project, columns | approved)
+    insert_row(db.session(), row)
+    return row
+
+
+def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Return a testimonial of the locked project as `add_approved_testimonial` adds it.
+
+    For adding many at once: the caller adds them to the session and calls `mark_changed`.
+    """
+    time = next_time(project)
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
+    company = columns.get("author_company") or None
+    approved = {"status": "approved", "source": "manual", "author_company": company}
+    return Testimonial(id=new_identifier(), project_id=project.id, **times | columns | approved)
+
+
+def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:
+    """Return those of the project's testimonials that have the caller's own ids, also deleted."""
+    query = select(Testimonial).where(
+        Testimonial.project_id == project.id, Testimonial.external_id.in_(list(ids))
+    )
+    return {str(row.external_id): row for row in db.session.scalars(query)}
+
+
+def seed_demos(project: Project) -> None:
+    """Add the six samples to a new project (spec, "States and transitions")."""
+    name = project.business_name or FALLBACK_NAME
+    for demo in reversed(DEMOS):
+        columns = dataclasses.asdict(demo) | {"text": demo.text.replace("{name}", name)}
+        add_row(project, columns | {"status": "demo", "source": "demo"})
+
+
+def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
+    """Add a testimonial of any status to the locked project, at its next time."""
+    row = _make_row(project, columns)
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def _make_row(project: Project, columns: dict[str, Any]) -> Testimonial:
+    mark_changed(project)
+    time = next_time(project)
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
+    return Testimonial(**{"project_id": project.id, **times, **columns})
+
+
+def delete_demos(project: Project) -> int:
+    """Remove every sample of the locked project; return how many there were."""
+    removed = db.session.scalars(
+        delete(Testimonial)
+        .where(Testimonial.project_id == project.id, Testimonial.status == "demo")
+        .returning(Testimonial.id)
+    ).all()
+    if removed:
+        mark_changed(project)
+    return len(removed)
+
+
+def list_visible(project_id: str, limit: int, offset: int = 0, after: Cursor | None = None) -> Page:
+    """Return approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
+    query = select(Testimonial).where(Testimonial.project_id == project_id, Testimonial.is_visible)
+    return read_page(query.offset(min(offset, LARGEST_OFFSET)), Testimonial, limit, after)
+
+
+def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:
+    """Return the project's newest testimonials in any state, or in one, for the operator."""
+    query = select(Testimonial).where(Testimonial.project_id == project_id)
+    if status is not None:
+        query = query.where(Testimonial.status == status)
+    return db.session.scalars(
+        query.order_by(Testimonial.created_at.desc(), Testimonial.id.desc()).limit(limit)
+    ).all()
+
+
+def find_authors(testimonial_ids: Collection[str]) -> dict[str, str]:
+    """Return the names of the authors of testimonials, by the testimonials' ids."""
+    query = select(Testimonial.id, Testimonial.author_name)
+    query = query.where(Testimonial.id.in_(testimonial_ids), Testimonial.deleted_at.is_(None))
+    return {row.id: row.author_name for row in db.session.execute(query)}
+
+
+def count_by_status(project_id: str) -> dict[str, int]:
+    return count_by_project([project_id])[project_id]
+
+
+def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
+    """Return how many testimonials these projects, or all of them, have in each state."""
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for each in count_states(None if project_ids is None else list(project_ids)):
+        of_project = counts[each.project_id]
+        of_project[each.status] = of_project.get(each.status, 0) + each.number
+    return counts
+
+
+def next_time(project: Project) -> datetime:
+    """Return the time of the project's next testimonial: now, but later than all earlier ones.
+
+    `project` is locked, so that no two get the same time (decisions, "Testimonials").
+    """
+    time = clock.now()
+    if project.last_testimonial_at is not None:
+        time = max(time, project.last_testimonial_at + clock.MILLISECOND)
+    project.last_testimonial_at = time
+    return time
+
+
+def summarize_projects(account_id: str) -> list[ProjectSummary]:
+    """Return a summary of each of the account's projects, for mails and the claim page."""
+    summaries = []
+    projects = list_projects(account_id)
+    by_project = count_by_project(project.id for project in projects)
+    for project in projects:
+        counts = by_project[project.id]
+        counts.pop("spam", None)
+        summaries.append(
+            ProjectSummary(
+                name=project.name,
+                slug=project.slug,
+                page_url=collection_page_url(project.slug, project.own_host),
+                widget_url=widget_page_url(project.id),
+                testimonial_count=sum(counts.values()) - counts.get("demo", 0),
+                sample_count=counts.get("demo", 0),
+            )
+        )
+    return summaries
+
+
+# Pictures that are no longer used.
+
+# Longer than a change can be undone (undoing.UNDO_SECONDS), so that the picture is still there.
+KEPT = timedelta(days=2)
+
+
+def delete_unused_images(proposed: Set[str]) -> int:
+    """Delete the pictures that no testimonial and no project uses; return how many.
+
+    A replaced picture is kept while that can be undone, a new one until its form is sent, and those
+    that are `proposed`.
+    """
+    since = clock.now() - KEPT
+    avatar = TestimonialChange.before["avatar_id"].as_string()
+    replaced = select(avatar).where(TestimonialChange.created_at > since, avatar.is_not(None))
+    kept = proposed | set(db.session.scalars(replaced))
+    unused = db.session.scalars(
+        select(Image.id).where(
+            Image.created_at <= since,
+            ~select(Testimonial.id).where(Testimonial.avatar_id == Image.id).exists(),
+            *(
+                ~select(Project.id).where(column == Image.id).exists()
+                for column in (Project.logo_id, Project.cover_id, Project.portrait_id)
+            ),
+            ~select(Recording.id).where(Recording.poster_id == Image.id).exists(),
+        )
+    ).all()
+    gone = [image_id for image_id in unused if image_id not in kept]
+    for start in range(0, len(gone), 500):
+        db.session.execute(delete(Image).where(Image.id.in_(gone[start : start + 500])))
+    return len(gone)
+
+
+# What whoever claims an account learns of its keys, and of what was added after the first.
+#
+# Anybody who knows an unclaimed address can get a new key to it (spec, "POST /v1/auth/agent-init").
+
+MOST_KEYS, MOST_ADDED = 20, 10
+
+
+def describe_issued(account_id: str) -> list[dict[str, Any]]:
+    """Return when the newest keys were issued and a sentence that says from where, newest first."""
+    wanted = EventFilter(account_id, types=(EventType.KEY_ISSUED,))
+    events = list_events(wanted, MOST_KEYS)
+    return [{"time": each.created_at, "sentence": write_sentence(each, {}, {})} for each in events]
+
+
+def describe_keys(account_id: str) -> dict[str, Any]:
+    """Return the keys of an unclaimed account, and the newest of what came after the first."""
+    issued, since = describe_issued(account_id), _find_renewal(account_id)
+    if since is None:
+        return {"issued": issued, "added_count": 0}
+    is_later = _is_later(account_id, since)
+    added = select(Testimonial).join(Project).where(*is_later)
+    newest = added.order_by(Testimonial.created_at.desc()).limit(MOST_ADDED)
+    projects = select(Project).where(Project.account_id == account_id, Project.created_at > since)
+    return {
+        "issued": issued,
+        "added_count": db.session.scalar(added.with_only_columns(func.count())),
+        "added": db.session.scalars(newest).all(),
+        "added_projects": db.session.scalars(projects.where(Project.deleted_at.is_(None))).all(),
+        "added_tag": _name_tag(),
+    }
+
+
+def mark_added(account_id: str) -> None:
+    """Tag what was added to an account after its key was first renewed; whoever claims it calls it.
+
+    By one statement, however much that is.
+    """
+    if (since := _find_renewal(account_id)) is None:
+        return
+    db.session.flush()
+    name, is_later = _name_tag(), _is_later(account_id, since)
+    ids = select(Project.id).join(Testimonial).where(*is_later)
+    projects = db.session.scalars(
+        select(Project).where(Project.id.in_(ids)).with_for_update()
+    ).all()
+    tagged = select(TestimonialTag.testimonial_id).where(TestimonialTag.name == name)
+    rows = select(Testimonial.id, literal(name), Testimonial.project_id).join(Project)
+    rows = rows.where(*is_later, Testimonial.id.not_in(tagged))
+    columns = ["testimonial_id", "name", "project_id"]
+    db.session.execute(insert(TestimonialTag).from_select(columns, rows))
+    for project in projects:
+        mark_changed(project)
+
+
+def _find_renewal(account_id: str) -> datetime | None:
+    """Return when the account got its second key; None if it had one at most."""
+    issued = select(Event.created_at).where(
+        Event.account_id == account_id, Event.type == EventType.KEY_ISSUED
+    )
+    return db.session.scalar(issued.order_by(Event.id).offset(1).limit(1))
+
+
+def _is_later(account_id: str, since: datetime) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Project.account_id == account_id,
+        Project.deleted_at.is_(None),
+        Testimonial.source == "manual",
+        Testimonial.created_at > since,
+    )
+
+
+def _name_tag() -> str:
+    return gettext("added after a new key")[:TAG_LENGTH]

@@ -1,0 +1,431 @@
+"""The columns and values of an archive."""
+
+import copy
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields, missing, validate, validates_schema
+from marshmallow.exceptions import SCHEMA
+from sqlalchemy import Boolean, Column, Integer, String
+from sqlalchemy import Text as LongText
+
+from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
+from testimonials.collection.schemas import FormDesignSchema
+from testimonials.core import clock
+from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text
+from testimonials.core.images.uploads import LARGEST_SIDE, Image
+from testimonials.core.text import TAG_LENGTH, is_web_url
+from testimonials.projects.defaults import (
+    PAGE_CONFIG,
+    SLUG_LENGTH,
+    WEBSITE_LENGTH,
+    WIDGET_CONFIG,
+    DashboardConfigSchema,
+)
+from testimonials.projects.models import OldSlug, Project, WidgetSighting
+from testimonials.projects.page_design import (
+    CHOICE_LENGTH,
+    CHOICES_RANGE,
+    KINDS,
+    QUESTION_LENGTH,
+    SCALE_RANGE,
+    ItemId,
+    PageDesignSchema,
+)
+from testimonials.projects.schemas import (
+    CollectFieldsUpdateSchema,
+    PageConfigUpdateSchema,
+    ProjectCreateSchema,
+    WidgetConfigUpdateSchema,
+)
+from testimonials.projects.widget_design import WidgetDesignSchema
+from testimonials.testimonials.fields import (
+    REPLY_LENGTH,
+    TEXT_LENGTH,
+    Captions,
+    ExternalId,
+    Highlights,
+)
+from testimonials.testimonials.history import to_json
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.schemas import TestimonialCreateSchema
+from testimonials.testimonials.tags import MAX_TAGS
+from testimonials.widget.api import WIDGET_NAME, WidgetDraftSchema
+from testimonials.widget.models import SavedWidget
+
+# Rules for the values in an archive that neither a column nor another schema has.
+
+EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
+
+
+class Moment(fields.Field[datetime]):
+    """A time as the API writes it, at most `ahead` in the future: clocks differ a little."""
+
+    def __init__(self, ahead: timedelta = timedelta(days=1), **options: Any) -> None:
+        super().__init__(**options)
+        self.ahead = ahead
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
+        # Only times in UTC are compared; others might lie before the first year.
+        try:
+            time = datetime.fromisoformat(value)
+            is_exact = time.tzinfo == clock.EPOCH.tzinfo and clock.iso(time) == value
+        except (TypeError, ValueError):
+            is_exact = False
+        if not is_exact:
+            raise ValidationError("Must be a time such as 2026-03-12T10:00:00.000Z.")
+        if not EARLIEST <= time <= clock.now() + self.ahead:
+            raise ValidationError("Must not be so far in the past or in the future.")
+        return time
+
+
+class Settings(fields.Nested):
+    """A group of settings; one that is newer than the archive gets its default."""
+
+    def __init__(self, schema: type[Schema], usual: Mapping[str, Any]) -> None:
+        super().__init__(schema)
+        self.usual = usual
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        return {**self.usual, **super()._deserialize(value, *args, **kwargs)}
+
+
+class Items(fields.List[Any]):
+    """A list that is read up to its first error: a file may have millions of them."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise ValidationError("Must be a list.")
+        found = []
+        for place, each in enumerate(value):
+            try:
+                found.append(self.inner.deserialize(each, **kwargs))
+            except ValidationError as error:
+                raise ValidationError({place: error.messages}) from None
+        return found
+
+
+class Before(fields.Nested):
+    """What a change remembers: some columns of its testimonial, in the form of the history."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        found = super()._deserialize(value, *args, **kwargs | {"partial": True})
+        return {name: to_json(each) for name, each in found.items()}
+
+
+def _matching(pattern: str, what: str, length: int = 254) -> Text:
+    rule = validate.Regexp(rf"(?:{pattern})\Z", error=f"Must be {what}.")
+    return Text(length, one_line=True, validate=rule)
+
+
+def _require_url(text: str) -> None:
+    if text and not is_web_url(text):
+        raise ValidationError("Must be an absolute URL that starts with http:// or https://.")
+
+
+def _optional_url(length: int) -> Text:
+    return Text(length, one_line=True, validate=_require_url)
+
+
+IDENTIFIER = _matching("[0-9a-f]{24}", "an id of 24 hexadecimal digits")
+EMAIL = _matching(r"\S+@[^\s@]+", "an email address")
+SLUG = _matching("[a-z0-9]+(-[a-z0-9]+)*", "lower-case letters, digits and dashes", SLUG_LENGTH)
+ORIGIN = _matching(
+    r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", "the origin of a website", 300
+)
+
+
+class StoredCollectFieldsSchema(CollectFieldsUpdateSchema):
+    name = Switch()
+
+
+class StoredPageConfigSchema(PageConfigUpdateSchema):
+    website = _optional_url(WEBSITE_LENGTH + len("https://"))
+    logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
+    collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])
+
+
+class StoredAnswerSchema(StrictSchema):
+    """An answer to one of the owner's questions."""
+
+    id = ItemId()
+    question = Text(QUESTION_LENGTH, one_line=True, required=True)
+    kind = Choice(*KINDS, required=True)
+    answer = fields.Raw(required=True)
+    isPublic = Switch(required=True)
+
+    @validates_schema
+    def _check_answer(self, data: dict[str, Any], **_: Any) -> None:
+        rules: dict[str, fields.Field[Any]] = {
+            "text": Text(TEXT_LENGTH),
+            "choice": fields.List(
+                Text(CHOICE_LENGTH, one_line=True), validate=validate.Length(1, CHOICES_RANGE[1])
+            ),
+            "scale": Count(*SCALE_RANGE),
+            "consent": Switch(validate=validate.Equal(True)),
+        }
+        if rule := rules.get(data.get("kind", "")):
+            rule.deserialize(data.get("answer"))
+
+
+class StoredTwitterSchema(StrictSchema):
+    id = Text(120, one_line=True)
+    handle = Text(120, one_line=True)
+    displayName = Text(120, one_line=True)
+    avatarUrl = _optional_url(500)
+    verified = Switch()
+
+
+# The rows of a project's archive: their columns, and what each value may be.
+#
+# Columns, types and limits come from the models, and further rules from the schemas of the doors,
+# so that a new column or setting is in the archive as soon as it exists. Only what neither can say
+# is written here: rules of single columns, and the columns that are left out, with the reason.
+
+FORMAT, VERSION = "testimonials-project", 1
+# Where a model names no limit.
+LINE_LENGTH, LARGEST_NUMBER = 254, 100_000
+
+Row = dict[str, Any]
+
+
+class Part:
+    """One kind of row in an archive.
+
+    A column's rule is the one in `rules`, that of the field with its name in the `door`'s schema,
+    or that of its type. `beside` are the fields of a row that are not columns.
+    """
+
+    def __init__(
+        self,
+        model: type[Base],
+        left_out: Mapping[str, str],
+        rules: Mapping[str, fields.Field[Any]] | None = None,
+        *,
+        door: type[Schema] | None = None,
+        beside: Mapping[str, fields.Field[Any]] | None = None,
+    ) -> None:
+        self.table: Any = model.__table__
+        self.left_out = left_out
+        self.columns = [each.name for each in self.table.columns if each.name not in left_out]
+        known = (door or Schema)().fields
+        self.fields: dict[str, Any] = {
+            to_name(name): _make_field(
+                self.table.columns[name], (rules or {}).get(name) or known.get(to_name(name))
+            )
+            for name in self.columns
+        }
+        self.fields |= beside or {}
+        self._schema = StrictSchema.from_dict(self.fields)()
+
+    def write(self, row: Any) -> Row:
+        return write_columns(row, self.columns)
+
+    def read(self, written: Any, where: str) -> Row:
+        """Return a row of an archive, by columns; raise `ValidationError` that says where."""
+        if isinstance(written, dict) and (unknown := written.keys() - self.fields.keys()):
+            raise ValidationError(f"{where}, {min(unknown)[:60]}: Unknown field.")
+        try:
+            found: Row = self._schema.load(written)
+        except ValidationError as error:
+            raise ValidationError(_name_place(where, error.messages)) from None
+        return found
+
+
+def to_name(column: str) -> str:
+    """Return the name of a column in an archive: `author_name` is `authorName`."""
+    first, *others = column.split("_")
+    return first + "".join(each.capitalize() for each in others)
+
+
+def write_columns(row: Any, columns: list[str]) -> Row:
+    """Return columns of a row under their names in an archive, as JSON."""
+    values = {name: getattr(row, name) for name in columns}
+    return {
+        to_name(name): clock.iso(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+
+
+def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.Field[Any]:
+    field = copy.deepcopy(rule or _choose_field(column))
+    default = getattr(column.default, "arg", None) if column.default is not None else None
+    usual = None if callable(default) else default
+    if usual is None and field.load_default is not missing:
+        usual = field.load_default
+    field.attribute, field.allow_none = column.name, bool(column.nullable)
+    # A column that is newer than the archive gets its default.
+    field.required = not column.nullable and usual is None
+    field.load_default = missing if field.required else usual
+    # A new dictionary: a copied field shares its own with the schema that it comes from.
+    field.error_messages = field.error_messages | {
+        "required": "Is missing.",
+        "null": "Must not be null.",
+    }
+    return field
+
+
+def _choose_field(column: Column[Any]) -> fields.Field[Any]:
+    kind = column.type
+    if isinstance(kind, Timestamp):
+        return Moment()
+    if column.name == "id" or column.name.endswith("_id"):
+        return IDENTIFIER
+    if isinstance(kind, Boolean):
+        return Switch()
+    if isinstance(kind, Integer):
+        return Count(0, LARGEST_NUMBER)
+    if isinstance(kind, LongText):
+        return Text(TEXT_LENGTH)
+    if isinstance(kind, String):
+        return Text(kind.length or LINE_LENGTH, one_line=True)
+    raise TypeError(f"Say in {__name__} what {column} may be in an archive.")
+
+
+def _name_place(where: str, messages: Any) -> str:
+    """Return the first message, after the path to its place."""
+    while isinstance(messages, dict):
+        key, messages = next(iter(messages.items()))
+        if isinstance(key, int):
+            where += f" {key + 1}"
+        elif key != SCHEMA:
+            where += f", {key[:60]}"
+    return f"{where}: {messages[0]}"
+
+
+EXTERNAL_ID = ExternalId()
+_PARENT = "Known from its place in the archive."
+
+PROJECT = Part(
+    Project,
+    {
+        "account_id": "Chosen when the archive is imported.",
+        "feed_version": "Increased, so that no cache shows an older state.",
+        "last_testimonial_at": "Derived from the newest testimonial.",
+        "deleted_at": "An imported project is not in the trash.",
+        "own_host": "Proved to one instance, to which the name leads.",
+        "purchase_secret": "A secret of the owner's shop, for one instance.",
+        "old_purchase_secret": "A secret of the former owner's shop.",
+        "old_purchase_secret_until": "It goes with that secret.",
+    },
+    {
+        "status": Choice("active", "inactive"),
+        "slug": SLUG,
+        "external_id": EXTERNAL_ID,
+        "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
+        "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
+        "widget_draft": fields.Nested(WidgetDraftSchema),
+        "page_design": fields.Nested(PageDesignSchema, load_default=dict),
+        "private_questions": fields.List(ItemId(), load_default=list),
+        "dashboard_config": fields.Nested(DashboardConfigSchema),
+    },
+    door=ProjectCreateSchema,
+)
+OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
+SAVED_WIDGET = Part(
+    SavedWidget,
+    {"project_id": _PARENT},
+    {
+        "name": WIDGET_NAME,
+        "config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "design": fields.Nested(WidgetDesignSchema, load_default=dict),
+        "draft": fields.Nested(WidgetDraftSchema),
+    },
+)
+FORM = Part(
+    CollectionForm,
+    {"project_id": _PARENT},
+    {"name": SLUG, "design": fields.Nested(FormDesignSchema, load_default=dict)},
+)
+SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
+CHANGE = Part(
+    TestimonialChange,
+    {
+        "testimonial_id": _PARENT,
+        "project_id": _PARENT,
+        "before": "Written in the form of a testimonial.",
+        "undone_at": "What was undone there can't be redone here.",
+    },
+    beside={"before": Before(lambda: _before_schema(), required=True)},
+)
+TESTIMONIAL = Part(
+    Testimonial,
+    {
+        "project_id": _PARENT,
+        "import_id": "An import can be undone only where it was made.",
+        "is_visible": "Derived from the status by the database.",
+        "rank": "Derived from the rating by the database.",
+    },
+    {
+        "kind": Choice("written", "video", "voice"),
+        "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
+        # Empty beside a recording.
+        "text": Text(TEXT_LENGTH, required=True),
+        "source": Choice("public_page", "manual", "import", "demo"),
+        "author_email": EMAIL,
+        "external_id": EXTERNAL_ID,
+        "twitter": fields.Nested(StoredTwitterSchema),
+        "answers": Items(fields.Nested(StoredAnswerSchema)),
+        "highlights": Highlights(),
+        "reply": Text(REPLY_LENGTH, blank=False),
+    },
+    door=TestimonialCreateSchema,
+    beside={
+        "tags": Items(
+            Text(TAG_LENGTH, one_line=True, blank=False),
+            required=True,
+            validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
+        ),
+        "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
+    },
+)
+_OF_FILE = ("state", "received", "size", "media_type", "codecs", "seconds", "width", "height")
+RECORDING = Part(
+    Recording,
+    {"project_id": _PARENT} | dict.fromkeys(_OF_FILE, "Read from the file again."),
+    {"kind": Choice("video", "voice"), "captions": Captions()},
+)
+REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
+REQUEST = Part(
+    MailedRequest,
+    {
+        "project_id": _PARENT,
+        "email_hash": "Derived from the account and the address.",
+        "mail_id": "The outbox is not exported.",
+    },
+    # Requests and reminders are sent within weeks after they were written.
+    {"email": EMAIL, "next_mail_at": Moment(ahead=timedelta(days=60))},
+    beside={"unsubscribedAt": Moment(required=True, allow_none=True)},
+)
+IMAGE = Part(
+    Image,
+    {
+        "content": "A file of its own in the archive.",
+        "is_held": "Proposals are not exported.",
+    },
+    {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},
+)
+# The lists of `project.json`, in its order. Older archives lack `savedWidgets`, `forms`
+# and `recordings`.
+LISTS = {
+    "oldSlugs": OLD_SLUG,
+    "widgetSightings": SIGHTING,
+    "savedWidgets": SAVED_WIDGET,
+    "forms": FORM,
+    "testimonials": TESTIMONIAL,
+    "recordings": RECORDING,
+    "invitationBatches": REQUEST_BATCH,
+    "invitations": REQUEST,
+    "images": IMAGE,
+}
+
+
+def _before_schema() -> Schema:
+    remembered = {name: each for name, each in TESTIMONIAL.fields.items() if name != "changes"}
+    # What edits change of a recording.
+    spoken = ("transcript", "captions", "showsTranscript")
+    remembered |= {name: RECORDING.fields[name] for name in spoken}
+    return StrictSchema.from_dict(remembered)()

@@ -1,0 +1,298 @@
+"""Opening and checking an archive."""
+
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+from marshmallow import ValidationError
+from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
+from sqlalchemy.orm import undefer
+
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.faults import refusing
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.uploads import ImageDamaged, measure_stored_image
+from testimonials.core.text import load_json, make_printable
+from testimonials.testimonials.media.containers import Contents, check_recording
+from testimonials.testimonials.media.recordings import (
+    NoRoom,
+    RecordingRefused,
+    hold,
+    keep_file,
+    remove_files,
+)
+from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT, VERSION, Part, Row
+from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
+from testimonials.transfer.models import WaitingArchive
+
+# Opening the archive of a project: all of it is checked before anything is written.
+#
+# The file may come from anybody. Only the files that belong in it are read, each up to a limit, and
+# names in it are never used as paths.
+
+MAX_JSON_BYTES = 256 * 1024 * 1024
+MAX_IMAGE_BYTES = 2 * 1024 * 1024
+MAX_FILES = 200_000
+# Others have errors of their own.
+PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+
+_FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
+_KEYS = {"format", "version", "program", "exportedAt", "project", "team", *LISTS}
+
+
+class ArchiveRefused(ServiceError):
+    """The archive can't be imported; the message says why."""
+
+    status = 422
+    code = "ARCHIVE_REFUSED"
+
+
+@dataclass
+class Archive:
+    """An open archive: its project and the rows of its lists, by columns."""
+
+    project: Row
+    lists: dict[str, list[Row]]
+    file: zipfile.ZipFile
+
+    def read_image(self, image_id: str) -> bytes:
+        """Return the bytes of a picture, which were checked when the archive was opened."""
+        return _read_entry(self.file, image_file(image_id), MAX_IMAGE_BYTES)
+
+    @contextmanager
+    def open_recording(self, recording_id: str) -> Iterator[IO[bytes]]:
+        """Open a recording, whose contents were not checked; raise `ArchiveRefused`."""
+        with _refusing():
+            opened = self.file.open(recording_file(recording_id))
+        # From here on the disk may be full, which is no damage.
+        with opened, refusing(_refuse_damage):
+            yield opened
+
+    @property
+    def changes(self) -> list[Row]:
+        return [change for row in self.lists["testimonials"] for change in row["changes"]]
+
+
+@contextmanager
+def open_archive(
+    source: IO[bytes], most_text: int | None = None, most_bytes: int | None = None
+) -> Iterator[Archive]:
+    """Open and check an archive; raise `ArchiveRefused`.
+
+    Its text may unpack to `most_text` bytes, and all of it to `most_bytes`.
+    """
+    with _refusing():
+        file = zipfile.ZipFile(source)
+    with file:
+        with _refusing():
+            if most_bytes and sum(each.file_size for each in file.infolist()) > most_bytes:
+                raise ValidationError(f"It unpacks to more than {most_bytes // 1024**2} MB.")
+            archive = _read_archive(file, most_text or MAX_JSON_BYTES)
+        yield archive
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        # A damaged file has places before its beginning, which the system refuses.
+        with refusing(_refuse_damage, OSError):
+            yield
+    except ValidationError as error:
+        reason = make_printable(str(error.messages[0]))
+        raise ArchiveRefused(
+            gettext_noop("The archive can’t be imported. %(reason)s"), values={"reason": reason}
+        ) from None
+
+
+def _refuse_damage(fault: Exception) -> ArchiveRefused:
+    return ArchiveRefused(
+        gettext_noop(
+            "The file is not an archive, or it is damaged (%(error)s). Export the project again."
+        ),
+        values={"error": type(fault).__name__},
+    )
+
+
+def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
+    _require_known_files(file)
+    described = _parse(_read_entry(file, JSON_NAME, most_text))
+    project = PROJECT.read(described.get("project"), "project")
+    for newer in ("savedWidgets", "forms", "recordings"):
+        described.setdefault(newer, [])
+    lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
+    archive = Archive(project, lists, file)
+    for name, part in LISTS.items():
+        _require_unique(name, part, lists[name])
+    _require_unique("changes", CHANGE, archive.changes)
+    _check_references(archive)
+    _check_images(archive)
+    _check_recordings(archive)
+    return archive
+
+
+def _require_known_files(file: zipfile.ZipFile) -> None:
+    names = file.namelist()
+    if len(names) > MAX_FILES or len(set(names)) != len(names):
+        raise ValidationError("It has too many files, or the same file twice.")
+    if not {each.compress_type for each in file.infolist()} <= PACKINGS:
+        raise ValidationError("It is packed in a way that archives are not.")
+    for name in names:
+        if name != JSON_NAME and not _FILE.fullmatch(name):
+            raise ValidationError(f"It has a file that doesn’t belong there: {name[:80]!r}.")
+
+
+def _read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """Return a file's bytes, without unpacking more than the limit."""
+    if name not in file.NameToInfo:
+        raise ValidationError(f"{name} is missing.")
+    with file.open(name) as opened:
+        content = opened.read(limit + 1)
+    if len(content) > limit:
+        raise ValidationError(f"{name} is larger than {limit // (1024 * 1024)} MB.")
+    return content
+
+
+def _parse(content: bytes) -> dict[str, Any]:
+    with refusing(lambda _fault: ValidationError(f"{JSON_NAME} is not JSON in UTF-8.")):
+        parsed = load_json(content.decode("utf-8"), parse_constant=_refuse_constant)
+    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
+        raise ValidationError(f"{JSON_NAME} does not have the format “{FORMAT}”.")
+    version = parsed.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise ValidationError(
+            f"It has version {str(version)[:20]!r}, and this program reads version {VERSION}. "
+            "Install the version of the program that made it, or a newer one."
+        )
+    if unknown := sorted(set(parsed) - _KEYS):
+        raise ValidationError(f"{JSON_NAME} has an unknown key: {unknown[0][:60]!r}.")
+    return parsed
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _read_list(written: Any, name: str, part: Part) -> list[Row]:
+    if not isinstance(written, list):
+        raise ValidationError(f"{name}: Must be a list.")
+    return [part.read(row, f"{name} {number}") for number, row in enumerate(written, 1)]
+
+
+def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
+    """Refuse two rows with the same value where the database allows it once."""
+    keys = [each.columns for each in part.table.indexes if each.unique]
+    kinds = (PrimaryKeyConstraint, UniqueConstraint)
+    keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]
+    for columns in keys:
+        (key,) = (each.name for each in columns if each.name not in part.left_out)
+        values = [row[key] for row in rows if row[key] is not None]
+        if len(set(values)) != len(values):
+            raise ValidationError(f"{name}: Two of them have the same {key}.")
+
+
+# Columns of a project.
+PICTURES = ("logo_id", "cover_id", "portrait_id")
+
+
+def _check_references(archive: Archive) -> None:
+    testimonials, requests = (archive.lists[name] for name in ("testimonials", "invitations"))
+    recordings = archive.lists["recordings"]
+    for what, ids, target in (
+        ("A picture", {archive.project[name] for name in PICTURES}, "images"),
+        ("A picture", {row["avatar_id"] for row in testimonials}, "images"),
+        ("A poster", {row["poster_id"] for row in recordings}, "images"),
+        (
+            "The testimonial of a recording",
+            {row["testimonial_id"] for row in recordings},
+            "testimonials",
+        ),
+        ("The batch of a request", {row["batch_id"] for row in requests}, "invitationBatches"),
+        ("The answer to a request", {row["testimonial_id"] for row in requests}, "testimonials"),
+    ):
+        if unknown := ids - {None} - {row["id"] for row in archive.lists[target]}:
+            raise ValidationError(f"{what} is missing from {target}: {min(unknown)}.")
+
+
+def _check_recordings(archive: Archive) -> None:
+    """Refuse a recording without a file or a testimonial, and nothing in place of words.
+
+    What is in the files is checked when they are stored.
+    """
+    names = set(archive.file.namelist())
+    for number, row in enumerate(archive.lists["testimonials"], 1):
+        if row["kind"] == "written" and not row["text"]:
+            raise ValidationError(f"testimonials {number}, text: Must not be empty.")
+    for row in archive.lists["recordings"]:
+        if recording_file(row["id"]) not in names:
+            raise ValidationError(f"{recording_file(row['id'])} is missing.")
+        if row["testimonial_id"] is None:
+            raise ValidationError("recordings: One belongs to no testimonial.")
+
+
+def _check_images(archive: Archive) -> None:
+    for row in archive.lists["images"]:
+        try:
+            size = measure_stored_image(archive.read_image(row["id"]))
+        except ImageDamaged as error:
+            raise ValidationError(f"{image_file(row['id'])}: {error}") from None
+        if size != (row["width"], row["height"]):
+            raise ValidationError(f"{image_file(row['id'])}: Its size is not the one in “images”.")
+
+
+# The recordings of an archive: stored and checked before its import keeps others from writing.
+
+# What is in each recording, and its id here, by its id in the archive.
+Stored = Mapping[str, tuple[str, Contents]]
+
+
+@contextmanager
+def storing_recordings(archive: Archive) -> Iterator[Stored]:
+    """Store the recordings under new ids, as if they were uploaded; remove them if this fails.
+
+    Commit inside. Raises `ArchiveRefused`.
+    """
+    rows = archive.lists["recordings"]
+    ids = {row["id"]: new_identifier() for row in rows}
+    try:
+        yield {row["id"]: (ids[row["id"]], _store(archive, row, ids[row["id"]])) for row in rows}
+    except (RecordingRefused, NoRoom) as error:
+        remove_files(ids.values())
+        raise ArchiveRefused(
+            gettext_noop("The archive can’t be imported. %(reason)s"),
+            values={"reason": error.message},
+        ) from None
+    except BaseException:
+        remove_files(ids.values())
+        raise
+
+
+def _store(archive: Archive, row: Mapping[str, str], recording_id: str) -> Contents:
+    with archive.open_recording(row["id"]) as file:
+        keep_file(recording_id, file)
+    with hold(recording_id) as path:
+        return check_recording(path, row["kind"])
+
+
+# Archives that were uploaded and wait until their account says to import them.
+
+
+def find_waiting(account_id: str) -> WaitingArchive | None:
+    """Return the archive that waits, with its content."""
+    query = select(WaitingArchive).where(WaitingArchive.account_id == account_id)
+    return db.session.scalars(query.options(undefer(WaitingArchive.content))).one_or_none()
+
+
+def keep_waiting(account_id: str, file_name: str, content: bytes) -> None:
+    """Keep an archive in place of the one before."""
+    drop_waiting(account_id)
+    db.session.add(WaitingArchive(account_id=account_id, file_name=file_name, content=content))
+    db.session.flush()
+
+
+def drop_waiting(account_id: str) -> None:
+    db.session.execute(delete(WaitingArchive).where(WaitingArchive.account_id == account_id))

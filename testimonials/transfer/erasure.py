@@ -1,0 +1,420 @@
+"""Erasing again, after a restore or an import, what was erased."""
+
+import contextlib
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from testimonials.collection.models import hash_email
+from testimonials.core import clock
+from testimonials.core.db.erasure import (
+    ACCOUNT,
+    ADDRESS,
+    KINDS,
+    PERSON,
+    PROJECT,
+    RECORDING,
+    TESTIMONIAL,
+    Erased,
+    ErasedPeople,
+)
+from testimonials.core.db.sqlite import list_recordings, open_file
+from testimonials.core.extensions import db
+from testimonials.core.faults import refusing
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import give_to_owner, sync
+from testimonials.projects.models import Project
+from testimonials.testimonials.events import DISOWNED
+from testimonials.testimonials.media.recordings import FOLDER
+from testimonials.testimonials.media.removal import remove_after_commit
+from testimonials.transfer.archives.format import Row
+from testimonials.transfer.archives.reading import Archive, Stored
+
+# The list of what was erased, as a file beside the data and beside its backups.
+
+logger = logging.getLogger("testimonials")
+
+NAME = "erased.json"
+FORMAT = "testimonials-erased"
+
+# Kind and id, to when it was erased in milliseconds.
+ErasedList = dict[tuple[str, str], int]
+
+
+class ListDamaged(Exception):
+    """The file is not a list of what was erased."""
+
+
+def read_list(file: Path) -> ErasedList:
+    """Return what the file says, nothing if there is none; raise `ListDamaged`."""
+    try:
+        return parse_list(file.read_bytes(), str(file))
+    except FileNotFoundError:
+        return {}
+
+
+def parse_list(content: bytes, name: str) -> ErasedList:
+    """Return what a file of this name says; raise `ListDamaged`."""
+    with refusing(lambda _fault: ListDamaged(f"{name} is damaged")):
+        values = json.loads(content)
+        if values["format"] != FORMAT:
+            raise ValueError(FORMAT)
+        rows = [(str(row["kind"]), str(row["id"]), int(row["at"])) for row in values["erased"]]
+    return {(kind, id): at for kind, id, at in rows if kind in KINDS}
+
+
+def read_table(database: Path) -> ErasedList:
+    """Return what an SQLite database says; nothing if it is older than the table, or damaged."""
+    if not database.exists():
+        return {}
+    with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
+        rows = opened.execute("SELECT kind, id, erased_at FROM erased").fetchall()
+        return {(kind, id): at for kind, id, at in rows}
+    return {}
+
+
+def find_projects(database: Path) -> set[str]:
+    """Return the ids of the projects in an SQLite database, none if it can't be read."""
+    if not database.exists():
+        return set()
+    with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
+        return {row[0] for row in opened.execute("SELECT id FROM project")}
+    return set()
+
+
+def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
+    """Return everything in any of the lists, with the latest time of each."""
+    joined: ErasedList = {}
+    for each in lists:
+        for key, at in each.items():
+            joined[key] = max(at, joined.get(key, at))
+    return joined
+
+
+def render_list(erased: ErasedList) -> bytes:
+    """Return the content of the file."""
+    rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
+    return json.dumps({"format": FORMAT, "erased": rows}, indent=0).encode()
+
+
+def write_list(folder: Path, erased: ErasedList) -> None:
+    """Write the file into a folder, whole or not at all."""
+    draft = folder / f".{NAME}.{os.getpid()}"
+    try:
+        draft.write_bytes(render_list(erased))
+        draft.chmod(0o600)
+        give_to_owner(draft, folder)
+        sync(draft)
+        draft.replace(folder / NAME)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def learn_files() -> None:
+    """Add to the database what only the files know; the caller commits.
+
+    They know more after a restore from before there was a table, and on a new machine.
+    """
+    learn_erased(join_lists(_read_or_nothing(folder / NAME) for folder in _list_folders()))
+
+
+def learn_erased(erased: ErasedList) -> None:
+    """Add to the database what a list knows; the caller commits."""
+    since = clock.to_milliseconds(clock.expired_until(current_settings().erased_days))
+    known = read_known()
+    for (kind, id), at in erased.items():
+        is_back = kind == PROJECT and db.session.get(Project, id) is not None
+        if at > max(since, known.get((kind, id), 0)) and not is_back:
+            db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
+    db.session.flush()
+
+
+def write_lists() -> None:
+    """Write what the database knows beside it, and beside its backups."""
+    erased = read_known()
+    for folder in _list_folders():
+        try:
+            if folder.is_dir() and _read_or_nothing(folder / NAME) != erased:
+                write_list(folder, erased)
+        except OSError as error:
+            # A full disk, or one that is away, must not keep the sweep from its work.
+            logger.warning("%s can't be written to %s: %s", NAME, folder, error.strerror)
+
+
+def delete_old_erasures() -> int:
+    """Forget what was erased so long ago that no backup has it; return how many."""
+    until = clock.expired_until(current_settings().erased_days)
+    old = delete(Erased).where(Erased.erased_at <= until).returning(Erased.id)
+    return len(db.session.scalars(old).all())
+
+
+def _list_folders() -> list[Path]:
+    settings = current_settings()
+    elsewhere = [Path(settings.backup_to)] if settings.backup_to else []
+    return [settings.instance_path, Path(settings.backup_path), *elsewhere]
+
+
+def read_known() -> ErasedList:
+    """Return what the database knows."""
+    rows = db.session.scalars(select(Erased))
+    return {(row.kind, row.id): clock.to_milliseconds(row.erased_at) for row in rows}
+
+
+def _read_or_nothing(file: Path) -> ErasedList:
+    """Return what the file says; one that is damaged is written anew."""
+    try:
+        return read_list(file)
+    except (ListDamaged, OSError):
+        return {}
+
+
+# Erasing from a database that is being restored what was erased after it was backed up.
+#
+# The database is an SQLite file that nothing has open, and may be of an older revision.
+
+TABLES = (ACCOUNT, PROJECT, TESTIMONIAL)
+# Where the addresses of authors are. Other mails to an address are an account's.
+ADDRESSES = (
+    ("testimonial", "author_email", "author_email NOTNULL"),
+    ("invitation", "email", "1"),
+    ("outbox_mail", "recipient", "purpose IN ('author-link', 'invitation', 'invitation-reminder')"),
+)
+UNWANTED = (
+    "INSERT OR IGNORE INTO unsubscribed_address (account_id, email_hash, created_at) "
+    "VALUES (?, ?, ?)"
+)
+DISOWNED_MAILS = (
+    "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = ? AND created_at <= ?"
+)
+
+
+def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
+    """Erase what the list names from an unpacked backup; return how many rows it had of it."""
+    if not erased:
+        return 0
+    with open_file(database) as opened:
+        # What is erased must not be legible in the file.
+        opened.execute("PRAGMA secure_delete=ON")
+        opened.execute("PRAGMA foreign_keys=ON")
+        opened.execute("BEGIN IMMEDIATE")
+        count = _erase_rows(opened, erased) + _erase_recordings(opened, erased)
+        count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
+        _keep(opened, erased)
+        opened.execute("COMMIT")
+        if count:
+            # The index of words is kept in pieces, which hold what was removed until merged.
+            _merge_words(opened)
+    kept = set(list_recordings(database))
+    for file in list((work / FOLDER).iterdir()):
+        if file.name not in kept:
+            file.unlink()
+    return count
+
+
+def _erase_rows(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    return sum(
+        _delete(opened, kind, [id for each, id in erased if each == kind]) for kind in TABLES
+    )
+
+
+def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    """Remove recordings; a testimonial that had no words yet goes with its own."""
+    if not _has_table(opened, "recording"):
+        return 0
+    rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
+    own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
+    wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608
+    spoken = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608
+    recording = "DELETE FROM recording WHERE testimonial_id = ? AND created_at <= ?"
+    count = _run(opened, wordless, rows)
+    _run(opened, spoken, rows)
+    return count + _run(opened, recording, rows)
+
+
+def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    """Do again what somebody wished who hadn't written a testimonial: see `disown`."""
+    rows = [(id, at) for (kind, id), at in erased.items() if kind == ADDRESS]
+    query = (
+        "SELECT author_email, account_id FROM testimonial JOIN project "
+        "ON project.id = project_id WHERE testimonial.id = ? AND author_email NOTNULL "
+        "AND testimonial.updated_at <= ?"
+    )
+    count = 0
+    for id, at in rows:
+        _forget_in_history(opened, lambda _email, created_at, at=at: created_at <= at, id)  # type: ignore[misc]
+        for email, account_id in opened.execute(query, [id, at]).fetchall():
+            count += _hold(opened, id, at)
+            _run(opened, DISOWNED_MAILS, [(email, at)])
+            unwanted = [(account_id, hash_email(account_id, email), at)]
+            _run(opened, UNWANTED, unwanted)
+    return count
+
+
+def _hold(opened: sqlite3.Connection, id: str, at: int) -> int:
+    """Hold a testimonial as spam, without its address."""
+    columns = {row[1] for row in opened.execute("PRAGMA table_info(testimonial)")}
+    values = {"author_email": "NULL", "email_verified_at": "NULL", "updated_at": str(at)}
+    values["held_for"] = f"CASE status WHEN 'withdrawn' THEN held_for ELSE '{DISOWNED}' END"
+    values["status"] = "CASE status WHEN 'withdrawn' THEN status ELSE 'spam' END"
+    changes = ", ".join(f"{name} = {value}" for name, value in values.items() if name in columns)
+    return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608
+
+
+def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    people = ErasedPeople((id, at) for (kind, id), at in erased.items() if kind == PERSON)
+    if people.is_empty:
+        return 0
+    # Who answered a request need not have given an address again.
+    query = "SELECT testimonial_id, email, created_at FROM invitation WHERE testimonial_id NOTNULL"
+    found = {
+        "testimonial": [row[0] for row in opened.execute(query) if people.covers(row[1], row[2])]
+    }
+    for table, column, condition in ADDRESSES:
+        query = f"SELECT id, {column}, created_at FROM {table} WHERE {condition}"  # noqa: S608
+        found.setdefault(table, []).extend(
+            row[0] for row in opened.execute(query) if people.covers(row[1], row[2])
+        )
+    _forget_in_history(opened, people.covers)
+    return sum(_delete(opened, table, ids) for table, ids in found.items())
+
+
+def _forget_in_history(
+    opened: sqlite3.Connection,
+    is_erased: Callable[[str | None, int], bool],
+    testimonial_id: str | None = None,
+) -> None:
+    """Remove addresses from what one testimonial, or any, said before."""
+    query = "SELECT id, before, created_at FROM testimonial_change WHERE before LIKE ?"
+    values = ['%"author_email"%']
+    if testimonial_id is not None:
+        query += " AND testimonial_id = ?"
+        values.append(testimonial_id)
+    for id, text, created_at in opened.execute(query, values).fetchall():
+        before = json.loads(text)
+        if is_erased(before.get("author_email"), created_at):
+            before.pop("author_email")
+            change = (json.dumps(before), id)
+            opened.execute("UPDATE testimonial_change SET before = ? WHERE id = ?", change)
+
+
+def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
+    return _run(opened, f"DELETE FROM {table} WHERE id = ?", [(each,) for each in ids])  # noqa: S608
+
+
+def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    return opened.executemany(statement, rows).rowcount if rows else 0
+
+
+def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:
+    """Have the restored database know it too; one that is older learns it from the file."""
+    if _has_table(opened, "erased"):
+        rows = [(kind, id, at) for (kind, id), at in erased.items()]
+        opened.executemany(
+            "INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows
+        )
+
+
+def _merge_words(opened: sqlite3.Connection) -> None:
+    if _has_table(opened, "testimonial_search"):
+        opened.execute("INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')")
+
+
+def _has_table(opened: sqlite3.Connection, name: str) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return opened.execute(query, [name]).fetchone() is not None
+
+
+# Leaving out of an archive what was erased here after it was made.
+
+
+def leave_out_erased(archive: Archive, stored: Stored) -> int:
+    """Remove testimonials and requests that their authors had erased; return how many.
+
+    A project that its owner deleted may come back, and is no longer erased: that is what its
+    archive is for.
+    """
+    again = delete(Erased).where(Erased.kind == PROJECT, Erased.id == archive.project["id"])
+    db.session.execute(again)
+    kinds = (TESTIMONIAL, PERSON, RECORDING, ADDRESS)
+    erased = db.session.scalars(select(Erased).where(Erased.kind.in_(kinds))).all()
+    if not erased:
+        return 0
+    unrecorded = {row.id for row in erased if row.kind == RECORDING}
+    gone = {row.id for row in erased if row.kind == TESTIMONIAL}
+    gone |= {
+        row["id"]
+        for row in archive.lists["testimonials"]
+        if row["id"] in unrecorded and row["kind"] != "written" and not row["text"]
+    }
+    people = ErasedPeople(
+        (row.id, clock.to_milliseconds(row.erased_at)) for row in erased if row.kind == PERSON
+    )
+    lists = archive.lists
+    requests = [row for row in lists["invitations"] if _is_covered(people, row, "email")]
+    gone |= {row["testimonial_id"] for row in requests if row["testimonial_id"]}
+    left_out = [
+        row
+        for row in lists["testimonials"]
+        if row["id"] in gone or _is_covered(people, row, "author_email")
+    ]
+    _remove(lists, left_out, requests)
+    _take_off_recordings(lists, unrecorded)
+    _disown(archive, {row.id: row.erased_at for row in erased if row.kind == ADDRESS})
+    kept = {row["id"] for row in lists["recordings"]}
+    remove_after_commit(file for old, (file, _) in stored.items() if old not in kept)
+    for change in archive.changes:
+        if _is_covered(people, change | change["before"], "author_email"):
+            change["before"].pop("author_email")
+    return len(left_out) + len(requests)
+
+
+def _take_off_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
+    for row in lists["testimonials"]:
+        if row["id"] in ids:
+            row["kind"] = "written"
+    posters = {row["poster_id"] for row in lists["recordings"] if row["testimonial_id"] in ids}
+    lists["recordings"] = [row for row in lists["recordings"] if row["testimonial_id"] not in ids]
+    lists["images"] = [row for row in lists["images"] if row["id"] not in posters]
+
+
+def _disown(archive: Archive, erased: dict[str, datetime]) -> None:
+    """Do again what somebody wished who hadn't written a testimonial."""
+    for row in archive.lists["testimonials"]:
+        until = erased.get(row["id"])
+        if until is None:
+            continue
+        for change in row["changes"]:
+            change["before"].pop("author_email", None)
+        if row["updated_at"] > until or row["author_email"] is None:
+            continue
+        row["author_email"] = row["email_verified_at"] = None
+        if row["status"] != "withdrawn":
+            row["status"], row["held_for"] = "spam", DISOWNED
+
+
+def _is_covered(people: ErasedPeople, row: Row, name: str) -> bool:
+    return people.covers(row.get(name), clock.to_milliseconds(row["created_at"]))
+
+
+def _remove(lists: dict[str, list[Row]], testimonials: list[Row], requests: list[Row]) -> None:
+    gone = {row["id"] for row in testimonials}
+    asked = {row["id"] for row in requests}
+    pictures = {row["avatar_id"] for row in testimonials}
+    lists["testimonials"] = [row for row in lists["testimonials"] if row["id"] not in gone]
+    lists["invitations"] = [row for row in lists["invitations"] if row["id"] not in asked]
+    for row in lists["invitations"]:
+        if row["testimonial_id"] in gone:
+            row["testimonial_id"] = None
+    for row in lists["recordings"]:
+        if row["testimonial_id"] in gone:
+            pictures.add(row["poster_id"])
+    lists["recordings"] = [row for row in lists["recordings"] if row["testimonial_id"] not in gone]
+    pictures -= {row["avatar_id"] for row in lists["testimonials"]}
+    lists["images"] = [row for row in lists["images"] if row["id"] not in pictures]

@@ -1,1 +1,0 @@
-"""Imports of tables as rows: prepared, worked through in the background, undone."""

@@ -1,0 +1,146 @@
+"""Everything that is stored about one person, as JSON: for themselves, or for whoever they ask."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, select, true
+
+from testimonials import __version__
+from testimonials.auth.models import Account, AuthenticatorApp, CompanyIdentity, Passkey
+from testimonials.collection.author_lookup import is_written_by, remembers
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    hash_email,
+)
+from testimonials.core import clock
+from testimonials.core.audit import EventFilter, list_events
+from testimonials.core.db.engine import Base
+from testimonials.core.extensions import db
+from testimonials.core.http.urls import image_url
+from testimonials.core.mail.outbox import OutboxMail
+from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
+from testimonials.testimonials.events import ADDRESS, AUTHOR
+from testimonials.testimonials.media.playback import describe_recording, make_key
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.transfer.archives.format import write_columns
+from testimonials.transfer.archives.writing import describe_account, list_columns
+
+FORMAT, VERSION = "testimonials-person", 1
+# The texts of mails are emptied once they are sent; until then they hold links that work.
+MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
+PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
+APP_COLUMNS = ["added_at", "codes_made_at"]
+EVENT_COLUMNS = ["type", "network", "times", "details", "created_at"]
+CHANGE_COLUMNS = ["action", "before", "created_at", "undone_at"]
+# Spam is not told that it was found out, here as little as on the author's page.
+UNTOLD = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
+TOLD_STATUS = {"spam": "pending"}
+BATCH_COLUMNS = ["subject", "message", "language"]
+
+
+def describe_person(email: str) -> dict[str, Any]:
+    """Return everything that is stored about an e-mail address, in all projects."""
+    account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    return _begin(email) | {
+        "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
+        "requests": [
+            _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
+        ],
+        # What others changed: the address was an earlier one of theirs.
+        "remembered": _write(TestimonialChange, remembers(email), ["testimonial_id", "created_at"]),
+        "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
+        "unsubscribedFrom": _list_unsubscribed(email),
+        "teamInvitations": _write(MemberInvitation, MemberInvitation.email == email)
+        + _write(WorkspaceInvitation, WorkspaceInvitation.email == email),
+        "account": _describe_account(account) if account else None,
+    }
+
+
+def describe_own(row: Testimonial) -> dict[str, Any]:
+    """Return what is stored about one testimonial, for its author."""
+    return _begin(row.author_email) | {"testimonials": [describe_written(row)]}
+
+
+def describe_written(row: Testimonial) -> dict[str, Any]:
+    """Return a testimonial with its history and files, which have addresses."""
+    changes = _find(TestimonialChange, TestimonialChange.testimonial_id == row.id)
+    recording = row.recording
+    columns = [name for name in list_columns(Testimonial) if name not in UNTOLD]
+    return write_columns(row, columns) | {
+        "status": TOLD_STATUS.get(row.status, row.status),
+        "project": {"id": row.project_id, "slug": row.project.slug, "name": row.project.name},
+        "tags": row.tags,
+        "pictureUrl": image_url(row.avatar_id),
+        "recording": describe_recording(recording, make_key(recording.id)) if recording else None,
+        "changes": [_describe_change(each) for each in changes],
+    }
+
+
+def count_found(described: dict[str, Any]) -> dict[str, int]:
+    """Return how much there is of each kind."""
+    lists = {name: len(value) for name, value in described.items() if isinstance(value, list)}
+    return lists | {"account": int(described["account"] is not None)}
+
+
+def _begin(email: str | None) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": __version__,
+        "exportedAt": clock.iso(clock.now()),
+        "email": email,
+    }
+
+
+def _describe_change(change: TestimonialChange) -> dict[str, Any]:
+    before = {name: old for name, old in change.before.items() if name not in UNTOLD}
+    if "status" in before:
+        before["status"] = TOLD_STATUS.get(before["status"], before["status"])
+    # Who else has changed it is a person of their own.
+    by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
+    return write_columns(change, CHANGE_COLUMNS) | {"before": before, "by": by}
+
+
+def _describe_request(row: MailedRequest) -> dict[str, Any]:
+    batch = db.session.get_one(RequestBatch, row.batch_id)
+    project = db.session.get_one(Project, row.project_id)
+    left_out = ("email_hash", "mail_id")
+    columns = [name for name in list_columns(MailedRequest) if name not in left_out]
+    return (
+        write_columns(row, columns)
+        | {"project": {"id": project.id, "slug": project.slug, "name": project.name}}
+        | write_columns(batch, BATCH_COLUMNS)
+    )
+
+
+def _describe_account(account: Account) -> dict[str, Any]:
+    own = account.id
+    described = describe_account(account)
+    left_out = ("format", "version", "program", "exportedAt")
+    return {name: value for name, value in described.items() if name not in left_out} | {
+        "passkeys": _write(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
+        "authenticatorApps": _write(
+            AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS
+        ),
+        "companyIdentities": _write(CompanyIdentity, CompanyIdentity.account_id == own),
+        "activity": [write_columns(each, EVENT_COLUMNS) for each in list_events(EventFilter(own))],
+    }
+
+
+def _list_unsubscribed(email: str) -> list[str]:
+    """Return the accounts that may not write to the address; only its hashes are kept."""
+    rows = _find(UnsubscribedAddress, true())
+    return [row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)]
+
+
+def _find(model: type[Any], condition: ColumnElement[bool]) -> list[Any]:
+    keys = model.__table__.primary_key.columns
+    return list(db.session.scalars(select(model).where(condition).order_by(*keys)))
+
+
+def _write(
+    model: type[Base], condition: ColumnElement[bool], columns: list[str] | None = None
+) -> list[dict[str, Any]]:
+    columns = columns or list_columns(model)
+    return [write_columns(row, columns) for row in _find(model, condition)]

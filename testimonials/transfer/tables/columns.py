@@ -1,0 +1,396 @@
+"""Which column of a table is which field."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from marshmallow import ValidationError
+from sqlalchemy import select
+
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.text import make_printable, normalize
+from testimonials.projects.models import Project
+from testimonials.projects.page_design import ID_PATTERN, KINDS
+from testimonials.testimonials.models import Testimonial
+from testimonials.transfer.archives.format import StoredAnswerSchema
+
+# The headings by which columns are recognised: those of known services, and words for the fields in
+# the languages of the collection page.
+#
+# They are compared without case, accents, spaces and punctuation; those further left win.
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "text": (
+        "text, testimonial, testimonial text, quote, review, review text, review body, "
+        "review content, review message, post content, content, body, words, feedback, message, "
+        "comment, comments, review comment",
+        "Bewertungstext, Rezension, Kundenstimme, Zitat, Kommentar, Meinung, Nachricht",
+        "témoignage, avis, commentaire, citation, texte, contenu",
+        "testimonio, reseña, opinión, comentario, texto, contenido",
+        "testimonianza, recensione, commento, testo, citazione, opinione, contenuto",
+        "depoimento, testemunho, avaliação, comentário, resenha, conteúdo",
+        "getuigenis, beoordeling, recensie, opmerking, reactie, tekst, inhoud",
+        "opinia, referencja, rekomendacja, komentarz, recenzja, treść, tekst",
+        "omdöme, recension, kommentar, vittnesmål, innehåll",
+        "yorum, görüş, değerlendirme, metin, mesaj, içerik",
+        "感想, お客様の声, 口コミ, クチコミ, レビュー, レビュー本文, コメント, 本文, 推薦文, 内容",
+        "الشهادة, شهادة, الرأي, رأي, التعليق, تعليق, المراجعة, مراجعة, النص, نص",
+        # It may be the rating, which takes it if another column has the text.
+        "Bewertung",
+    ),
+    "authorName": (
+        "author name, author display name, reviewer display name, consumer display name, "
+        "display name, customer name, reviewer name, client name, buyer name, consumer name, "
+        "review username, review user name, review display, full name, name, author, reviewer, "
+        "customer, client, nickname, username, user name, user, author nickname",
+        "Autor, Verfasser, Kunde, Kundenname, Vollständiger Name",
+        "nom, nom complet, auteur, client, nom du client, prénom et nom",
+        "nombre, nombre completo, autor, cliente, nombre del cliente",
+        "nome, nome completo, autore, cliente, nome cliente",
+        "nome do cliente, naam, volledige naam, klant, klantnaam, auteur",
+        "nazwa, imię i nazwisko, autor, klient, namn, författare, kund, kundnamn",
+        "ad soyad, adı soyadı, isim, yazar, müşteri, müşteri adı",
+        "名前, お名前, 氏名, 投稿者, 投稿者名, ニックネーム, 顧客名, お客様名",
+        "الاسم, اسم, الاسم الكامل, الكاتب, العميل, اسم العميل, المؤلف",
+    ),
+    "authorRole": (
+        "author role, customer tagline, role, job title, job role, tagline, position, job, "
+        "author title, occupation, profession, client title, author position",
+        "Rolle, Position, Beruf, Funktion, Jobtitel",
+        "rôle, poste, fonction, métier, profession",
+        "rol, cargo, puesto, ocupación, profesión",
+        "ruolo, posizione, professione, mansione",
+        "função, profissão, functie, rol, beroep, stanowisko, rola, zawód",
+        "roll, titel, befattning, yrke, rol, unvan, görev, meslek",
+        "役職, 肩書き, 肩書, 職業, 職種, المنصب, الدور, الوظيفة, المسمى الوظيفي",
+    ),
+    "authorCompany": (
+        "author company, customer company, company, company name, client company, organization, "
+        "organisation, business, business name, employer, author organization",
+        "Firma, Unternehmen, Organisation, Firmenname",
+        "entreprise, société, organisation, empresa, compañía, organización",
+        "azienda, società, impresa, organizzazione, companhia, organização",
+        "bedrijf, bedrijfsnaam, organisatie, nazwa firmy, organizacja, företag",
+        "şirket, firma, kurum, 会社, 会社名, 企業, 企業名, 組織, الشركة, شركة, اسم الشركة, المؤسسة",
+    ),
+    "authorEmail": (
+        "author email, customer email, email, email address, mail, reviewer email, client email, "
+        "user email, review user email, consumer email, buyer email, e-mail-adresse",
+        "E-Mail, courriel, adresse e-mail, correo, correo electrónico, indirizzo email, posta",
+        "endereço de e-mail, e-mailadres, adres e-mail, e-postadress, e-post, e-posta",
+        "メール, メールアドレス, البريد الإلكتروني, البريد, الإيميل",
+    ),
+    "authorAvatar": (
+        "author avatar, customer avatar, reviewer avatar, avatar, avatar url, author photo, "
+        "author image, customer photo, client photo, reviewer profile photo url, photo, photo url, "
+        "picture, picture url, profile image, profile image url, profile picture, profile photo, "
+        "profile photo url, image, image url, headshot, author avatar url, customer avatar url",
+        "Foto, Bild, Profilbild, photo de profil, foto de perfil, foto del profilo, imagen",
+        "imagem, immagine, profielfoto, afbeelding, zdjęcie, profilbild, bild, fotoğraf, resim",
+        "写真, 画像, アイコン, プロフィール画像, الصورة, صورة, صورة الملف الشخصي",
+    ),
+    "rating": (
+        "rating, stars, star rating, review rating, review stars, review score, score, "
+        "rating value, star",
+        "Sterne, Bewertung, Note, étoiles, note, évaluation, estrellas, calificación, valoración",
+        "puntuación, stelle, valutazione, voto, estrelas, nota, avaliação, classificação",
+        "sterren, beoordeling, waardering, cijfer, gwiazdki, ocena, liczba gwiazdek",
+        "stjärnor, betyg, yıldız, puan, değerlendirme",
+        "評価, 星, 星の数, 点数, 評点, التقييم, تقييم, النجوم, عدد النجوم",
+    ),
+    "submittedAt": (
+        "submitted at, date, date created, created at, created, create time, created time, "
+        "review date, review created, review created utc, review created at, submitted, "
+        "submission date, date submitted, publish time, published at, published date, "
+        "published on, post date, time, timestamp, review time",
+        "Datum, Erstellt am, Bewertungsdatum, date de création, date de l'avis, fecha",
+        "fecha de creación, data, data di creazione, data de criação, aanmaakdatum",
+        "data utworzenia, data dodania, skapad, tarih, oluşturulma tarihi",
+        "日付, 日時, 投稿日, 作成日, 投稿日時, التاريخ, تاريخ, تاريخ الإنشاء",
+    ),
+    "tags": (
+        "tags, tag, labels, Schlagwörter, étiquettes, mots-clés, etiquetas, etichette",
+        "trefwoorden, tagi, etykiety, taggar, etiketter, etiketler, タグ, الوسوم, وسوم",
+    ),
+    "status": (
+        "status, approved, state, review status, curated, published, Freigegeben, statut, état",
+        "estado, stato, estatus, stan, durum, ステータス, 状態, الحالة, حالة",
+    ),
+    "highlights": ("highlights, highlighted words",),
+    "reply": (
+        "reply, public reply, owner reply, review reply, review reply comment, company reply, "
+        "company reply text, reply text, business response, response, comment content, "
+        "reply content, owner response",
+        "Antwort, réponse, respuesta, risposta, resposta, antwoord, odpowiedź, svar, yanıt",
+        "cevap, 返信, 回答, الرد, رد",
+    ),
+    "repliedAt": (
+        "replied at, reply date, review reply update time, company reply date, reply created at",
+    ),
+    "pinned": ("pinned, is pinned, featured, Angeheftet, épinglé, fijado",),
+}
+_FIRST = "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię"
+_LAST = "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome"
+# What stands above reviews, or below a person's name.
+_TITLES = "title, headline"
+# Headings of the text beside which a title is the person's.
+_SAID = "testimonial, testimonial text, quote, Kundenstimme, témoignage, testimonio, depoimento"
+
+# Beside a last name, these are the first.
+_BARE = "name, nom, nombre, nome, naam, namn, isim"
+# What a shop's reviews have beside them; their pictures then are of products.
+_PRODUCTS = "product handle, product id, handle, sku, product title"
+_PICTURES = "photo, photo url, picture, picture url, image, image url"
+
+# Headings that only one service uses.
+OWN, SENJA, TESTIMONIAL_TO, GOOGLE = "Testimonials", "Senja", "Testimonial.to", "Google"
+_MARKS = {
+    OWN: "author name, submitted at, consent text",
+    SENJA: "customer name, customer tagline",
+    TESTIMONIAL_TO: "testimonial, avatar url",
+    GOOGLE: "star rating, reviewer display name",
+    "Judge.me": "body, reviewer name, picture urls",
+    "Loox": "nickname, review, verified purchase",
+    "Yotpo": "review content, review score",
+    "Stamped": "review message, review rating",
+    "Okendo": "body, date created, sku",
+    "Trustpilot": "review username, review stars",
+    "Facebook": "recommendation type, review text",
+}
+
+
+def fold(heading: str) -> str:
+    """Return a heading as it is compared."""
+    return re.sub(r"[\W_]+", "", normalize("NFKD", heading.casefold()))
+
+
+def _split(*lists: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(fold(each) for part in lists for each in part.split(", ")))
+
+
+MEANINGS = {field: _split(*lists) for field, lists in _WORDS.items()}
+FIRST_NAMES, LAST_NAMES = (
+    _split(_FIRST, "nome proprio, förnamn, ad, 名"),
+    _split(_LAST, "sobrenome, achternaam, nazwisko, efternamn, soyad, soyadı, 姓"),
+)
+BARE_NAMES = frozenset(_split(_BARE))
+PRODUCTS, PICTURES = frozenset(_split(_PRODUCTS)), _split(_PICTURES)
+TITLES, SAID = _split(_TITLES), frozenset(_split(_SAID))
+MARKS = {service: frozenset(_split(marks)) for service, marks in _MARKS.items()}
+
+
+# Recognising the columns of a file by the headings of known services, or by their meaning.
+
+# The fields and their labels.
+FIELDS = {
+    "text": gettext_noop("Text"),
+    "authorName": gettext_noop("Name"),
+    "authorRole": gettext_noop("Role"),
+    "authorCompany": gettext_noop("Company"),
+    "authorEmail": gettext_noop("Email address"),
+    "authorAvatar": gettext_noop("Photo URL"),
+    "rating": gettext_noop("Rating"),
+    "submittedAt": gettext_noop("Date"),
+    "tags": gettext_noop("Tags"),
+    "status": gettext_noop("Status"),
+    "highlights": gettext_noop("Highlighted words"),
+    "reply": gettext_noop("Reply"),
+    "repliedAt": gettext_noop("Date of the reply"),
+    "pinned": gettext_noop("Pinned"),
+}
+REQUIRED = ("text", "authorName")
+
+
+class MappingWrong(ServiceError):
+    status = 422
+    code = "MAPPING_WRONG"
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """The columns that each field is read from; the cells of several are joined with a space."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    service: str | None = None
+
+    def list_unused(self, headings: Sequence[str]) -> list[str]:
+        used = {name for names in self.columns.values() for name in names}
+        return [heading for heading in headings if heading not in used]
+
+    def read(self, cells: Mapping[str, str]) -> dict[str, str]:
+        """Return the texts of a line by field, without those that are empty."""
+        return {field: text for field in self.columns if (text := self.pick(cells, field))}
+
+    def pick(self, cells: Mapping[str, str], field: str) -> str:
+        headings = self.columns.get(field)
+        if not headings:
+            # Most fields of most files.
+            return ""
+        parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]
+        return " ".join(parts).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
+    """Return the columns of each field, judging by their headings."""
+    by_meaning: dict[str, str] = {}
+    for heading in headings:
+        by_meaning.setdefault(fold(heading), heading)
+    service = next((name for name, marks in MARKS.items() if marks <= by_meaning.keys()), None)
+    text = next((each for each in MEANINGS["text"] if each in by_meaning), None)
+    if PRODUCTS & by_meaning.keys():
+        by_meaning = {name: each for name, each in by_meaning.items() if name not in PICTURES}
+
+    def take(meanings: Iterable[str]) -> tuple[str, ...]:
+        """Return the first of the headings, and keep it from being taken again."""
+        return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
+
+    columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
+    name = columns["authorName"]
+    if not name or fold(name[0]) in BARE_NAMES:
+        columns["authorName"] = (name or take(FIRST_NAMES)) + take(LAST_NAMES)
+    # Above a review, a title is part of it.
+    if text in SAID or service == TESTIMONIAL_TO:
+        columns["authorRole"] = columns["authorRole"] or take(TITLES)
+    return ColumnMapping({field: found for field, found in columns.items() if found}, service)
+
+
+def change_mapping(
+    guessed: ColumnMapping, headings: Sequence[str], choices: Mapping[str, Sequence[str]]
+) -> ColumnMapping:
+    """Return the mapping with a person's choices; an empty choice leaves a field out.
+
+    Raises `MappingWrong`.
+    """
+    columns = dict(guessed.columns)
+    for field, names in choices.items():
+        if field not in FIELDS:
+            raise MappingWrong(f"There is no field {field}. The fields are: {', '.join(FIELDS)}.")
+        for name in names:
+            if name not in headings:
+                raise MappingWrong(
+                    f"There is no column “{name}”. The columns are: {_list(headings)}."
+                )
+        columns[field] = tuple(names)
+    return ColumnMapping({field: each for field, each in columns.items() if each}, guessed.service)
+
+
+def find_missing(mapping: ColumnMapping) -> list[str]:
+    """Return the required fields without a column."""
+    return [field for field in REQUIRED if field not in mapping.columns]
+
+
+def require_mapping(mapping: ColumnMapping, headings: Sequence[str]) -> None:
+    """Raise `MappingWrong` if no column has the text or the name."""
+    if missing := find_missing(mapping):
+        labels = " and ".join(FIELDS[field].lower() for field in missing)
+        raise MappingWrong(
+            f"Which column has the {labels}? The columns are: {_list(headings)}. Name it with "
+            f"--map {missing[0]}=COLUMN."
+        )
+
+
+def _list(headings: Sequence[str]) -> str:
+    return ", ".join(make_printable(heading, 60) for heading in headings[:30])
+
+
+# Columns of a table with answers to the owner's own questions, out and back in.
+#
+# A heading says all that a cell doesn't: ``How likely are you to come back? (q_comeback, scale)``.
+# What was asked in public and what in private are columns of their own, so that nothing is shown
+# that was told to the owner alone.
+
+_HEADING = re.compile(rf"'?(.+) \(q_({ID_PATTERN}), ({'|'.join(KINDS)})(, public)?\)")
+_ANSWER = StoredAnswerSchema()
+ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """The answers to one question, as it was asked."""
+
+    id: str
+    kind: str
+    is_public: bool
+
+    def name(self, question: str) -> str:
+        return f"{question} (q_{self.id}, {self.kind}{', public' * self.is_public})"
+
+
+def list_columns(project: Project) -> dict[AnswerColumn, str]:
+    """Return the columns that a table of the project's testimonials has, with their headings.
+
+    A question has the words in which it was asked last.
+    """
+    query = select(Testimonial).where(
+        Testimonial.project_id == project.id, Testimonial.answers.is_not(None)
+    )
+    columns = {}
+    for row in db.session.scalars(
+        query.order_by(Testimonial.created_at).execution_options(yield_per=ROWS_AT_ONCE)
+    ):
+        for answer in row.read_answers(project):
+            column = _find_column(answer)
+            columns[column] = column.name(answer["question"])
+    return columns
+
+
+def write_cells(
+    row: Testimonial, project: Project, columns: Iterable[AnswerColumn]
+) -> list[str | None]:
+    """Return a testimonial's answers in the order of the columns; of several choices a line each.
+
+    A consent is `yes`.
+    """
+    cells = {_find_column(each): _write(each["answer"]) for each in row.read_answers(project)}
+    return [cells.get(column) for column in columns]
+
+
+def read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """Return the answers among a line's cells; raise `ValidationError` for one that can't be."""
+    answers = []
+    for heading, cell in cells.items():
+        if not cell.strip() or (found := _read_heading(heading)) is None:
+            continue
+        question, column = found
+        answer: dict[str, Any] = {"id": column.id, "question": question, "kind": column.kind}
+        answer |= {"answer": _read(column.kind, cell.strip()), "isPublic": column.is_public}
+        try:
+            answers.append(_ANSWER.load(answer))
+        except ValidationError as error:
+            raise ValidationError(f"{question}: {_first(error.messages)}") from None
+    return answers or None
+
+
+def _find_column(answer: Mapping[str, Any]) -> AnswerColumn:
+    return AnswerColumn(answer["id"], answer["kind"], answer["isPublic"])
+
+
+@lru_cache(maxsize=1000)
+def _read_heading(heading: str) -> tuple[str, AnswerColumn] | None:
+    found = _HEADING.fullmatch(heading)
+    return found and (found[1], AnswerColumn(found[2], found[3], bool(found[4])))
+
+
+def _write(answer: Any) -> str:
+    if answer is True:
+        return "yes"
+    return "\n".join(answer) if isinstance(answer, list) else str(answer)
+
+
+def _read(kind: str, cell: str) -> Any:
+    lines: Sequence[str] = [line.strip() for line in cell.splitlines() if line.strip()]
+    if kind == "choice":
+        return lines
+    if kind == "scale":
+        return int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 4 else cell
+    return cell.lower() in ("yes", "true") if kind == "consent" else "\n".join(cell.splitlines())
+
+
+def _first(messages: Any) -> str:
+    while isinstance(messages, dict | list):
+        messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
+    return str(messages)

@@ -1,0 +1,178 @@
+"""Testimonials and the record of events as CSV."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, Any
+
+from sqlalchemy import Row, func, or_, select
+from sqlalchemy.orm import selectinload
+
+from testimonials.auth.accounts import called
+from testimonials.auth.events import Names, token_key, write_sentence
+from testimonials.auth.models import Account
+from testimonials.auth.tokens import find_token_names
+from testimonials.core.audit import Event
+from testimonials.core.clock import iso
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import speaking
+from testimonials.core.text import normalize
+from testimonials.projects.models import Project, ProjectMember, WorkspaceMember
+from testimonials.testimonials.models import Testimonial
+from testimonials.transfer.tables.columns import list_columns, write_cells
+
+# Tables as CSV for spreadsheet programs and other services, here a project's testimonials.
+
+COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
+    "id": lambda row: row.id,
+    "status": lambda row: row.status,
+    "source": lambda row: row.source,
+    "kind": lambda row: row.kind,
+    "form": lambda row: row.form_name,
+    "authorName": lambda row: row.author_name,
+    "authorRole": lambda row: row.author_role,
+    "authorCompany": lambda row: row.author_company,
+    "authorEmail": lambda row: row.author_email,
+    "authorAvatar": lambda row: row.avatar_url,
+    "rating": lambda row: None if row.rating is None else f"{row.rating:g}",
+    "text": lambda row: row.text,
+    "transcript": lambda row: row.transcript,
+    "tags": lambda row: ", ".join(row.tags),
+    "highlights": lambda row: "\n".join(row.text[a:b] for a, b in row.highlights or ()),
+    "reply": lambda row: row.reply,
+    "repliedAt": lambda row: row.replied_at and iso(row.replied_at),
+    "pinned": lambda row: "yes" if row.is_pinned else "",
+    "rewarded": lambda row: "yes" if row.is_rewarded else "",
+    "order": lambda row: row.purchase_reference,
+    "submittedAt": lambda row: iso(row.submitted_at),
+    "reviewedAt": lambda row: row.reviewed_at and iso(row.reviewed_at),
+    "consentText": lambda row: row.consent_text,
+    "consentedAt": lambda row: row.consented_at and iso(row.consented_at),
+    "deletedAt": lambda row: row.deleted_at and iso(row.deleted_at),
+    "createdAt": lambda row: iso(row.created_at),
+}
+# Spreadsheet programs take a cell that begins with one of these for a formula, even in full width
+# or after invisible characters. An apostrophe prevents that.
+_FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
+LONGEST_START = 100
+ROWS_AT_ONCE = 500
+
+
+def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
+    """Write the testimonials in every state, oldest first, as CSV; a column for each question."""
+    questions = list_columns(project)
+    query = select(Testimonial).where(Testimonial.project_id == project.id)
+    if not has_samples:
+        query = query.where(Testimonial.status != "demo")
+    rows = db.session.scalars(
+        query.order_by(Testimonial.created_at, Testimonial.id)
+        .options(selectinload(Testimonial.tag_rows), selectinload(Testimonial.recording))
+        .execution_options(yield_per=ROWS_AT_ONCE)
+    )
+    cells = (
+        [*(read(row) for read in COLUMNS.values()), *write_cells(row, project, questions)]
+        for row in rows
+    )
+    write_csv([*COLUMNS, *questions.values()], cells, out)
+
+
+def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:
+    """Write CSV in UTF-8 with a byte order mark; no cell is taken for a formula."""
+    text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(map(shield, headings))
+    for row in rows:
+        writer.writerow(["" if cell is None else shield(str(cell)) for cell in row])
+    # The caller closes the file.
+    text.detach()
+
+
+def shield(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula; `unshield` gives it back."""
+    return f"'{cell}" if _is_formula(cell) else cell
+
+
+def unshield(cell: str) -> str:
+    """Return a cell of our own file as it was before `shield`."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(cell: str) -> bool:
+    return _FORMULA.match(normalize("NFKC", cell[:LONGEST_START])) is not None
+
+
+# The activity record as CSV, with a sentence for each event.
+
+ACTIVITY_COLUMNS = (
+    "id", "createdAt", "type", "accountId", "projectId", "actorKind", "actorName", "network",
+    "times", "sentence", "details",
+)  # fmt: skip
+
+
+def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
+    """Return the people and tokens that a reader may know, and the names of the projects.
+
+    An operator (None) may know all of them, and the owner of an account those of its present team:
+    a person who has left may have another address by now. In a project, that is its own team.
+    """
+    people = select(Account.id, Account.email, Account.display_name).order_by(called())
+    projects = select(
+        Project.id, func.coalesce(func.nullif(Project.business_name, ""), Project.slug)
+    )
+    if account_id is not None:
+        owned = Project.account_id == account_id
+        members = select(ProjectMember.account_id).join(
+            Project, Project.id == ProjectMember.project_id
+        )
+        members = members.where(owned, *([Project.id == project_id] if project_id else []))
+        everywhere = select(WorkspaceMember.account_id).where(
+            WorkspaceMember.owner_id == account_id
+        )
+        team = (Account.id.in_(members), Account.id.in_(everywhere))
+        people = people.where(or_(Account.id == account_id, *team))
+        projects = projects.where(owned)
+    names = find_token_names(account_id, project_id or None)
+    tokens = {token_key(token_id): name for token_id, name in names.items()}
+    return (
+        _tell_apart(db.session.execute(people).all()) | tokens,
+        # The record of one project needn't name it.
+        {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
+    )
+
+
+def _tell_apart(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
+    """Return how these people are called; those who chose the same name with their address."""
+    taken = Counter((name or "").casefold() for _, _, name in people)
+    return {
+        account_id: email
+        if not name
+        else f"{name} ({email})"
+        if taken[name.casefold()] > 1
+        else name
+        for account_id, email, name in people
+    }
+
+
+def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:
+    """Return an event as JSON has it, by the names of COLUMNS; files are in English."""
+    with speaking(None):
+        sentence = write_sentence(event, people, projects)
+    values = (
+        event.id, iso(event.created_at), event.type, event.account_id, event.project_id,
+        event.actor_kind, event.actor_name, event.network, event.times,
+        sentence, event.details,
+    )  # fmt: skip
+    return dict(zip(ACTIVITY_COLUMNS, values, strict=True))
+
+
+def write_events(events: Iterable[Event], people: Names, projects: Names, out: IO[bytes]) -> None:
+    """Write events as CSV, their details as JSON."""
+    described = (describe_event(event, people, projects) for event in events)
+    rows = (
+        (row | {"details": json.dumps(row["details"], ensure_ascii=False)}).values()
+        for row in described
+    )
+    write_csv(ACTIVITY_COLUMNS, rows, out)

@@ -1,0 +1,479 @@
+"""The job that imports, and undoes an import; uploads that wait."""
+
+import logging
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import undefer
+
+from testimonials.auth.sessions import SignedIn, SignInMethod
+from testimonials.core import clock
+from testimonials.core.audit import Actor, ActorKind, add_event, current_actor
+from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.db.outages import log_fault
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http_client import Check
+from testimonials.core.images.uploads import Image
+from testimonials.projects.access import Role, find_access
+from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_project, mark_changed
+from testimonials.testimonials.batches import GoOn, Part, in_parts
+from testimonials.testimonials.history import delete_matching
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.transfer.models import TableImport, WaitingArchive
+from testimonials.transfer.tables.columns import ColumnMapping, change_mapping, guess_mapping
+from testimonials.transfer.tables.files import MAX_LINES, Table, read_table
+from testimonials.transfer.tables.photos import AT_ONCE, Problems, copy_photos, is_website
+from testimonials.transfer.tables.plan import BATCH_ROWS, finish_import, plan_import, write_batch
+from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, ReadingOptions
+
+# Imports as rows: the file, what its columns are and how it is read, until it is imported.
+
+DRAFT, RUNNING, STOPPED, DONE, UNDONE = "draft", "running", "stopped", "done", "undone"
+# Files are kept for so long, and so many that nobody has decided about for each project.
+KEPT_FOR = timedelta(days=1)
+MOST_DRAFTS = 5
+LISTED = 20
+# How a file is read until a person says otherwise; `columns` has what they chose for a field.
+USUAL: dict[str, Any] = {
+    "columns": {},
+    "order": None,
+    "status": STATUSES[0],
+    "encoding": "utf-8",
+    "repairs": [],
+    "photos": True,
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A file as a table, and how its lines become testimonials."""
+
+    table: Table
+    options: ReadingOptions
+
+    @property
+    def mapping(self) -> ColumnMapping:
+        return self.options.mapping
+
+
+def pack(content: bytes) -> bytes:
+    """Compress a file to be kept; it takes a moment, so before anything is locked."""
+    return zlib.compress(content, 6)
+
+
+def add_draft(
+    project: Project, who: SignedIn, file_name: str, packed: bytes, options: dict[str, Any]
+) -> TableImport:
+    """Keep a packed file of the locked project until somebody says to import it."""
+    old = select(TableImport.id).where(
+        TableImport.project_id == project.id, TableImport.state == DRAFT
+    )
+    old = old.order_by(TableImport.created_at.desc(), TableImport.id.desc())
+    kept = db.session.scalars(old.limit(MOST_DRAFTS - 1)).all()
+    db.session.execute(
+        delete(TableImport).where(
+            TableImport.project_id == project.id,
+            TableImport.state == DRAFT,
+            TableImport.id.not_in(kept),
+        )
+    )
+    row = TableImport(
+        project_id=project.id,
+        account_id=who.account_id,
+        actor=who.email,
+        file_name=file_name,
+        state=DRAFT,
+        options=USUAL | options,
+        content=packed,
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def find_import(project_id: str, import_id: str, *, for_update: bool = False) -> TableImport:
+    """Return an import of a project, locked if asked for; raise `NotFound`."""
+    query = select(TableImport).where(
+        TableImport.id == import_id, TableImport.project_id == project_id
+    )
+    query = query.execution_options(populate_existing=True)
+    row = None
+    if is_identifier(import_id):
+        row = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
+    if row is None:
+        raise NotFound("There is no such import in this project.")
+    return row
+
+
+def list_imports(project_id: str) -> Sequence[TableImport]:
+    """Return the newest imports of a project, without those that nobody has started."""
+    return db.session.scalars(
+        select(TableImport)
+        .where(TableImport.project_id == project_id, TableImport.state != DRAFT)
+        .order_by(TableImport.created_at.desc(), TableImport.id.desc())
+        .limit(LISTED)
+    ).all()
+
+
+def read_content(import_id: str) -> bytes | None:
+    """Return the file of an import, if it is still kept."""
+    query = (
+        select(TableImport).where(TableImport.id == import_id).options(undefer(TableImport.content))
+    )
+    row = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    # It was within the limits when it was uploaded.
+    return zlib.decompress(row.content) if row is not None and row.content else None
+
+
+def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LINES) -> Reading:
+    """Read a file as it was said to be; raise `TableUnreadable` and `MappingWrong`."""
+    table = read_table(content, options["encoding"], most_lines)
+    guessed = guess_mapping(table.headings)
+    mapping = change_mapping(guessed, table.headings, options["columns"])
+    repairs = frozenset(options["repairs"])
+    return Reading(table, ReadingOptions(mapping, options["order"], options["status"], repairs))
+
+
+def delete_old_files() -> int:
+    """Forget files that nobody has decided about for a day; return how many."""
+    is_old = TableImport.created_at <= clock.now() - KEPT_FOR
+    drafts = db.session.scalars(
+        delete(TableImport).where(TableImport.state == DRAFT, is_old).returning(TableImport.id)
+    ).all()
+    db.session.execute(
+        update(TableImport)
+        .where(TableImport.state == STOPPED, TableImport.content.is_not(None), is_old)
+        .values(content=None)
+    )
+    archives = db.session.scalars(
+        delete(WaitingArchive)
+        .where(WaitingArchive.created_at <= clock.now() - KEPT_FOR)
+        .returning(WaitingArchive.account_id)
+    ).all()
+    return len(drafts) + len(archives)
+
+
+# Undoing an import: what it added goes to the trash, in parts.
+
+# After these it is as it was imported.
+UNCHANGED = ("import", "delete", "restore", "undo")
+# How many of those that stay are named.
+MOST_NAMED = 100
+
+
+class NothingToUndo(ServiceError):
+    """The import was undone already, or has added nothing that is still there."""
+
+    status = 409
+    code = "NOTHING_TO_UNDO"
+    meaning = "The import has added nothing that is still there to be removed."
+    remedy = "Nothing to do."
+    default_message = gettext_noop(
+        "There is nothing to undo: nothing that this import added is here unchanged."
+    )
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What undoing did: the batch for taking it back, how many it removed, and what it kept."""
+
+    batch: str
+    removed: int
+    kept: int
+
+
+def undo_import(
+    project: Project, row: TableImport, actor: str, go_on: GoOn, *, also_changed: bool = False
+) -> Undone:
+    """Move what an import of the locked project added to the trash; it is over if it still ran.
+
+    What somebody has changed since stays unless `also_changed`. It is undone with the last part
+    (`in_parts`): until then it can be undone further. Raises `NothingToUndo`.
+    """
+    import_id = row.id
+    wanted = _of(row) if also_changed else (*_of(row), ~_is_changed())
+    ids = db.session.scalars(select(Testimonial.id).where(*wanted)).all()
+    if not ids or row.state == DRAFT:
+        raise NothingToUndo
+    here = count_here(row)
+
+    def work(project: Project, some: Sequence[str], part: Part) -> int:
+        row = find_import(project.id, import_id, for_update=True)
+        removed = delete_matching(project, actor, part, *wanted, Testimonial.id.in_(some))
+        row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
+        if row.state == RUNNING:
+            row.state, row.leased_until = STOPPED, None
+        if ids[-1] in some:
+            row.state, row.undone_at, row.content, row.problem = UNDONE, clock.now(), None, None
+        db.session.flush()
+        return removed
+
+    batch, removed = in_parts(project, ids, go_on, work)
+    return Undone(batch, removed, here - removed)
+
+
+def list_changed(row: TableImport) -> Sequence[Testimonial]:
+    """Return what an import added and somebody has changed since, at most 100."""
+    return _list(row, _is_changed())
+
+
+def list_here(row: TableImport) -> Sequence[Testimonial]:
+    """Return what of an import is in the project and not in its trash, at most 100."""
+    return _list(row)
+
+
+def count_here(row: TableImport) -> int:
+    return db.session.scalar(select(func.count()).where(*_of(row))) or 0
+
+
+def _list(row: TableImport, *conditions: Any) -> Sequence[Testimonial]:
+    return db.session.scalars(
+        select(Testimonial)
+        .where(*_of(row), *conditions)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(MOST_NAMED)
+    ).all()
+
+
+def _of(row: TableImport) -> tuple[Any, ...]:
+    return Testimonial.import_id == row.id, Testimonial.deleted_at.is_(None)
+
+
+def _is_changed() -> Any:
+    return exists().where(
+        TestimonialChange.testimonial_id == Testimonial.id,
+        TestimonialChange.action.not_in(UNCHANGED),
+    )
+
+
+# Copies of the photos of what was imported, some at a time.
+
+# The first of these are shown.
+MOST_PROBLEMS = 50
+
+
+@dataclass(frozen=True)
+class Copied:
+    """Some photos: the testimonials that were looked at, what each linked to, and the copies."""
+
+    links: Sequence[tuple[str, str]]
+    photos: dict[str, Image]
+    problems: Problems
+
+    def write(self, row: TableImport) -> None:
+        """Give the testimonials their photos, unless somebody has given them another since."""
+        for testimonial_id, url in self.links:
+            if (photo := self.photos.get(url)) is None:
+                continue
+            changed = db.session.scalars(
+                update(Testimonial)
+                .where(
+                    Testimonial.id == testimonial_id,
+                    Testimonial.author_avatar == url,
+                    Testimonial.avatar_id.is_(None),
+                )
+                .values(author_avatar=None, avatar_id=photo.id)
+                .returning(Testimonial.id)
+            ).all()
+            if changed:
+                db.session.add(photo)
+        mark_changed(db.session.get_one(Project, row.project_id))
+        known = row.outcome.get("photos", [])
+        row.outcome = row.outcome | {"photos": [*known, *map(list, self.problems)][:MOST_PROBLEMS]}
+        row.photos_done = min(row.photos, row.photos_done + len(self.links))
+        row.photos_to = self.links[-1][0]
+
+
+def count_photos(import_id: str) -> int:
+    return db.session.scalar(_select(import_id, func.count())) or 0
+
+
+def copy_some(import_id: str, after: str, is_allowed: Check = is_website) -> Copied | None:
+    """Fetch the next photos; None if there are no more. Takes no lock and ends its transaction."""
+    query = _select(import_id, Testimonial.id, Testimonial.author_avatar)
+    query = query.where(Testimonial.id > after).order_by(Testimonial.id).limit(2 * AT_ONCE)
+    links = [(each.id, each.author_avatar) for each in db.session.execute(query)]
+    db.session.rollback()
+    if not links:
+        return None
+    photos, problems = copy_photos([url for _, url in links], is_allowed)
+    return Copied(links, photos, problems)
+
+
+def _select(import_id: str, *columns: Any) -> Any:
+    return select(*columns).where(
+        Testimonial.import_id == import_id,
+        Testimonial.author_avatar.is_not(None),
+        Testimonial.avatar_id.is_(None),
+    )
+
+
+# Working through imports in the background: short transactions, so that others can write.
+#
+# A process leases an import and renews the lease with each part. When it dies, another goes on once
+# the lease has run out; what is there already is not added again.
+
+logger = logging.getLogger("testimonials")
+
+LEASE = timedelta(minutes=2)
+GONE = "The file is no longer kept. Import it again: nothing is added twice."
+DELETED = "The project was deleted."
+FAULT = "Something went wrong on our side."
+
+
+class Interrupted(Exception):
+    """Nothing more is to be done now: it was stopped, or this process ends."""
+
+
+def run_imports(is_ending: Callable[[], bool] = lambda: False) -> None:
+    """Work through the imports that are due, one after the other; commits each part."""
+    while not is_ending() and (import_id := _take()) is not None:
+        try:
+            _run(import_id, is_ending)
+        except Interrupted:
+            _let_go(import_id)
+        except DBAPIError:
+            # Another process, or this one, goes on when the lease is over.
+            raise
+        except ServiceError as error:
+            stop(import_id, DELETED if isinstance(error, NotFound) else error.message)
+        except Exception as error:
+            log_fault(logger, "an import was stopped", error)
+            stop(import_id, FAULT)
+
+
+def work_through(
+    import_id: str, found: Sequence[NewTestimonial], is_ending: Callable[[], bool] = lambda: False
+) -> None:
+    """Add testimonials and copy their photos, part by part; commits each.
+
+    Raises `Interrupted`, and `ServiceError` for who may no longer import.
+    """
+    for start in range(0, len(found), BATCH_ROWS):
+        if start:
+            let_others_write()
+        project, row = _begin_part(import_id, is_ending)
+        batch, batch_id = found[start : start + BATCH_ROWS], new_identifier()
+        remaining = len(found) - start - len(batch)
+        count = write_batch(project, batch, remaining, batch_id, row.actor, import_id)
+        row.added += count
+        row.done = row.total - remaining
+        if count:
+            done = {"count": count, "batch": batch_id}
+            type = EventType.TESTIMONIALS_IMPORTED
+            add_event(type, project.account_id, project.id, _actor_of(row), None, done)
+        db.session.commit()
+    while True:
+        _, row = _begin_part(import_id, is_ending)
+        if not row.options["photos"]:
+            break
+        if row.photos_to is None:
+            row.photos, row.photos_to = count_photos(import_id), ""
+        tried = row.photos_to
+        db.session.commit()
+        copied = copy_some(import_id, tried)
+        if copied is None:
+            break
+        _, row = _begin_part(import_id, is_ending)
+        copied.write(row)
+        db.session.commit()
+        let_others_write()
+    _finish(import_id)
+
+
+def stop(import_id: str, problem: str | None) -> None:
+    """Stop an import where it is, with the reason if nobody stopped it; commits."""
+    begin_write()
+    db.session.execute(
+        update(TableImport)
+        .where(TableImport.id == import_id, TableImport.state == RUNNING)
+        .values(state=STOPPED, problem=problem, leased_until=None)
+    )
+    db.session.commit()
+
+
+def _take() -> str | None:
+    """Lease the import that has waited longest, if any; commits."""
+    now = clock.now()
+    is_free = or_(TableImport.leased_until.is_(None), TableImport.leased_until <= now)
+    query = select(TableImport.id).where(TableImport.state == RUNNING, is_free)
+    query = query.order_by(TableImport.created_at).limit(1)
+    # Looking first, without a lock, keeps an idle service from blocking writers.
+    found = db.session.scalar(query)
+    db.session.rollback()
+    if found is None:
+        return None
+    begin_write()
+    found = db.session.scalar(query.with_for_update(skip_locked=True))
+    db.session.execute(
+        update(TableImport).where(TableImport.id == found).values(leased_until=now + LEASE)
+    )
+    db.session.commit()
+    return found
+
+
+def _run(import_id: str, is_ending: Callable[[], bool]) -> None:
+    content, row = read_content(import_id), db.session.get(TableImport, import_id)
+    if row is None:
+        raise Interrupted
+    if content is None:
+        raise ServiceError(GONE)
+    reading = read_file(content, row.options)
+    plan = plan_import(row.project_id, reading.table, reading.options)
+    db.session.rollback()
+    work_through(import_id, plan.new, is_ending)
+
+
+def _begin_part(import_id: str, is_ending: Callable[[], bool]) -> tuple[Project, TableImport]:
+    """Begin a transaction; return the locked project and the import, leased for longer."""
+    if is_ending():
+        raise Interrupted
+    begin_write()
+    row = db.session.get(TableImport, import_id)
+    if row is None:
+        raise NotFound
+    project = _lock_project(row)
+    row = find_import(project.id, import_id, for_update=True)
+    if row.state != RUNNING:
+        db.session.rollback()
+        raise Interrupted
+    row.leased_until = clock.now() + LEASE
+    return project, row
+
+
+def _lock_project(row: TableImport) -> Project:
+    """Return the project, if whoever imports may still do so."""
+    if row.account_id is None:
+        return lock_project(row.project_id)
+    who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)
+    return find_access(who, row.project_id, Role.ADMIN, for_update=True).project
+
+
+def _actor_of(row: TableImport) -> Actor:
+    return Actor(ActorKind.PERSON, row.account_id) if row.account_id else current_actor()
+
+
+def _let_go(import_id: str) -> None:
+    db.session.rollback()
+    begin_write()
+    db.session.execute(
+        update(TableImport).where(TableImport.id == import_id).values(leased_until=None)
+    )
+    db.session.commit()
+
+
+def _finish(import_id: str) -> None:
+    row = db.session.get_one(TableImport, import_id)
+    row.state, row.finished_at, row.leased_until = DONE, clock.now(), None
+    row.content, row.problem = None, None
+    finish_import(row.added)
+    db.session.commit()

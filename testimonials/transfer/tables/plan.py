@@ -1,0 +1,260 @@
+"""Importing the lines of a file into a project: planned without writing, written in short batches.
+
+A testimonial that the project already has, in any state, is not added again, so importing a file
+twice is harmless, and an interrupted import can be repeated.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, insert, select, update
+
+from testimonials.core import clock
+from testimonials.core.db.engine import Base, count_for_planner
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import current_language, gettext, gettext_noop, speaking, translate
+from testimonials.core.text import make_printable
+from testimonials.projects.models import Project
+from testimonials.projects.projects import mark_changed
+from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
+from testimonials.testimonials.tags import find_spellings, spell
+from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables.columns import ColumnMapping
+from testimonials.transfer.tables.files import Line, Table
+from testimonials.transfer.tables.rows import (
+    REPAIRS,
+    NewTestimonial,
+    ReadingOptions,
+    RowRefused,
+    make_key,
+    read_row,
+)
+from testimonials.transfer.tables.values import find_order
+
+# Rows of one transaction, during which SQLite lets nobody else write.
+BATCH_ROWS = 250
+ROWS_AT_ONCE = 1000
+# After this many new rows, the query planner's counts are out of date.
+MANY_ROWS = 1000
+
+SHOWN_LENGTH = 60
+NEW, THERE, REFUSED = "new", "there", "refused"
+IS_HERE = gettext_noop("The project already has it.")
+IN_TRASH = gettext_noop("It is in the project’s trash. Restore it there.")
+
+_TESTIMONIALS: Any = Testimonial.__table__
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happens to one line: it is `new`, `there` or `refused`, and why."""
+
+    line: int
+    state: str
+    cells: Mapping[str, str]
+    problem: str = ""
+    testimonial: NewTestimonial | None = None
+    # What would let a refused line in.
+    repairs: frozenset[str] = frozenset()
+
+    def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
+        """Return the outcome in texts that are safe to print."""
+        name, text = (mapping.pick(self.cells, field) for field in ("authorName", "text"))
+        return {
+            "line": self.line,
+            "state": self.state,
+            "name": make_printable(name, SHOWN_LENGTH),
+            "text": make_printable(text, SHOWN_LENGTH),
+            "reason": make_printable(self.problem),
+        } | (self._describe_new() if self.testimonial else {})
+
+    def _describe_new(self) -> dict[str, Any]:
+        """Return what would be stored, as far as it isn't what the line says word for word."""
+        row = self.testimonial.columns if self.testimonial else {}
+        return {
+            "status": row["status"],
+            "rating": row["rating"],
+            "submittedAt": row["submitted_at"] and clock.iso(row["submitted_at"]),
+            "isShortened": row["original_text"] is not None,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    outcomes: list[Outcome]
+    # Which comes first in dates such as 03/04/2026: `dmy` or `mdy`, if anything says so.
+    order: str | None = None
+    # Such a date, if nothing does: it has to be asked.
+    unclear_date: str = ""
+
+    @property
+    def new(self) -> list[NewTestimonial]:
+        """What would be added, the oldest first, so that lists begin with the newest."""
+        found = [each.testimonial for each in self.outcomes if each.testimonial is not None]
+        now = clock.now()
+        return sorted(found, key=lambda each: each.columns["submitted_at"] or now)
+
+    def list_in(self, state: str) -> list[Outcome]:
+        return [each for each in self.outcomes if each.state == state]
+
+    def count_repairs(self) -> dict[str, int]:
+        """Return how many refused lines each repair would help to let in."""
+        counts = Counter(repair for each in self.outcomes for repair in each.repairs)
+        return {repair: counts[repair] for repair in REPAIRS if counts[repair]}
+
+    def count(self) -> dict[str, int]:
+        counts = Counter(each.state for each in self.outcomes)
+        return {state: counts[state] for state in (NEW, THERE, REFUSED)}
+
+
+def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
+    """Return what would happen to each line, without writing anything."""
+    dates = (options.mapping.pick(line.cells, "submittedAt") for line in table.lines)
+    options = replace(options, order=options.order or find_order(dates))
+    present = find_present(project_id)
+    outcomes = []
+    # Each line may be refused in words: the language is looked for once.
+    with speaking(current_language().code):
+        for line in table.lines:
+            outcome = _plan_line(line, options, present)
+            outcomes.append(outcome)
+            if outcome.testimonial is not None:
+                reason = gettext("Line %(number)s has it too.", number=line.number)
+                present[outcome.testimonial.key] = reason
+        unclear = next((each for each in outcomes if each.problem.endswith(options.unclear)), None)
+    # The reason quotes it.
+    date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
+    return Plan(outcomes, options.order, date)
+
+
+def find_present(project_id: str) -> dict[str, str]:
+    """Return the keys of what the project has, each with the reason why it isn't added again."""
+    query = select(
+        Testimonial.author_name,
+        Testimonial.text,
+        Testimonial.original_text,
+        Testimonial.import_key,
+        Testimonial.deleted_at,
+    ).where(
+        Testimonial.project_id == project_id,
+        Testimonial.status != "demo",
+        ~_is_undone(project_id),
+    )
+    present = {}
+    is_here, in_trash = translate(IS_HERE), translate(IN_TRASH)
+    for row in db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
+        reason = is_here if row.deleted_at is None else in_trash
+        keys = {make_key(row.author_name, row.text), row.import_key}
+        if row.original_text:
+            keys.add(make_key(row.author_name, row.original_text))
+        present.update(dict.fromkeys(filter(None, keys), reason))
+    return present
+
+
+def write_batch(
+    project: Project,
+    found: Sequence[NewTestimonial],
+    remaining: int,
+    batch_id: str,
+    actor: str,
+    import_id: str,
+) -> int:
+    """Add testimonials to the locked project, except those added in the meantime; return how many.
+
+    They get earlier creation times than the `remaining` ones, which are newer and still to come.
+    Their changes share `batch_id`.
+    """
+    found = _leave_out_taken(project, found)
+    if not found:
+        return 0
+    mark_changed(project)
+    spellings = find_spellings(project.id)
+    now = clock.now()
+    rows = [
+        _make_row(project, each, now, remaining + len(found) - 1 - place) | {"import_id": import_id}
+        for place, each in enumerate(found)
+    ]
+    change = {"batch_id": batch_id, "actor": actor, "action": "import", "before": {}}
+    change["project_id"] = project.id
+    changes = [
+        change | {"testimonial_id": row["id"], "created_at": row["created_at"]} for row in rows
+    ]
+    tags = [
+        {"testimonial_id": row["id"], "name": name, "project_id": project.id}
+        for row, each in zip(rows, found, strict=True)
+        for name in spell(spellings, each.tags)
+    ]
+    db.session.flush()
+    for model, made in (
+        (_TESTIMONIALS, rows),
+        (TestimonialChange, changes),
+        (TestimonialTag, tags),
+    ):
+        if made:
+            db.session.connection().execute(insert(model), made)
+    return len(rows)
+
+
+def _leave_out_taken(project: Project, found: Sequence[NewTestimonial]) -> Sequence[NewTestimonial]:
+    is_same = (
+        Testimonial.project_id == project.id,
+        Testimonial.import_key.in_([each.key for each in found]),
+    )
+    # What an undone import left in the trash makes room.
+    db.session.execute(
+        update(Testimonial).where(*is_same, _is_undone(project.id)).values(import_key=None)
+    )
+    taken = set(db.session.scalars(select(Testimonial.import_key).where(*is_same)))
+    return [each for each in found if each.key not in taken]
+
+
+def _is_undone(project_id: str) -> ColumnElement[bool]:
+    undone = select(TableImport.id).where(
+        TableImport.project_id == project_id, TableImport.undone_at.is_not(None)
+    )
+    return Testimonial.deleted_at.is_not(None) & func.coalesce(Testimonial.import_id, "").in_(
+        undone
+    )
+
+
+def finish_import(count: int) -> None:
+    """Refresh the query planner's counts if many testimonials were added."""
+    if count >= MANY_ROWS:
+        count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
+
+
+def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:
+    if line.problem:
+        return Outcome(line.number, REFUSED, line.cells, line.problem)
+    try:
+        found = read_row(line.cells, options)
+    except RowRefused as error:
+        if reason := present.get(error.key):
+            return Outcome(line.number, THERE, line.cells, reason)
+        return Outcome(line.number, REFUSED, line.cells, str(error), repairs=error.repairs)
+    if reason := present.get(found.key):
+        return Outcome(line.number, THERE, line.cells, reason)
+    return Outcome(line.number, NEW, line.cells, testimonial=found)
+
+
+def _make_row(
+    project: Project, each: NewTestimonial, now: datetime, milliseconds_ago: int
+) -> dict[str, Any]:
+    created_at = now - milliseconds_ago * clock.MILLISECOND
+    if project.last_testimonial_at is not None:
+        created_at = max(created_at, project.last_testimonial_at + clock.MILLISECOND)
+    project.last_testimonial_at = created_at
+    return each.columns | {
+        "id": new_identifier(),
+        "project_id": project.id,
+        "source": "import",
+        "import_key": each.key,
+        "submitted_at": each.columns["submitted_at"] or now,
+        "reviewed_at": None if each.columns["status"] == "pending" else now,
+        "created_at": created_at,
+        "updated_at": created_at,
+    }

@@ -1,1 +1,0 @@
-"""Webhooks: what happened, sent to addresses that the owner named."""

@@ -1,0 +1,275 @@
+"""Whole answers as bytes, kept until the project changes, and given before Flask."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, request
+from sqlalchemy import make_url
+
+from testimonials.core.db.cache import Answer, Body, VersionedCache, make_body
+from testimonials.core.http.hosts import OwnHost
+from testimonials.core.http.i18n import PARAMETER, match_language
+from testimonials.core.http.urls import AT_ROOT
+from testimonials.core.metrics import Ticker
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.widget.answers import Headers, choose_answer, choose_page
+from testimonials.widget.feed import (
+    EXTENSION,
+    FEED_CACHING,
+    PINNED_CACHING,
+    SCRIPT_CACHING,
+    SCRIPT_TYPE,
+)
+from testimonials.widget.script import current_script, peek_script
+from testimonials.widget.selection import WHOLE, read_selection
+from testimonials.widget.sightings import Sightings, init_sightings
+from testimonials.widget.versions import STALE, SqliteVersions, Versions, make_versions
+from testimonials.widget.words import read_language
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+# Whole pages kept as bytes: which ones a view lets be kept, and what of a request matters to them.
+#
+# A page may depend on its address, the visitor's language, whether it is in a frame, and on its
+# project up to the feed version; a view that says `keep_page` promises that it depends on nothing
+# else. Whoever is signed in is never answered from memory.
+
+KEPT = "testimonials.kept_page"
+# What a page in a frame is asked for as.
+FRAMES = frozenset({"iframe", "frame", "embed", "object"})
+LONGEST_QUERY = 500
+LONGEST_HEADER = 200
+LONGEST_PAGE = 1024 * 1024
+# Part of the name of the session's cookie.
+SESSION = "testimonials"
+# Written anew for each answer, or known only for one request.
+DROPPED = frozenset(
+    {"content-length", "etag", "strict-transport-security", "vary", "x-request-id", "cache-control"}
+)
+
+PageKey = tuple[str, str, str, bool]
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Of which project a page is, and the version that was read before anything else of it."""
+
+    project_id: str
+    version: int
+
+
+def keep_page(project: Project) -> None:
+    """Let the answer to this request be kept until the project changes; see above."""
+    request.environ[KEPT] = Keeping(project.id, project.feed_version)
+
+
+def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
+    """Return what a kept page is found by; None for a request that is never answered from one."""
+    own: OwnHost | None = environ.get(AT_ROOT)
+    # A page links to others of its own host.
+    path: str = (own.name if own else "") + environ["PATH_INFO"]
+    query: str = environ["QUERY_STRING"]
+    languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
+    if (
+        # A form that comes with it may name a language, whatever the method.
+        environ.get("CONTENT_LENGTH", "0") not in ("", "0")
+        or len(query) > LONGEST_QUERY
+        or len(languages) > LONGEST_HEADER
+        or SESSION in environ.get("HTTP_COOKIE", "")
+    ):
+        return None
+    language = match_language(languages)
+    is_framed = environ.get("HTTP_SEC_FETCH_DEST") in FRAMES
+    return path, query, language.code if language else "", is_framed
+
+
+def make_page(keeping: Keeping, headers: list[tuple[str, str]], content: bytes) -> Body | None:
+    """Return the page as it is kept, None if it must not be."""
+    found = {name.lower(): value for name, value in headers}
+    if "set-cookie" in found or "content-encoding" in found or len(content) > LONGEST_PAGE:
+        return None
+    vary = ", ".join(filter(None, [found.get("vary"), "Accept-Encoding"]))
+    body = make_body(keeping.version, content, level=6)
+    return replace(
+        body,
+        owner=keeping.project_id,
+        headers=(
+            ("ETag", body.etag),
+            ("Cache-Control", found.get("cache-control", "no-cache")),
+            ("Vary", vary),
+            *((name, value) for name, value in headers if name.lower() not in DROPPED),
+        ),
+    )
+
+
+# The hottest paths, answered from memory before Flask is reached.
+#
+# Each page view on an owner's site asks for the widget's script and data, almost always the same.
+# All that is left to do is to ask the database whether the cached bytes are still current; the
+# script needs not even that. So it is with the pages that `memory.keeping` keeps: the wall, the
+# widget as the server renders it, its other formats. Everything else (nothing cached, another
+# version, an unknown project) goes to the views.
+
+CACHE_BYTES = 64 * 1024 * 1024
+# The name under which the application keeps the number of answers from memory.
+TICKER = "testimonials_widget_answers"
+PREFIX, SUFFIX = "/widget/", "/feed"
+SCRIPT, SCRIPT_END = "/widget/v1", ".js"
+# What an answer has that is made rather than found.
+OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
+
+# What says that the database is away, and the bytes may be old.
+STALE_HEADERS = [("Warning", '110 - "Response is Stale"')]
+
+
+def init_feed(app: Flask) -> None:
+    """Attach to `app` the cache of answers, the widget's sightings and the fast path.
+
+    With PostgreSQL that only begins with `begin_versions`; until then the views answer.
+    """
+    bodies = VersionedCache(CACHE_BYTES)
+    app.extensions[EXTENSION] = bodies
+    sightings = init_sightings(app)
+    settings = current_settings(app)
+    url = make_url(settings.database_url)
+    is_sqlite = url.get_backend_name() == "sqlite"
+    versions = SqliteVersions(url.database or "") if is_sqlite else make_versions(app)
+    app.extensions[TICKER] = ticker = Ticker()
+    # Proxies' headers are not read here, so the settings tell whether clients use https.
+    policy = settings.hsts if settings.base_url.startswith("https://") else ""
+    hsts = [("Strict-Transport-Security", policy)] if policy else []
+    fast = FastFeed(app.wsgi_app, bodies, sightings, versions, ticker, hsts)
+    app.wsgi_app = fast  # type: ignore[method-assign]
+
+
+class FastFeed:
+    """Wraps the application; answers GET requests whose bytes are cached and current."""
+
+    def __init__(
+        self,
+        application: "WSGIApplication",
+        bodies: VersionedCache,
+        sightings: Sightings,
+        versions: Versions,
+        ticker: Ticker,
+        more_headers: list[tuple[str, str]],
+    ) -> None:
+        self._application = application
+        self._bodies = bodies
+        self._sightings = sightings
+        self.versions = versions
+        self._ticks = ticker.ticks
+        self._more_headers = more_headers
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "GET":
+            return self._application(environ, start_response)
+        path: str = environ["PATH_INFO"]
+        if path.startswith(PREFIX) and path.endswith(SUFFIX):
+            answer = self._find_feed(path, environ)
+        elif path.startswith(SCRIPT) and path.endswith(SCRIPT_END):
+            answer = _find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
+        elif (key := read_page_key(environ)) is not None:
+            found = self._bodies.peek(key)
+            if found is None or (marks := self._judge(found, found.owner)) is None:
+                return self._pass_on(key, environ, start_response)
+            answer = _mark(choose_page(found, *_read_conditions(environ)), marks)
+        else:
+            answer = None
+        if answer is None:
+            return self._application(environ, start_response)
+        status, headers, content = answer
+        next(self._ticks)
+        start_response(status, headers + self._more_headers)
+        return [content]
+
+    def _find_feed(self, path: str, environ: "WSGIEnvironment") -> Answer | None:
+        key = _read_key(path, environ["QUERY_STRING"])
+        body = self._bodies.peek(key) if key is not None else None
+        if key is None or body is None or (marks := self._judge(body, key[0])) is None:
+            return None
+        if (origin := environ.get("HTTP_ORIGIN")) is not None:
+            self._sightings.note(key[0], origin)
+        conditions = _read_conditions(environ)
+        return _mark(choose_answer(body, "application/json", FEED_CACHING, *conditions), marks)
+
+    def _judge(self, body: Body, project_id: str) -> Headers | None:
+        """Return the headers that say how old `body` is, None if it must not be shown."""
+        version = self.versions.find(project_id)
+        if version == body.version:
+            return []
+        return STALE_HEADERS if version == STALE else None
+
+    def _pass_on(
+        self, key: PageKey, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Let the application answer, and keep its answer if the view allows it."""
+        begun: list[list[tuple[str, str]]] = []
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            if KEPT in environ and status.startswith("200"):
+                begun.append(headers)
+                return None
+            return start_response(status, headers, *more)
+
+        parts = self._application(environ, start)
+        if not begun:
+            return parts
+        content, headers = b"".join(parts), begun[0]
+        if (close := getattr(parts, "close", None)) is not None:
+            close()
+        page = make_page(environ[KEPT], headers, content)
+        if page is None:
+            start_response("200 OK", headers)
+            return [content]
+        self._bodies.put(key, page)
+        status, kept, content = choose_page(page, *_read_conditions(environ))
+        start_response(status, [*kept, *(each for each in headers if each[0] in OF_ONE_REQUEST)])
+        return [content]
+
+
+def _mark(answer: Answer, marks: Headers) -> Answer:
+    return (answer[0], answer[1] + marks, answer[2]) if marks else answer
+
+
+def _find_script(name: str, environ: "WSGIEnvironment") -> Answer | None:
+    """Return the script's answer, or one of its pinned files; None for versions of the past."""
+    body = peek_script(name[1:]) if name.startswith("-") else None if name else current_script()
+    caching = PINNED_CACHING if name else SCRIPT_CACHING
+    if body is None:
+        return None
+    return choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
+
+
+def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:
+    return environ.get("HTTP_IF_NONE_MATCH", ""), environ.get("HTTP_ACCEPT_ENCODING", "")
+
+
+def _read_key(path: str, query: str) -> tuple[Any, ...] | None:
+    """Return the cache's key for the simple forms of a feed URL, None for any other.
+
+    They are those that the script asks for: a saved widget, a language, or a further page.
+    """
+    after, lang, widget = None, None, None
+    for part in query.split("&") if query else ():
+        name, _, value = part.partition("=")
+        if not value.replace("-", "").replace("_", "").isalnum():
+            return None
+        if name == "after" and after is None:
+            after = value
+        elif name == PARAMETER and lang is None:
+            lang = value
+        elif name == "widget" and widget is None:
+            widget = value
+        else:
+            return None
+    language = read_language(lang) if after is None else None
+    selection = read_selection({"widget": widget}) if widget else WHOLE
+    key = (path[len(PREFIX) : -len(SUFFIX)], after, language)
+    return key if selection == WHOLE else (*key, selection)

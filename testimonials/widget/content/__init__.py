@@ -1,1 +1,0 @@
-"""Which testimonials a widget shows, and in which order."""

@@ -1,1 +1,0 @@
-"""The widget's design: its colours, looks and words."""

@@ -1,0 +1,378 @@
+"""The snippet to embed, and the height that it reserves."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from testimonials.core.http.urls import script_url, widget_page_url
+from testimonials.projects.models import Project
+from testimonials.testimonials.media.playback import load_recordings
+from testimonials.widget.render import weigh
+from testimonials.widget.script import script_digest, script_integrity
+from testimonials.widget.selection import (
+    BADGES,
+    CARDS,
+    WHOLE,
+    Selection,
+    count_shown,
+    describe_extras,
+    list_shown,
+    read_content,
+)
+from testimonials.widget.settings import find_settings
+
+# The height that a snippet reserves, so that nothing on the page moves when the widget loads.
+#
+# The browser applies it before any script runs, so it may depend on the page's width alone. It is a
+# slightly generous estimate of what is shown now: too little would move the content below, too much
+# only adds space, which the script takes back.
+
+# Widths of a container for one, two, three and four columns, as in `core/widget.js`.
+COLUMNS = (560, 900, 1240)
+FACTORS = {"narrow": 0.85, "wide": 1.3}
+NARROW, MIDDLE, WIDE = 344, 752, 1264
+# The part of a browser's window beside a container that fills it.
+MARGINS = 16
+CONTROLS = 72  # A row of buttons, with the space above it.
+BUTTON, PHONE = 56, 400
+HEADER = 76
+MARGIN = 1.04
+# The average width of a letter in a wide font, for each pixel of its size.
+LETTER = 0.56
+# Below this difference, one height serves all widths.
+DIFFERENCE = 80
+# Columns whose cards would have to grow by more than this become one fewer. The script's limit is
+# 40, but it finds better places for its last cards.
+GROWTH = 70
+# Space inside a card and between cards.
+PADDING = {"comfortable": 24, "compact": 18, "airy": 32}
+GAP = {"comfortable": 20, "compact": 14, "airy": 28}
+ANY = math.inf
+# Font size and line height of texts up to a weight, as in the style sheets.
+SIZES: dict[str, tuple[tuple[float, int, int], ...]] = {
+    "masonry": ((64, 22, 32), (140, 18, 28), (ANY, 16, 26)),
+    "single": ((64, 26, 36), (140, 20, 30), (ANY, 16, 26)),
+    "carousel": ((30, 32, 42), (64, 26, 36), (140, 18, 28), (ANY, 16, 26)),
+    "list": ((64, 34, 44), (140, 26, 38), (ANY, 22, 34)),
+    "list on a phone": ((64, 28, 38), (140, 22, 33), (ANY, 20, 31)),
+    "featured": ((140, 32, 42), (ANY, 26, 36)),
+    "featured on a phone": ((ANY, 22, 31),),
+}
+# Where answers are behind "Read more".
+SHORT = ("carousel", "marquee", "spotlight")
+LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
+
+
+@dataclass(frozen=True)
+class Words:
+    """The features of a testimonial that determine its height.
+
+    `weight` counts wide letters twice; `reply` is the length of the owner's reply; `extras` are as
+    the feed has them.
+    """
+
+    weight: int
+    breaks: int
+    has_stars: bool
+    reply: int = 0
+    is_pinned: bool = False
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The settings of a widget that determine its height."""
+
+    config: Mapping[str, Any]
+    design: Mapping[str, Any]
+
+    @property
+    def padding(self) -> int:
+        """The space inside a card, with its borders."""
+        return 2 * PADDING[self.design["density"]] + 2
+
+    @property
+    def gap(self) -> int:
+        """The space between cards."""
+        return GAP[self.design["density"]]
+
+
+def reserve_height(words: Sequence[Words], look: Look, has_more: bool) -> str:
+    """Return the height of a widget with these settings as a CSS length; empty without words."""
+    if not words:
+        return ""
+    heights = [_measure(words, look, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
+    narrow, middle, wide = (math.ceil(height * MARGIN) for height in heights)
+    # A line through the two narrow heights, but never less than the wide one.
+    slope = max(0, narrow - middle) / (MIDDLE - NARROW)
+    if narrow - wide < DIFFERENCE:
+        return f"{max(narrow, middle, wide)}px"
+    start = math.ceil(narrow + slope * (NARROW + MARGINS))
+    return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
+
+
+def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> float:
+    config = look.config
+    layout = config["layout"] if len(words) > 1 else "single"
+    # A carousel loads what comes next by itself.
+    buttons = int(has_more and layout != "carousel") + int(config["showCtaButton"])
+    foot = CONTROLS if buttons else 0
+    # On a phone, two buttons are stacked.
+    foot += BUTTON if buttons > 1 and width < PHONE else 0
+    foot += HEADER if look.design["showHeader"] else 0
+    if look.design["layout"] == "spotlight":
+        return max(_spotlight(each, min(width, 880)) for each in words) + foot
+    if layout == "single":
+        return _card(words[0], look, min(width, 560), "single") + foot
+    if layout == "carousel":
+        return _carousel(words, look, width) + foot
+    if layout == "list":
+        return sum(_entry(each, look, min(width, 960)) for each in words) + foot
+    columns = min(_count_columns(look, width), len(words))
+    return _masonry(words, look, width, columns) + foot
+
+
+def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> float:
+    is_featured = words[0].is_pinned and look.design["featured"] != "off"
+    cells = len(words) + (is_featured and columns > 1)
+    if columns > 1 and cells < 2 * columns:
+        across = math.ceil(cells / math.ceil(cells / columns))
+        inner = _divide(look, width, across)
+        heights = [_card(each, look, inner, "masonry") for each in words]
+        if is_featured:
+            # It takes the place of two.
+            wide = min(width, 2 * inner + look.gap)
+            heights[:1] = [_card(words[0], look, wide, "featured") + 16, 0]
+        rows = [heights[start : start + across] for start in range(0, len(heights), across)]
+        return sum(max(row) + look.gap for row in rows) - look.gap
+    inner = _divide(look, width, columns)
+    stacks, counts = [0.0] * columns, [0] * columns
+    for number, each in enumerate(words):
+        if is_featured and not number:
+            kind = "featured" if width > 619 else "featured on a phone"
+            height = _card(each, look, min(width, 2 * inner + look.gap), kind) + look.gap + 16
+            stacks[:2] = [height] * len(stacks[:2])
+            continue
+        shortest = stacks.index(min(stacks))
+        stacks[shortest] += _card(each, look, inner, "masonry") + look.gap
+        counts[shortest] += 1
+    growths = [
+        (max(stacks) - stack) / max(count, 0.5) for stack, count in zip(stacks, counts, strict=True)
+    ]
+    if columns > 2 and max(growths) > GROWTH:
+        return _masonry(words, look, width, columns - 1)
+    return max(stacks) - look.gap
+
+
+def _carousel(words: Sequence[Words], look: Look, width: int) -> float:
+    animation = look.config["animation"]
+    if animation == "vertical":
+        return 560
+    if animation == "horizontal":
+        rows = 2 if len(words) >= 6 and look.design["marqueeRows"] == 2 else 1
+        height = max(_card(each, look, 300, "marquee") for each in words)
+        return rows * (height + look.gap) - look.gap + 60
+    columns = min(_count_columns(look, width), len(words)) if width >= 640 else 1
+    inner = _divide(look, width - 56, columns) if width >= 640 else min(width - 28, 420)
+    controls = (44 if width >= 640 else 56) if len(words) > columns else 0
+    # All cards are as high as the highest.
+    return max(_card(each, look, inner, "carousel") for each in words) + controls
+
+
+def _entry(words: Words, look: Look, width: int) -> float:
+    """Return the height of an entry of a list, with the space to the next."""
+    is_wide = width >= 720
+    padding = 81 if look.config["cardStyle"] == "default" else look.padding + look.gap
+    stars = 32 if words.has_stars and look.config["showStars"] else 0
+    inner = width - (296 if is_wide else 0)
+    inner -= 0 if look.config["cardStyle"] == "default" else look.padding
+    text = _text(words, inner, "list" if is_wide else "list on a phone")
+    text += stars + _reply(words, inner) + _extras(words, inner, "list")
+    # The author stands beside the words, or below.
+    return padding + (max(text, 126) if is_wide else text + 78)
+
+
+def _spotlight(words: Words, width: int) -> float:
+    size = min(max(24, 0.044 * width), 42)
+    lines: float = min(math.ceil(words.weight * size * LETTER / width) + words.breaks, 9)
+    lines += _extras(words, width, "spotlight") / (size * 1.32)
+    return 40 + lines * size * 1.32 + 28 + 64 + 24 + 56
+
+
+def _card(words: Words, look: Look, width: float, kind: str) -> float:
+    """Return the height of one card: padding, stars, some lines of text and the author."""
+    inner = max(width - look.padding, 80)
+    stars = 30 if words.has_stars and look.config["showStars"] else 0
+    # In a narrow card the date is below the role.
+    author: int = 20 + max(look.design["photoSize"], 38 if inner > 400 else 56)
+    beside = 124 if kind == "marquee" and _is_video(words) else 0
+    text = _text(words, inner - beside, kind) + _reply(words, inner) + _extras(words, inner, kind)
+    return look.padding + stars + text + author
+
+
+def _text(words: Words, width: float, kind: str) -> float:
+    if not words.weight:
+        return -12
+    if kind == "carousel" and _is_video(words):
+        return min(math.ceil(words.weight * 18 * LETTER / width + 0.2), 3) * 28 + 26
+    sizes = SIZES.get(kind, SIZES["masonry"])
+    size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
+    # Lines end where words do.
+    lines = math.ceil(words.weight * size * LETTER / width + 0.2) + words.breaks
+    most = LINES.get(kind, 8)
+    return min(lines, most) * height + (26 if lines > most else 0)
+
+
+def _reply(words: Words, width: float) -> float:
+    return 32 + 20 * math.ceil(words.reply * 14 * LETTER / width) if words.reply else 0
+
+
+def _is_video(words: Words) -> bool:
+    return "width" in words.extras.get("recording", {})
+
+
+def _extras(words: Words, width: float, kind: str) -> float:
+    """Return the height of a recording, answers and marks, with the space between them."""
+    height: float = 0
+    if recording := words.extras.get("recording"):
+        heights = {"carousel": 176, "marquee": 0, "spotlight": 320}
+        shape = recording.get("width", 0)
+        height += min(heights.get(kind, 400), 400 * min(width / shape, 1)) if shape else 48
+        height += 12
+    if kind not in SHORT:
+        for _, answer in words.extras.get("answers", ()):
+            height += 28 + 20 * min(3, math.ceil(len(answer) * 15 * LETTER / width))
+    elif "answers" in words.extras:
+        height += 26
+    # Two marks don't stand beside each other in a narrow card.
+    marks = len(words.extras.get("marks", ()))
+    return height + (19 + 22 * (marks if width < 360 else 1) if marks else 0)
+
+
+def _count_columns(look: Look, width: int) -> int:
+    size = width / FACTORS.get(look.design["cardWidth"], 1)
+    return 1 + sum(size >= least for least in COLUMNS)
+
+
+def _divide(look: Look, width: float, columns: int) -> float:
+    return (width - look.gap * (columns - 1)) / columns
+
+
+# The embed snippet, which an owner puts into a web page.
+
+# Frames don't grow with their content.
+FRAME_HEIGHT = 600
+FRAME_HEIGHT_OF_ONE = 360
+FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {
+    "badge-card": 180,
+    "strip": 200,
+    "single": FRAME_HEIGHT_OF_ONE,
+}
+# The heights of shapes that look the same whatever they show; a popup and what stands in a corner
+# or in a sentence take no place of their own.
+HEIGHTS = {
+    "badge": "44px",
+    "badge-card": "146px",
+    "people": "44px",
+    "strip": "158px",
+    "badge-sentence": "",
+    "badge-corner": "",
+    "popup": "",
+}
+FLOATING = ("badge-corner", "popup")
+
+
+def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
+    """Return the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
+
+    The container shows a link until the testimonials have loaded, and a frame with the widget's
+    page where scripts are disabled.
+    """
+    widget_url = script_url()
+    return {
+        "projectId": project.id,
+        "widgetUrl": widget_url,
+        "script": f'<script src="{escape(widget_url)}" async></script>',
+        "container": _build_container(project, selection),
+    }
+
+
+def build_checked_script() -> str:
+    """Return a script element whose URL and integrity pin the current version of the script."""
+    return (
+        f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
+        'crossorigin="anonymous" async></script>'
+    )
+
+
+def container_attributes(project: Project, selection: Selection) -> Markup:
+    attributes = {"data-testimonials-project": project.id}
+    for name, value in selection.query.items():
+        attributes[f"data-testimonials-{name}"] = value
+    return Markup(" ").join(
+        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
+    )
+
+
+def frame_height(selection: Selection) -> int:
+    """Return the height in pixels of a frame with the widget's page."""
+    height = FRAME_HEIGHT_OF_ONE if selection.testimonial_id else FRAME_HEIGHT
+    return FRAME_HEIGHTS.get(selection.shape, height)
+
+
+def _build_container(project: Project, selection: Selection) -> str:
+    attributes = container_attributes(project, selection)
+    page = widget_page_url(project.id, selection.widget)
+    shape = find_settings(project, selection.widget).design["shape"]
+    selection = selection.with_shape(shape)
+    if height := reserve_space(project, selection):
+        # The first is for browsers without max().
+        first = height.removeprefix("max(").partition(",")[0]
+        again = f"min-height:{height};" if height != first else ""
+        attributes += Markup(f' style="min-height:{first};{again}--tm-reserve:{height}"')  # noqa: S704
+    frame = Markup(
+        '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
+        'width="100%" height="{}" frameborder="0"></iframe></noscript>'
+    ).format(page, FRAME_HEIGHT)
+    if selection.shape in FLOATING:
+        # What floats above the page has nothing to stand in for it.
+        return f"<div {attributes}></div>"
+    # Only a span can stand within a sentence.
+    tag = "span" if selection.shape == "badge-sentence" else "div"
+    return str(
+        Markup('<{} {}><a href="{}">Read our testimonials</a>{}</{}>').format(
+            tag, attributes, page, frame if selection.is_whole else "", tag
+        )
+    )
+
+
+def reserve_space(project: Project, selection: Selection) -> str:
+    """Return the height to reserve for a container, as a CSS length; empty for none."""
+    if selection.shape in HEIGHTS:
+        return HEIGHTS[selection.shape]
+    settings = find_settings(project, selection.widget)
+    config, content = settings.config, read_content(settings.design, selection)
+    limit = CARDS.get(selection.shape) or config["initialCount"]
+    rows, cursor = list_shown(project, content, None, limit)
+    load_recordings(rows)
+    words = [
+        Words(
+            weigh(row.text),
+            row.text.count("\n"),
+            row.rating is not None,
+            len(row.reply or ""),
+            row.is_pinned,
+            describe_extras(row, project) or {},
+        )
+        for row in rows
+    ]
+    # An empty project will have at least one testimonial when visitors first see the widget.
+    words = words or [Words(120, 0, True)]
+    # A testimonial by itself is shown without the widget's buttons.
+    if not selection.is_whole:
+        cursor, config = None, config | {"showCtaButton": False}
+    has_more = cursor is not None and count_shown(project, content) > len(rows)
+    return reserve_height(words, Look(config, settings.design), has_more)

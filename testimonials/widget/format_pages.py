@@ -1,0 +1,198 @@
+"""The public pages of oEmbed, the badge, JSON Feed and the newsletter."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from flask import Blueprint, Response, current_app, request
+from markupsafe import Markup
+from werkzeug.exceptions import HTTPException
+
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.hosts import own_hosts
+from testimonials.core.http.i18n import PARAMETER, gettext, speaking
+from testimonials.core.http.resource import dump_json
+from testimonials.core.http.urls import app_url, base_path, own_origins, wall_url, widget_page_url
+from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project, names_service
+from testimonials.widget.cache import keep_page
+from testimonials.widget.embed import frame_height, reserve_space
+from testimonials.widget.formats import (
+    IN_NEWSLETTER,
+    add_query,
+    choose_items,
+    describe_json_feed,
+    render_newsletter,
+)
+from testimonials.widget.selection import Selection, read_selection
+from testimonials.widget.settings import find_settings, find_shown_project
+from testimonials.widget.wall import find_shown_testimonial
+
+# oEmbed (oembed.com): what a website shows for the pasted address of one of our pages.
+
+WIDTH = 640
+# WordPress keeps these attributes and no others. It listens to frames only beside a quotation,
+# which it shows until the frame has said its height.
+HTML = Markup(
+    '<blockquote><a href="{}">{}</a></blockquote>'
+    '<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>'
+)
+MAX_PARAMETERS = 20
+LONGEST_ADDRESS = 2_000
+
+_SIZE = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class FormatUnknown(ServiceError):
+    """Another format than JSON was asked for."""
+
+    status = 501
+    code = "FORMAT_NOT_IMPLEMENTED"
+    default_message = "Only format=json is implemented."
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one of our pages shows."""
+
+    project: Project
+    selection: Selection
+
+
+def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any]]:
+    """Return oEmbed's answer to query parameters, a frame with the widget's page, and of which
+    project that is.
+
+    Raises `ValidationFailed`, `FormatUnknown`, and `NotFound` for addresses that show nothing.
+    """
+    limits = _read_sizes(arguments)
+    if arguments.get("format", "json") != "json":
+        raise FormatUnknown
+    page = find_page(arguments.get("url", ""))
+    shape = find_settings(page.project, page.selection.widget).design["shape"]
+    height = frame_height(page.selection.with_shape(shape))
+    width, height = (
+        min(limits["maxwidth"] or WIDTH, WIDTH),
+        min(limits["maxheight"] or height, height),
+    )
+    title = gettext("What customers say about %(name)s", name=page.project.name)
+    address = add_query(widget_page_url(page.project.id), page.selection.query)
+    answer = {
+        "version": "1.0",
+        "type": "rich",
+        "title": title,
+        "author_name": page.project.name,
+        "author_url": wall_url(page.project.slug, page.project.own_host),
+        "provider_name": "Testimonials" if names_service(page.project) else page.project.name,
+        "provider_url": app_url(),
+        "width": width,
+        "height": height,
+        # Our own, for the WordPress plugin: what the snippet's container keeps free.
+        "reserve": reserve_space(page.project, page.selection),
+        "html": HTML.format(
+            wall_url(page.project.slug, page.project.own_host), title, address, title, width, height
+        ),
+    }
+    return page.project, answer
+
+
+def find_page(address: str) -> Page:
+    """Return what the page at a URL of ours shows; raise `NotFound`."""
+    try:
+        parts = urlsplit(address)
+        values = dict(parse_qsl(parts.query, max_num_fields=MAX_PARAMETERS))
+        if parts.scheme not in ("http", "https") or len(address) > LONGEST_ADDRESS:
+            raise NotFound("This is not the address of one of our pages.")
+        if (own := own_hosts().find(parts.netloc)) is not None:
+            return _match(own.to_inner(parts.path), values)
+        is_ours = parts.netloc.lower() in {urlsplit(url).netloc for url in own_origins()}
+        if not is_ours or not parts.path.startswith(f"{base_path()}/"):
+            raise NotFound("This is not the address of one of our pages.")
+        return _match(parts.path.removeprefix(base_path()), values)
+    except (ValueError, HTTPException, ValidationFailed):
+        raise NotFound("There is nothing to embed at this address.") from None
+
+
+def _match(path: str, values: dict[str, str]) -> Page:
+    endpoint, found = current_app.url_map.bind("").match(path, method="GET")
+    if endpoint == "rendered.show_widget":
+        return Page(find_shown_project(found["project_id"]), read_selection(values))
+    if not endpoint.startswith("wall.") or "slug" not in found:
+        raise NotFound("There is nothing to embed at this address.")
+    names = {name: values.get(name, "") for name in ("tag", "min")}
+    page = Page(
+        find_public_project(slug=found["slug"]),
+        read_selection(names | {"id": found.get("testimonial_id", "")}),
+    )
+    if page.selection.testimonial_id:
+        find_shown_testimonial(page.project, page.selection.testimonial_id)
+    return page
+
+
+def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
+    sizes = {name: arguments.get(name, "") for name in ("maxwidth", "maxheight")}
+    wrong = [name for name, text in sizes.items() if text and not _SIZE.fullmatch(text)]
+    errors = {name: ["Must be a number of pixels from 1 to 99999."] for name in wrong}
+    if not arguments.get("url"):
+        errors["url"] = ["Is required: the address of a widget's page or of a wall."]
+    if errors:
+        raise ValidationFailed.of(errors)
+    return {name: int(text or 0) for name, text in sizes.items()}
+
+
+# The testimonials in other formats than the widget, for anybody to fetch.
+
+formats = Blueprint("formats", __name__)
+
+# Opened in a browser, its inline styles apply, and nothing runs.
+NEWSLETTER_POLICY = (
+    "default-src 'none'; style-src-attr 'unsafe-inline'; img-src https: http:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+
+@formats.get("/widget/<project_id>/newsletter")
+def get_newsletter(project_id: str) -> Response:
+    """Serve HTML to paste into a newsletter: three testimonials, or ``?limit=``.
+
+    Takes ``?id=``, ``?tag=``, ``?min=``, ``?widget=``, ``?theme=dark`` and ``?lang=``.
+    """
+    project = find_shown_project(project_id)
+    keep_page(project)
+    chosen = choose_items(project, request.args, IN_NEWSLETTER)
+    with speaking(request.args.get(PARAMETER)):
+        response = _answer(render_newsletter(chosen), "text/html")
+    response.headers["Content-Security-Policy"] = NEWSLETTER_POLICY
+    return response
+
+
+@formats.get("/widget/<project_id>/feed.json")
+def get_json_feed(project_id: str) -> Response:
+    """Serve a JSON Feed, with the newsletter's parameters, and ``?after=`` for further pages."""
+    project = find_shown_project(project_id)
+    keep_page(project)
+    chosen = choose_items(project, request.args, None)
+    with speaking(request.args.get(PARAMETER)):
+        content = dump_json(describe_json_feed(project, chosen))
+    return _answer(content, "application/feed+json")
+
+
+@formats.get("/oembed")
+def get_embed() -> Response:
+    """Answer oEmbed: ``?url=``, ``?maxwidth=``, ``?maxheight=`` and ``?format=json``."""
+    with speaking(request.args.get(PARAMETER)):
+        project, answer = describe_embed(request.args)
+    keep_page(project)
+    return _answer(dump_json(answer), "application/json")
+
+
+def _answer(content: str | bytes, mimetype: str) -> Response:
+    response = Response(content, mimetype=mimetype)
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.add_etag()
+    response.make_conditional(request)
+    return response

@@ -1,0 +1,243 @@
+"""Badge, JSON Feed, newsletter, and which testimonials they show."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import render_template
+
+from testimonials.core.http.i18n import gettext
+from testimonials.core.http.urls import image_url, json_feed_url, testimonial_url, wall_url
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.projects.models import Project
+from testimonials.testimonials.highlights import Ranges, split_text
+from testimonials.widget.colors import read_colours
+from testimonials.widget.selection import list_shown, read_content, read_limit, read_selection
+from testimonials.widget.settings import WidgetSettings, describe_shown, find_settings
+from testimonials.widget.words import write_words
+
+# Which testimonials a format gets: those that the widget's data would have.
+
+# A shape means nothing outside of the widget, so none is read.
+PARAMETERS = ("id", "tag", "min", "theme", "widget")
+
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A page of the feed's items, and the query parameters that chose them, but for the page's.
+
+    `next` is the cursor of the next page, if any.
+    """
+
+    items: list[dict[str, Any]]
+    settings: WidgetSettings
+    theme: str
+    query: dict[str, str]
+    next: str | None
+    wall_url: str
+
+
+def choose_items(project: Project, arguments: Mapping[str, str], limit: int | None) -> Chosen:
+    """Read query parameters and return what they choose; raise `ValidationFailed`.
+
+    `limit` is how many there are unless ``?limit=`` says so; None for as many as configured.
+    """
+    query = {name: arguments[name] for name in PARAMETERS if arguments.get(name)}
+    selection, own_limit = read_selection(query), read_limit(arguments)
+    settings = find_settings(project, selection.widget)
+    count = own_limit or limit or settings.config["initialCount"]
+    content = read_content(settings.design, selection)
+    rows, cursor = list_shown(project, content, arguments.get("after"), count)
+    query |= {"limit": str(own_limit)} if own_limit else {}
+    items = describe_shown(project, rows)
+    return Chosen(
+        items, settings, selection.theme, query, cursor, wall_url(project.slug, project.own_host)
+    )
+
+
+def add_query(address: str, query: Mapping[str, str]) -> str:
+    return f"{address}?{urlencode(query)}".rstrip("?")
+
+
+def describe_position(item: dict[str, Any], config: dict[str, Any]) -> str:
+    company = item.get("authorCompany") if config["showSource"] else ""
+    return ", ".join(filter(None, [item["authorRole"], company]))
+
+
+def count_stars(item: dict[str, Any], config: dict[str, Any]) -> int:
+    """Return the rating in whole stars, halves rounded up; 0 where none are shown."""
+    return min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0
+
+
+def link_recording(item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the `label`, `url` and `poster` of a link to the page that plays it, if it has one."""
+    recording = item.get("extras", {}).get("recording")
+    if recording is None:
+        return None
+    words = write_words({})["video" if "width" in recording else "voice"]
+    label = words.replace("{name}", item["authorName"])
+    return {"label": label, "url": recording["page"], "poster": recording.get("poster")}
+
+
+def list_marks(item: dict[str, Any]) -> list[str]:
+    """Return the marks of a testimonial in words."""
+    marks = item.get("extras", {}).get("marks") or ()
+    return [write_words({})[mark] for mark in marks]
+
+
+def find_picture(item: dict[str, Any]) -> str | None:
+    pictures = (item.get("authorAvatar"), (item.get("twitter") or {}).get("avatarUrl"))
+    return next((url for url in pictures if url and _WEB.match(url)), None)
+
+
+def direction_of(text: str) -> str:
+    """Return ``rtl`` if the first letter with a direction is written from the right."""
+    for letter in text:
+        direction = unicodedata.bidirectional(letter)
+        if direction in ("L", "R", "AL"):
+            return "ltr" if direction == "L" else "rtl"
+    return "ltr"
+
+
+# Testimonials as a JSON Feed (jsonfeed.org, version 1.1), for feed readers and programs.
+
+VERSION = "https://jsonfeed.org/version/1.1"
+
+
+def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
+    """Return a page of the feed, with the address of the next one."""
+    address = json_feed_url(project.id)
+    feed = {
+        "version": VERSION,
+        "title": gettext("What customers say about %(name)s", name=project.name),
+        "home_page_url": chosen.wall_url,
+        "feed_url": add_query(address, chosen.query),
+        "icon": image_url(project.logo_id),
+        "items": [_describe_item(project, item) for item in chosen.items],
+    }
+    if chosen.next:
+        feed["next_url"] = add_query(address, chosen.query | {"after": chosen.next})
+    return {name: value for name, value in feed.items() if value is not None}
+
+
+def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
+    author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
+    extras = item.get("extras") or {}
+    # An extension, as the format has no place for a rating or for a role.
+    more = {
+        "rating": item.get("rating"),
+        "author_role": item["authorRole"] or None,
+        "author_company": item.get("authorCompany"),
+        "sample": item.get("isSample"),
+        "highlights": item.get("highlights"),
+        "reply": (item.get("reply") or {}).get("text"),
+        "answers": extras.get("answers"),
+        "marks": extras.get("marks"),
+    }
+    recording = extras.get("recording")
+    attachments = {"attachments": [_describe_recording(recording)]} if recording else {}
+    return attachments | {
+        "id": item["id"],
+        "url": testimonial_url(project.slug, item["id"], project.own_host),
+        "content_text": item["text"],
+        "date_published": item["submittedAt"],
+        "authors": [_drop_missing(author)],
+        "_testimonial": _drop_missing(more),
+    }
+
+
+def _describe_recording(recording: dict[str, Any]) -> dict[str, Any]:
+    return _drop_missing(
+        {
+            "url": recording["src"],
+            "mime_type": recording.get("type"),
+            "duration_in_seconds": recording.get("seconds"),
+        }
+    )
+
+
+def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# Testimonials as HTML for newsletters: tables and inline styles, as mail programs understand.
+
+# It has room for a few.
+IN_NEWSLETTER = 3
+# Gmail cuts a mail at 102 KB, and nobody reads long letters in one.
+MAX_TEXT = 420
+INITIALS_COLOURS = 3
+# Few words are larger, as on cards: the most letters of each size, and the height of its lines.
+SIZES = ((64, (22, 32)), (140, (18, 28)))
+SMALLEST = (16, 26)
+# Without quotation marks, since they stand in an attribute.
+SANS = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Noto Sans,Helvetica,Arial,sans-serif"
+SERIF = "Iowan Old Style,Palatino,Georgia,serif"
+
+
+def render_newsletter(chosen: Chosen) -> str:
+    """Return the HTML, without anything around it; empty if there is nothing to show."""
+    if not chosen.items:
+        return ""
+    config, design = chosen.settings.config, chosen.settings.design
+    derived = read_colours(config, design)
+    colours = derived.dark if chosen.theme == "dark" else derived.light
+    page = render_template(
+        "widget/formats/newsletter.html",
+        cards=[_describe_card(item, config, colours) for item in chosen.items],
+        has_highlights=design["showHighlights"],
+        colours=colours,
+        radius=design["radius"],
+        fonts=SERIF if design["font"] == "serif" else SANS,
+        has_photos=design["photoSize"] > 0,
+        wall_url=chosen.wall_url,
+    )
+    return f"{page.strip()}\n"
+
+
+def _describe_card(
+    item: dict[str, Any], config: dict[str, Any], colours: Mapping[str, str]
+) -> dict[str, Any]:
+    name, text = item["authorName"], shorten(item["text"])
+    number = colour_of(name) % INITIALS_COLOURS
+    return {
+        "name": name,
+        "parts": split_text(text, _within(text, item.get("highlights"))),
+        "size": next((size for most, size in SIZES if _measure(text) <= most), SMALLEST),
+        "direction": direction_of(item["text"]),
+        "position": describe_position(item, config),
+        "stars": count_stars(item, config),
+        "picture": find_picture(item),
+        "initials": initials_of(name),
+        "back": colours[f"back{number}"],
+        "fore": colours[f"fore{number}"],
+        "is_sample": item.get("isSample", False),
+        "recording": link_recording(item),
+        "marks": list_marks(item),
+    }
+
+
+def _measure(text: str) -> int:
+    """Return how many letters a text has; wide ones, as in Japanese, count twice."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+
+
+def _within(text: str, ranges: Ranges | None) -> Ranges:
+    """Return the ranges as far as a shortened text has them."""
+    end = len(text.removesuffix("…"))
+    return [[first, min(last, end)] for first, last in ranges or [] if first < end]
+
+
+def shorten(text: str) -> str:
+    """Return at most `MAX_TEXT` characters of `text`, cut after a word where there is one."""
+    if len(text) <= MAX_TEXT:
+        return text
+    words = text[:MAX_TEXT].rstrip().rpartition(" ")
+    # Some languages are written without spaces.
+    kept = words[0] if len(words[0]) > MAX_TEXT // 2 else text[: MAX_TEXT - 1]
+    return kept.rstrip(" \n.,;:–—-") + "…"

@@ -1,1 +1,0 @@
-"""The testimonials for places that take no widget: newsletters and feed readers."""

@@ -1,0 +1,499 @@
+"""The widget rendered by the server."""
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from flask import g, render_template, request
+from markupsafe import Markup
+
+from testimonials.core.http.i18n import current_language, format_average, format_number
+from testimonials.core.http.urls import (
+    collection_page_url,
+    image_url,
+    json_feed_url,
+    oembed_url,
+    share_picture_url,
+    testimonial_url,
+    wall_url,
+    widget_page_url,
+)
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.projects.models import Project
+from testimonials.widget.call_to_action import read_cta
+from testimonials.widget.colors import NAMES, Colours, read_colours
+from testimonials.widget.dates import write_dates
+from testimonials.widget.formats import add_query
+from testimonials.widget.script import FOLDER, squeeze
+from testimonials.widget.selection import Selection
+from testimonials.widget.settings import WidgetSettings, describe_feed, find_settings
+from testimonials.widget.words import write_words
+
+# The parts of a server-rendered widget: what `static/widget/core/cards.js` makes of the feed.
+
+# Longer texts are cut there, with a link to the testimonial's own page.
+LONG = {"masonry": 600, "carousel": 600, "list": 1_000}
+# How many colours initials have.
+COLOURS = 3
+# The longest texts of each size, in letters of which wide ones count twice.
+SIZES = ((30, "text short tiny"), (64, "text short"), (140, "text medium"))
+
+_WEB = re.compile(r"https?://", re.IGNORECASE)
+_WIDE = re.compile("[\u2e80-\ud7ff]")
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the cards of a widget are drawn: `kind` is its layout or shape.
+
+    Recordings are links to their pages unless it `is_player`, without any script.
+    """
+
+    kind: str
+    config: Mapping[str, Any]
+    design: Mapping[str, Any]
+    words: Mapping[str, str]
+    project: Project
+    is_player: bool = False
+
+
+def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict[str, Any]]:
+    """Return what the template shows of these items of the feed."""
+    dates = [""] * len(items)
+    if manner.config["showDates"]:
+        times = [item["submittedAt"] for item in items]
+        dates = write_dates(times, manner.design["dateStyle"], is_long=manner.kind == "list")
+    return [
+        _describe_card(item, manner, date, is_first=not number)
+        for number, (item, date) in enumerate(zip(items, dates, strict=True))
+    ]
+
+
+def describe_header(header: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is above the cards, or in a badge; `header` is the feed's."""
+    count, loved = format_number(header["count"]), format_number(header["loved"])
+    return {
+        "average": format_average(header["average"]),
+        "stars": describe_stars(header["average"], words),
+        "ratings": words["ratings"].replace("{n}", count),
+        "from_ratings": words["fromRatings"].replace("{n}", count),
+        "loved": words["loved"].replace("{n}", loved) if header["loved"] else "",
+        "faces": [describe_face(each["name"], each["avatar"]) for each in header["faces"]],
+    }
+
+
+def describe_stars(rating: float, words: Mapping[str, str]) -> dict[str, Any]:
+    """Return a rating's label, and the width of what is filled of five stars, of 108."""
+    rating = min(rating, 5)
+    number = f"{rating:g}".replace(".", current_language().decimal)
+    return {
+        "label": words["rated"].replace("{rating}", number),
+        "width": f"{rating * 22 - rating % 1 * 2:.6g}",
+    }
+
+
+def describe_face(name: str, *pictures: str | None) -> dict[str, Any]:
+    """Return somebody's initials, their colour, and the first picture that is one."""
+    return {
+        "initials": initials_of(name),
+        "colour": colour_of(name) % COLOURS,
+        "picture": next((url for url in pictures if url and _WEB.match(url)), None),
+    }
+
+
+def _describe_card(
+    item: dict[str, Any], manner: Manner, date: str, *, is_first: bool
+) -> dict[str, Any]:
+    config, design = manner.config, manner.design
+    name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
+    company = item.get("authorCompany") if config["showSource"] else ""
+    handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")
+    handle = handle if config["showSource"] else ""
+    featured = design["featured"] if is_first and item.get("pinned") else "off"
+    is_featured = manner.kind == "masonry" and featured != "off"
+    pictures = (item.get("authorAvatar"), twitter.get("avatarUrl"))
+    is_long = len(item["text"]) > LONG.get(manner.kind, len(item["text"]))
+    is_rated = config["showStars"] and rating is not None and rating >= 1
+    return {
+        "classes": f"featured {featured}" if is_featured else "",
+        "size": _choose_size(item["text"]),
+        "parts": _split(item["text"], item.get("highlights") or [], design),
+        "stars": describe_stars(rating, manner.words) if is_rated and rating else None,
+        "handle": handle,
+        "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
+        "reply": _describe_reply(item, manner),
+        "extras": _describe_extras(item, manner),
+        "more_url": testimonial_url(manner.project.slug, item["id"], manner.project.own_host)
+        if is_long
+        else "",
+        "face": describe_face(name, *pictures) if design["photoSize"] else None,
+        "name": name,
+        "role": ", ".join(filter(None, [item["authorRole"], company])),
+        "is_sample": item.get("isSample", False),
+        "time": item["submittedAt"],
+        "date": date,
+    }
+
+
+def weigh(text: str) -> int:
+    """Return how long a text looks: its letters, of which wide ones count twice."""
+    return len(text) + len(_WIDE.findall(text))
+
+
+def _choose_size(text: str) -> str:
+    weight = weigh(text)
+    return next((size for most, size in SIZES if weight <= most), "text")
+
+
+def _split(
+    text: str, highlights: Sequence[Sequence[int]], design: Mapping[str, Any]
+) -> list[tuple[str, bool]]:
+    """Return a text in parts, with whether each is highlighted."""
+    parts, end = [], 0
+    for start, stop in highlights if design["showHighlights"] else ():
+        parts += [(text[end:start], False), (text[start:stop], True)]
+        end = stop
+    return [part for part in [*parts, (text[end:], False)] if part[0]]
+
+
+def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
+    """Return the parts of `static/widget/extras/extras.js`, as far as an item has them."""
+    extras, words = item.get("extras") or {}, manner.words
+    found = {
+        "answers": extras.get("answers") or [],
+        "marks": [
+            {
+                "name": mark,
+                "label": words[mark],
+                "means": words[f"{mark}Means"].replace("{name}", manner.project.name),
+            }
+            for mark in extras.get("marks") or ()
+        ],
+    }
+    if recording := extras.get("recording"):
+        kind = "video" if "width" in recording else "voice"
+        seconds = recording.get("seconds")
+        time = f"{seconds // 60}:{seconds % 60:02}" if seconds else ""
+        label = words[kind].replace("{name}", item["authorName"])
+        found["recording"] = recording | {
+            "kind": kind,
+            "is_player": manner.is_player,
+            "time": time,
+            "label": f"{label}, {time}" if time else label,
+        }
+    return found
+
+
+def _describe_reply(item: dict[str, Any], manner: Manner) -> dict[str, str] | None:
+    if "reply" not in item:
+        return None
+    title = manner.words["reply"].replace("{name}", manner.project.name)
+    return {"title": title, "text": item["reply"]["text"]}
+
+
+# Server rendering of the widget, from the same feed as the script's and with its elements.
+
+# Below this number, cards stand in rows, which end at the same height.
+FEW = 4
+# What moves by itself or lies over a page needs the script; these take its place.
+STILL_KINDS = {"spotlight": "list", "badge-corner": "badge"}
+
+
+@dataclass(frozen=True)
+class Still:
+    """What a server-rendered widget shows.
+
+    `kind` is its layout or shape, `classes` are those of its root element; `next` is the cursor of
+    the next page, if any.
+    """
+
+    kind: str
+    classes: str
+    settings: WidgetSettings
+    words: Mapping[str, str]
+    cards: Sequence[dict[str, Any]] = ()
+    items: Sequence[dict[str, Any]] = ()
+    header: dict[str, Any] | None = None
+    badge: dict[str, Any] | None = None
+    cta: dict[str, str] | None = None
+    next: str | None = None
+
+    @property
+    def total(self) -> int:
+        """How many cards there are on this page."""
+        return len(self.cards)
+
+    @property
+    def has_extras(self) -> bool:
+        """Whether a card has a recording, answers or marks."""
+        return any("extras" in item for item in self.items)
+
+    @property
+    def marks(self) -> list[dict[str, str]]:
+        """The marks that cards have, each once."""
+        found = (mark for card in self.cards for mark in card["extras"]["marks"])
+        return list({mark["name"]: mark for mark in found}.values())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.cards or self.badge or self.cta)
+
+
+def render_still(
+    project: Project, selection: Selection, after: str | None = None, *, limit: int | None = None
+) -> Still:
+    """Return a page of at most `limit` testimonials, by default as many as configured.
+
+    Raises `ValidationFailed` for an invalid cursor.
+    """
+    settings = find_settings(project, selection.widget)
+    feed = describe_feed(project, after, limit, selection, settings)
+    config, shape = feed["config"], feed.get("shape", "")
+    settings = WidgetSettings(settings.name, config, settings.design)
+    header = feed.get("header")
+    words = write_words(settings.design["labels"], header)
+    shown = header and header["count"] and describe_header(header, words)
+    if "badge" in feed:
+        badge = shown and shown | {"url": feed["badge"]["url"]}
+        kind = STILL_KINDS.get(shape, shape)
+        return Still(kind, _classes(kind, settings), settings, words, badge=badge or None)
+    kind = shape or (config["layout"] if feed["total"] > 1 else "single")
+    if settings.design["layout"] and not shape and feed["total"] > 1:
+        kind = STILL_KINDS[settings.design["layout"]]
+    is_active = project.is_open and config["showCtaButton"]
+    return make_still(
+        project,
+        settings,
+        # What lies over a page would be all of one that it has for itself.
+        [] if shape == "popup" else feed["items"],
+        kind=kind,
+        words=words,
+        header=None if shape else shown or None,
+        cta=feed.get("cta") if is_active else None,
+        next=feed["next"],
+    )
+
+
+def make_still(
+    project: Project,
+    settings: WidgetSettings,
+    items: Sequence[dict[str, Any]],
+    *,
+    kind: str,
+    words: Mapping[str, str] | None = None,
+    is_player: bool = False,
+    **values: Any,
+) -> Still:
+    """Return how these items of the feed are shown; see `Manner`."""
+    words = words or write_words(settings.design["labels"])
+    manner = Manner(kind, settings.config, settings.design, words, project, is_player)
+    is_few = kind == "masonry" and len(items) < FEW
+    return Still(
+        kind,
+        _classes(kind, settings) + (" few" if is_few else ""),
+        settings,
+        words,
+        cards=describe_cards(items, manner),
+        items=items,
+        **values,
+    )
+
+
+def _classes(kind: str, settings: WidgetSettings) -> str:
+    """Return the classes of the root element, as `core/widget.js` sets them."""
+    names = [
+        "tm",
+        "carousel" if kind == "strip" else "",
+        kind,
+        settings.config["cardStyle"],
+        settings.design["density"],
+        "rtl" if current_language().direction == "rtl" else "",
+    ]
+    return " ".join(filter(None, names))
+
+
+# The styles of a server-rendered widget: the script's own styles, and a design's values as CSS.
+
+# The element on our own pages that contains the cards; it prefixes every selector.
+PAGE = ".tm-page"
+# The style sheets beside the core's, by the kinds that need them.
+MORE_SHEETS = {
+    "layouts": ("carousel", "list", "strip"),
+    "shapes": ("badge", "badge-sentence", "badge-card", "people"),
+}
+FONTS = {"serif": "Georgia,serif", "system": "system-ui,sans-serif"}
+# In a page that isn't ours, the font of the design "page" is that page's.
+PAGE_FONT = (
+    ":host{font-family:inherit!important}"
+    ".tm.tm,.text.text,.average.average"
+    "{font-family:var(--testimonials-font,inherit)}"
+)
+# From these widths there are two, three and four columns.
+WIDTHS = (560, 900, 1240)
+FACTORS = {"narrow": 0.85, "wide": 1.3}
+
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def shadow_styles(
+    settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
+) -> str:
+    """Return the style sheet of a shadow root with `total` cards.
+
+    `theme` overrides the configured one unless it is empty.
+    """
+    styles = _read_styles(kind, has_extras) + _column_rules(settings.design["cardWidth"], total)
+    font = "" if settings.design["font"] in FONTS else PAGE_FONT
+    return styles + font + _value_rules(settings, theme, ".tm")
+
+
+def page_styles(
+    settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
+) -> str:
+    """Return the same style sheet for one of our pages, limited to ``.tm-page``.
+
+    The whole page has the colours.
+    """
+    columns = _column_rules(settings.design["cardWidth"], total, PAGE)
+    return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
+
+
+def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
+    """Return the rule that sets a design's values at the element `root`.
+
+    The embedding page may override each colour with ``--testimonials-<name>``.
+    """
+    theme, design = theme or settings.config["theme"], settings.design
+    derived = read_colours(settings.config, design)
+    themes = {
+        "light": _list_colours(derived.light),
+        "dark": _list_colours(derived.dark, is_dark=True),
+    }
+    columns = list(themes.values()) if theme == "auto" else [themes[theme]]
+    names = (*NAMES, "shade", "glyph")
+    values = [
+        f"--tm-{name}:var(--testimonials-{name.rstrip('012')},{_write_colour(pair)})"
+        for name, *pair in zip(names, *columns, strict=True)
+    ]
+    radius, photo = design["radius"], design["photoSize"]
+    font = FONTS.get(design["font"], FONTS["system"])
+    values += [
+        f"--tm-radius:{radius}px",
+        f"--tm-round:{'50%' if radius > 6 else '8px' if radius else '0'}",
+        f"--tm-font:{font}",
+        f"--tm-heading:{font}",
+    ]
+    # The size of photos goes before what a density sets at the same element.
+    size = f"{root if root == '.tm' else PAGE + ' .tm'}.tm{{--tm-photo:{photo}px}}"
+    return f"{root}{{{';'.join(values)}}}" + (size if photo not in (0, 48) else "")
+
+
+def _list_colours(colours: Colours, *, is_dark: bool = False) -> list[str]:
+    """Return the values of all colours, and of the two that the script makes of them."""
+    shade, glyph = ("#0000", "tint") if is_dark else (colours["text"] + "12", "mark")
+    return [*(colours[name] for name in NAMES), shade, colours[glyph]]
+
+
+def _write_colour(pair: list[str]) -> str:
+    return "light-dark({},{})".format(*pair) if len(pair) > 1 else pair[0]
+
+
+def _column_rules(card_width: str, total: int, page: str = "") -> str:
+    """Return how many columns there are, by the width of the container."""
+    total, view = max(total, 1), f"{page} .view".strip()
+    rules = [f"{view}{{--tm-columns:1}}"]
+    for columns, width in enumerate(WIDTHS, start=2):
+        least = round(width * FACTORS.get(card_width, 1))
+        rules.append(
+            f"@container (min-width:{least}px){{{view}{{--tm-columns:{min(columns, total)}}}}}"
+        )
+    return "".join(rules)
+
+
+@cache
+def _read_styles(kind: str, has_extras: bool) -> str:
+    sheets = [name for name, kinds in MORE_SHEETS.items() if kind in kinds]
+    sheets += ["extras"] if has_extras else []
+    files = ["widget.css", *(f"{name}/{name}.css" for name in sheets), "still.css"]
+    return "".join(squeeze((FOLDER / name).read_text(encoding="utf-8"), "") for name in files)
+
+
+@cache
+def _read_scoped_styles(kind: str, has_extras: bool) -> str:
+    return _scope(_read_styles(kind, has_extras))
+
+
+def _scope(styles: str) -> str:
+    """Prefix each selector with the page's class; drop what is about a shadow host."""
+
+    def put(rule: re.Match[str]) -> str:
+        selectors = [each.strip() for each in _COMMA.split(rule[1])]
+        # The steps of an animation are no selectors.
+        if selectors[0] in ("from", "to"):
+            return rule[0]
+        kept = [f"{PAGE} {each}" for each in selectors if not each.startswith(":host")]
+        return ",".join(kept) + f"{{{rule[2]}}}" if kept else ""
+
+    return _RULE.sub(put, styles)
+
+
+# What the pages around a server-rendered widget have in common.
+
+# Further pages, and the wall's order, are not what somebody embeds.
+SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
+
+
+def render_page(
+    template: str, project: Project, still: Still, theme: str = "", **values: Any
+) -> str:
+    """Render a page with the styles of its cards; `theme` overrides the configured one."""
+    theme = theme or still.settings.config["theme"]
+    has_extras = still.has_extras
+    styles = page_styles(still.settings, theme, still.kind, still.total, has_extras=has_extras)
+    digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
+    g.style_source = f"'sha256-{digest}'"
+    return render_template(
+        template,
+        project=describe_project(project),
+        feed_url=json_feed_url(project.id),
+        oembed_url=oembed_url(_read_address(project)),
+        theme=theme,
+        # Made from the program's own files; it contains nothing that people typed.
+        styles=Markup(styles),  # noqa: S704
+        still=still,
+        **values,
+    )
+
+
+def _read_address(project: Project) -> str:
+    """Return this page's address with what it selects, but for the place within that."""
+    query = {name: value for name, value in request.args.items() if value and name in SELECTING}
+    below = request.path.removeprefix(f"/{project.slug}/")
+    if below != request.path:
+        page = f"{collection_page_url(project.slug, project.own_host)}/{below}"
+    else:
+        page = widget_page_url(project.id)
+    return add_query(page, query)
+
+
+def describe_project(project: Project) -> dict[str, Any]:
+    """Return what the pages show of a project besides its testimonials."""
+    website: str = project.page_config["website"]
+    button = read_cta(project)
+    leads_to_page = button["url"] == collection_page_url(project.slug, project.own_host)
+    return {
+        "name": project.name,
+        "wall_url": wall_url(project.slug, project.own_host),
+        "share_url": share_picture_url(project.slug, project.own_host),
+        "logo_url": image_url(project.logo_id),
+        "website": website,
+        "website_label": website.partition("://")[2].removeprefix("www.").rstrip("/"),
+        # A paused page takes nothing, but the owner's own link may lead anywhere.
+        "button": button if project.is_open or not leads_to_page else None,
+    }

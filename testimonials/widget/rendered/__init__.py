@@ -1,1 +1,0 @@
-"""The widget as the server renders it."""

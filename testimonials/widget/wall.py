@@ -1,0 +1,364 @@
+"""The wall of love, the page of one testimonial, and structured data."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import Flask, current_app, url_for
+from markupsafe import Markup
+from sqlalchemy import ColumnExpressionArgument, or_, select
+
+from testimonials.core.db.cache import VersionedCache
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
+from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
+from testimonials.projects.models import Project
+from testimonials.projects.widget_design import DEFAULTS
+from testimonials.testimonials.counts import count_ratings, count_tags, rate_counted
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.call_to_action import read_rated
+from testimonials.widget.render import describe_stars, make_still, render_page
+from testimonials.widget.selection import (
+    BEST,
+    NEWEST,
+    WHOLE,
+    Content,
+    Selection,
+    find_conditions,
+    read_content,
+    read_page,
+    read_selection,
+)
+from testimonials.widget.settings import describe_shown, rate, read_settings
+
+# What the public wall shows: a choice of testimonials, page by page, and the figures above.
+
+SORTS = (NEWEST, BEST)
+ON_A_WALL = 50
+# The most frequent tags are offered; the page takes any.
+OFFERED_TAGS = 12
+EXTENSION = "testimonials_wall"
+CACHE_BYTES = 16 * 1024 * 1024
+
+_has_photo = or_(
+    Testimonial.avatar_id.is_not(None),
+    Testimonial.author_avatar.is_not(None),
+    Testimonial.twitter["avatarUrl"].as_string().is_not(None),
+)
+
+
+@dataclass(frozen=True)
+class WallChoice:
+    """What a visitor chose to see; the links of the wall choose at most one filter."""
+
+    selection: Selection
+    # Stars from 1 to 5, 0 for any.
+    rating: int = 0
+    has_photo: bool = False
+    sort: str = SORTS[0]
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """Its query parameters."""
+        values = {
+            "rating": self.rating,
+            "photo": int(self.has_photo),
+            "sort": "" if self.sort == SORTS[0] else self.sort,
+        }
+        return self.selection.query | {name: value for name, value in values.items() if value}
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """Its query parameters but the order."""
+        return {name: value for name, value in self.query.items() if name != "sort"}
+
+
+def init_wall(app: Flask) -> None:
+    """Attach to `app` the cache of what walls show."""
+    app.extensions[EXTENSION] = VersionedCache(CACHE_BYTES)
+
+
+def read_choice(arguments: Mapping[str, str]) -> WallChoice:
+    """Read the wall's query parameters; raise `ValidationFailed`."""
+    rating, photo = arguments.get("rating", ""), arguments.get("photo", "")
+    sort = arguments.get("sort", "") or SORTS[0]
+    errors: dict[str, list[str]] = {}
+    if rating not in ("", *"12345"):
+        errors["rating"] = ["Must be a number of stars from 1 to 5."]
+    if photo not in ("", "0", "1"):
+        errors["photo"] = ["Must be 1 or 0."]
+    if sort not in SORTS:
+        errors["sort"] = [f"Must be one of: {', '.join(SORTS)}."]
+    if errors:
+        raise ValidationFailed.of(errors)
+    selection = read_selection({name: arguments.get(name, "") for name in ("tag", "min")})
+    return WallChoice(selection, int(rating or 0), photo == "1", sort)
+
+
+def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
+    """Return the wall's `figures`, a page of its `items`, and the cursor of the `next` page.
+
+    They are kept in memory until something that is shown changes. Raises `ValidationFailed` for
+    a cursor that is none.
+    """
+    page = _remember(project, (choice, after), lambda: _read_page(project, choice, after))
+    return page | {"figures": _remember(project, None, lambda: count_figures(project))}
+
+
+def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, Any]:
+    """Return the item of the wall with this id; raise `NotFound`."""
+    row = None
+    if project.is_active and is_identifier(testimonial_id):
+        one = Content(testimonial_id=testimonial_id)
+        query = select(Testimonial).where(*find_conditions(project, one))
+        row = db.session.scalars(query).one_or_none()
+    if row is None:
+        raise NotFound(gettext_noop("There is no page at this address."))
+    return describe_shown(project, [row])[0]
+
+
+def count_figures(project: Project) -> dict[str, Any]:
+    """Count what the wall shows, by stars (samples left out), by tag, and those with a photo.
+
+    Halves of a star are rounded up, as people do.
+    """
+    counts = count_ratings(project.id) if project.is_active else []
+    average, count = rate_counted(counts)
+    by_stars = Counter[int]()
+    for each in counts:
+        by_stars[each.stars] += 0 if each.is_sample else each.number
+    return {
+        "total": sum(each.number for each in counts),
+        "samples": sum(each.number for each in counts if each.is_sample),
+        "photos": sum(each.photos for each in counts),
+        "average": average,
+        "count": count,
+        "stars": [by_stars[number] for number in (5, 4, 3, 2, 1)],
+        "tags": _count_tags(project) if counts else [],
+    }
+
+
+def _count_tags(project: Project) -> list[tuple[str, int]]:
+    found = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
+    return sorted(found, key=lambda tag: (-tag[1], tag[0]))[:OFFERED_TAGS]
+
+
+def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
+    if not project.is_active:
+        return {"items": [], "next": None}
+    query = select(Testimonial).where(*_conditions(project, choice))
+    rows, cursor = read_page(query, choice.sort, after, ON_A_WALL)
+    return {"items": describe_shown(project, rows), "next": cursor}
+
+
+def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
+    found = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
+    if choice.rating:
+        # What the bars count: no samples, and half a star more is a star more.
+        least = 1 if choice.rating == 1 else choice.rating - 0.5
+        found += [Testimonial.rank >= least, Testimonial.status != "demo"]
+        if choice.rating < 5:
+            found.append(Testimonial.rank < choice.rating + 0.5)
+    if choice.has_photo:
+        found.append(_has_photo)
+    return found
+
+
+def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
+    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    body = bodies.get((project.id, key), project.feed_version, lambda: json.dumps(make()).encode())
+    found: dict[str, Any] = json.loads(body.plain)
+    return found
+
+
+# Structured data (schema.org) for search engines, if the owner has switched it on.
+
+
+def describe_ratings(
+    project: Project, items: Sequence[dict[str, Any]], figures: Mapping[str, Any] | None = None
+) -> Markup:
+    """Return a JSON-LD script element about the ratings on a page with these items of the feed.
+
+    It lists the shown testimonials with a rating, but no samples; the average counts every approved
+    rating. `figures` are that average and its count, if they are known already. Empty if the owner
+    has named nothing that is rated, or no rating is shown.
+    """
+    rated = read_rated(project)
+    shown = [item for item in items if "rating" in item and not item.get("isSample")]
+    if rated is None or not shown:
+        return Markup("")
+    average, count = (figures["average"], figures["count"]) if figures else rate(project)
+    data = {
+        "@context": "https://schema.org",
+        "@type": rated["kind"],
+        "name": rated["name"],
+        "aggregateRating": {
+            "@type": "AggregateRating",
+            "ratingValue": average,
+            "ratingCount": count,
+            "bestRating": 5,
+            "worstRating": 1,
+        },
+        "review": [_describe(item) for item in shown],
+    }
+    # A text must not end the element or open a comment.
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    return Markup('<script type="application/ld+json">') + Markup(text) + Markup("</script>")  # noqa: S704
+
+
+def _describe(item: dict[str, Any]) -> dict[str, Any]:
+    recording = item.get("extras", {}).get("recording")
+    told = {"reviewBody": item["text"]} if item["text"] else {}
+    if recording:
+        told |= _describe_recording(item, recording)
+    return {
+        "@type": "Review",
+        "author": {"@type": "Person", "name": item["authorName"]},
+        "datePublished": item["submittedAt"][:10],
+        "reviewRating": {
+            "@type": "Rating",
+            "ratingValue": item["rating"],
+            "bestRating": 5,
+            "worstRating": 1,
+        },
+    } | told
+
+
+def _describe_recording(item: dict[str, Any], recording: dict[str, Any]) -> dict[str, Any]:
+    """Return a review's `video` or `audio`."""
+    is_video = "width" in recording
+    optional = {
+        "description": item["text"],
+        "encodingFormat": recording.get("type"),
+        "duration": f"PT{recording['seconds']}S" if "seconds" in recording else None,
+        "thumbnailUrl": recording.get("poster"),
+    }
+    described = {
+        "@type": "VideoObject" if is_video else "AudioObject",
+        "name": item["authorName"],
+        "uploadDate": item["submittedAt"],
+        "contentUrl": recording["src"],
+        "url": recording["page"],
+    } | {name: value for name, value in optional.items() if value}
+    return {"video" if is_video else "audio": described}
+
+
+# How the wall and the page of one testimonial are shown: links to filters, bars, words.
+
+# How much of a testimonial describes its page.
+SUMMARY_LENGTH = 200
+
+
+def render_wall(
+    project: Project, choice: WallChoice, contents: dict[str, Any], *, is_first: bool
+) -> str:
+    """Render the wall with the `contents` that `read_wall` returned."""
+    figures, items = contents["figures"], contents["items"]
+    settings = read_settings(project)
+    # A carousel's single row would not be a wall.
+    kind = "list" if settings.config["layout"] == "list" else "masonry"
+    still = make_still(project, settings, items, kind=kind if len(items) > 1 else "single")
+    filters = _list_filters(project, choice, figures)
+    total = next((each["count"] for each in filters if each["is_current"]), None)
+    return render_page(
+        "widget/wall.html",
+        project,
+        still,
+        figures=figures,
+        rated=describe_stars(figures["average"], still.words),
+        bars=_list_bars(project, choice, figures),
+        filters=filters,
+        sorts=_list_sorts(project, choice),
+        next_url=contents["next"] and _url(project, choice, after=contents["next"]),
+        # Where a further page begins is not known.
+        progress={"shown": len(items), "total": total} if total and is_first else None,
+        is_indexed=figures["total"] > figures["samples"],
+        plays_here=still.has_extras,
+        seen_url=url_for("beacons.note_seen", project_id=project.id),
+        seen_ids=" ".join(item["id"] for item in items),
+        structured_data=describe_ratings(project, items, figures),
+    )
+
+
+def render_testimonial(project: Project, item: dict[str, Any]) -> str:
+    """Render the page of one item of the wall."""
+    text = " ".join(item["text"].split())
+    is_short = len(text) <= SUMMARY_LENGTH
+    return render_page(
+        "widget/testimonial.html",
+        project,
+        make_still(project, read_settings(project), [item], kind="single", is_player=True),
+        author=item["authorName"],
+        summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
+        canonical=testimonial_url(project.slug, item["id"], project.own_host),
+        picture_url=testimonial_picture_url(project.slug, item["id"], project.own_host),
+        all_url=url_for("wall.show_wall", slug=project.slug, **language_query()),
+        is_indexed="isSample" not in item,
+        structured_data=describe_ratings(project, [item]),
+    )
+
+
+def _list_filters(
+    project: Project, choice: WallChoice, figures: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the links of the filters, each with how many testimonials it shows.
+
+    The chosen ones are marked; a tag that isn't among the offered ones has no count.
+    """
+    offered = [(gettext("All"), figures["total"], WallChoice(WHOLE))]
+    if choice.rating:
+        label = ngettext("%(num)s star", "%(num)s stars", choice.rating)
+        count = figures["stars"][5 - choice.rating]
+        offered.append((label, count, WallChoice(WHOLE, rating=choice.rating)))
+    for name, count in figures["tags"]:
+        offered.append((name, count, WallChoice(Selection(tag=name))))
+    if 0 < figures["photos"] < figures["total"] or choice.has_photo:
+        offered.append(
+            (gettext("With photo"), figures["photos"], WallChoice(WHOLE, has_photo=True))
+        )
+    return [
+        {
+            "label": label,
+            "count": count,
+            "url": _url(project, replace(each, sort=choice.sort)),
+            "is_current": each.filters == choice.filters,
+        }
+        for label, count, each in offered
+    ]
+
+
+def _list_bars(
+    project: Project, choice: WallChoice, figures: dict[str, Any]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "stars": number,
+            "count": count,
+            "share": round(count / figures["count"] * 100, 1),
+            "url": _url(project, WallChoice(WHOLE, rating=number, sort=choice.sort)),
+            "is_current": choice.rating == number,
+        }
+        for number, count in zip((5, 4, 3, 2, 1), figures["stars"], strict=True)
+        if figures["count"]
+    ]
+
+
+def _list_sorts(project: Project, choice: WallChoice) -> list[dict[str, Any]]:
+    labels = {"newest": gettext("Newest"), "best": gettext("Best first")}
+    return [
+        {
+            "label": labels[sort],
+            "url": _url(project, replace(choice, sort=sort)),
+            "is_current": sort == choice.sort,
+        }
+        for sort in SORTS
+    ]
+
+
+def _url(project: Project, choice: WallChoice, **more: str) -> str:
+    query = choice.query | more | language_query()
+    return url_for("wall.show_wall", slug=project.slug, **query)

@@ -1,0 +1,100 @@
+"""The widget's own words, in the current language (docs/languages.md).
+
+The script puts values into `{name}`; it formats numbers and dates itself, as the language does.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from testimonials.core.http.i18n import (
+    ENGLISH,
+    find_language,
+    gettext,
+    gettext_noop,
+    ngettext,
+    translate,
+)
+
+# By the names that the feed has for them.
+WORDS = {
+    "showMore": gettext_noop("Show more"),
+    "loading": gettext_noop("Loading…"),
+    "tryAgain": gettext_noop("Try again"),
+    "failed": gettext_noop("That could not be loaded."),
+    "readMore": gettext_noop("Read more"),
+    "showLess": gettext_noop("Show less"),
+    "previous": gettext_noop("Previous"),
+    "next": gettext_noop("Next"),
+    "pause": gettext_noop("Pause"),
+    "play": gettext_noop("Play"),
+    "close": gettext_noop("Close"),
+    "sample": gettext_noop("Sample"),
+    "testimonials": gettext_noop("Testimonials"),
+    "carousel": gettext_noop("carousel"),
+    "empty": gettext_noop("Be the first to say a few words."),
+}
+
+# Of testimonials that have more than words.
+EXTRA_WORDS = {
+    "cannotPlay": gettext_noop("It can’t be played here. Open its page"),
+    "verified": gettext_noop("Verified customer"),
+    "rewarded": gettext_noop("Got a thank-you for writing"),
+}
+
+
+def read_language(tag: str | None) -> str | None:
+    """Return the code of the language with a tag such as `de-AT`, English if it isn't known.
+
+    None stays None: no words are asked for.
+    """
+    return None if tag is None else (find_language(tag) or ENGLISH).code
+
+
+def write_words(
+    labels: Mapping[str, str], header: Mapping[str, Any] | None = None, *, has_extras: bool = True
+) -> dict[str, str]:
+    """Return the words by name; `labels` are the owner's own.
+
+    What names a number of ratings is there only with a `header` (`describe_header`), in the form
+    that its numbers need. Without `has_extras`, what belongs to recordings and marks is left out.
+    """
+    words = {name: translate(message) for name, message in WORDS.items()}
+    words |= {
+        "rated": gettext("Rated %(rating)s out of 5", rating="{rating}"),
+        "progress": gettext("%(count)s of %(limit)s", count="{n}", limit="{total}"),
+        "page": gettext("Page %(num)s of %(total)s", num="{n}", total="{total}"),
+        "reply": gettext("Reply from %(name)s", name="{name}"),
+    }
+    if has_extras:
+        words |= _write_extra_words()
+    if header is not None:
+        count, loved = header["count"], header["loved"]
+        words |= {
+            "ratings": write_ratings(count, "{n}"),
+            "fromRatings": ngettext(
+                "from %(num)s rating", "from %(num)s ratings", count, num="{n}"
+            ),
+            "loved": ngettext(
+                "Loved by %(num)s customer", "Loved by %(num)s customers", loved, num="{n}"
+            ),
+        }
+    return words | dict(labels)
+
+
+def _write_extra_words() -> dict[str, str]:
+    words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
+    return words | {
+        "video": gettext("Play the video of %(name)s", name="{name}"),
+        "voice": gettext("Play the recording of %(name)s", name="{name}"),
+        "verifiedMeans": gettext(
+            "Bought from %(name)s: the shop’s own system confirmed it.", name="{name}"
+        ),
+        "rewardedMeans": gettext(
+            "%(name)s thanks everybody who writes, whatever they say.", name="{name}"
+        ),
+    }
+
+
+def write_ratings(count: int, number: str) -> str:
+    """Return how many ratings there are, with `number` in place of the formatted count."""
+    return ngettext("%(num)s rating", "%(num)s ratings", count, num=number)

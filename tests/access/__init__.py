@@ -1,1 +1,0 @@
-"""Access tokens, requests for them, and what they allow."""

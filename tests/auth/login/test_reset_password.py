@@ -1,0 +1,159 @@
+"""Choosing a new password with a mailed link (decisions, "Sessions")."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from werkzeug.test import TestResponse
+
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.settings.current import current_settings
+from tests.auth.browsers import (
+    COOKIE,
+    is_signed_in,
+    mailed_path,
+    open_browser,
+    purposes,
+    session_ids,
+    sign_in,
+)
+from tests.auth.links import ask_for_link
+from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+
+NEW = "seven green lanterns"
+
+
+@pytest.fixture
+def link(app: Flask, client: FlaskClient, owner: Caller) -> str:
+    assert ask_for_link(client, "/forgot", owner.email).status_code == 200
+    return mailed_path(app, "reset")
+
+
+def reset(client: FlaskClient, link: str, password: str = NEW) -> TestResponse:
+    return client.post(link, data={"password": password})
+
+
+def assert_refused(answer: TestResponse) -> None:
+    assert (answer.status_code, "This link doesn’t work" in answer.text) == (404, True)
+    assert ('href="/forgot"' in answer.text, answer.headers["Cache-Control"]) == (True, "no-store")
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_link_sets_a_new_password(client: FlaskClient, owner: Caller, link: str) -> None:
+    assert client.get(link).headers["Referrer-Policy"] == "same-origin"
+    answer = reset(client, link)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
+    assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
+    assert is_signed_in(client)
+    client.post("/logout")
+    assert sign_in(client, owner.email).status_code == 422
+    assert sign_in(client, owner.email, NEW).status_code == 303
+
+
+def test_the_same_if_unknown(app: Flask, client: FlaskClient, owner: Caller, agent: Caller) -> None:
+    pages = {
+        ask_for_link(client, "/forgot", email).text.replace(email, "ADDRESS")
+        for email in (owner.email, "nobody@example.com", agent.email)
+    }
+    assert (len(pages), purposes(app)) == (1, [("reset", owner.email)])
+
+
+def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> None:
+    reset(client, link)
+    other = client.application.test_client()
+    assert_refused(other.get(link))
+    assert_refused(reset(other, link, "another five ladders"))
+    assert sign_in(other, owner.email, NEW).status_code == 303
+
+
+@pytest.mark.postgres
+def test_of_two_at_once_one_wins(app: Flask, link: str) -> None:
+    barrier = Barrier(2)
+
+    def click(number: int) -> int:
+        barrier.wait()
+        return reset(app.test_client(), link, f"seven green lanterns {number}").status_code
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(click, range(2))) == [303, 404]
+    assert len(session_ids(app)) == 1
+
+
+def test_a_link_works_for_one_hour(
+    client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
+) -> None:
+    moved_clock.move(minutes=59, seconds=50)
+    assert client.get(link).status_code == 200
+    moved_clock.move(seconds=20)
+    assert_refused(client.get(link))
+    assert_refused(reset(client, link))
+    assert sign_in(client, owner.email).status_code == 303
+
+
+def test_a_link_signed_with_sha_1_is_no_link(app: Flask, client: FlaskClient, link: str) -> None:
+    old = URLSafeTimedSerializer(current_settings(app).secret_key, salt="testimonials:reset")
+    token = link.removeprefix("/reset/")
+    with pytest.raises(BadSignature):
+        old.loads(token)
+    with app.app_context():
+        path = f"/reset/{old.dumps(TokenPurpose('reset').read(token)[0])}"
+    assert_refused(client.get(path))
+    assert client.get(link).status_code == 200
+
+
+def test_every_session_ends(
+    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, link: str
+) -> None:
+    browsers = [open_browser(app, owner) for _ in range(3)]
+    other = open_browser(app, outsider)
+    reset(client, link)
+    assert [is_signed_in(browser) for browser in browsers] == [False] * 3
+    assert is_signed_in(client)
+    assert is_signed_in(other)
+
+
+def test_a_weak_one_ends_no_link(app: Flask, client: FlaskClient, owner: Caller, link: str) -> None:
+    browser = open_browser(app, owner)
+    for password in ("", "short", "password123", "owner@example.com"):
+        answer = reset(client, link, password)
+        assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
+        assert "Set-Cookie" not in answer.headers
+    assert is_signed_in(browser)
+    assert reset(client, link).status_code == 303
+
+
+def test_a_changed_or_foreign_token_is_no_link(
+    app: Flask, make_app: MakeApp, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    token = link.removeprefix("/reset/")
+    others = [token[:-1], token[:20], f"{token}A", "x", "%00", "é", "a.b.c"]
+    payload = [owner.account_id, "0" * 16]
+    with app.app_context():
+        others += [TokenPurpose(name).sign(payload) for name in ("claim", "email-change", "reset")]
+        reset_purpose = TokenPurpose("reset")
+        others += [reset_purpose.sign(value) for value in ("text", 5, None, [], ["a"], {"a": 1})]
+    with make_app(secret_key="another secret of another service").app_context():
+        others.append(TokenPurpose("reset").sign(payload))
+    for other in others:
+        assert_refused(client.get(f"/reset/{other}"))
+        assert_refused(reset(client, f"/reset/{other}"))
+    assert sign_in(client, owner.email, PASSWORD).status_code == 303
+
+
+def test_a_link_to_an_address_that_is_given_up_works_no_more(
+    app: Flask, client: FlaskClient, owner: Caller, link: str
+) -> None:
+    # Whoever reads the old mailbox must not get into the account by it.
+    browser = open_browser(app, owner)
+    browser.post("/dashboard/account/email", data={"email": "next@example.com"})
+    assert browser.post(mailed_path(app, "email-change")).status_code == 303
+    assert_refused(reset(client, link))
+
+
+def test_an_owner_whose_domain_was_listed_later_gets_it(make_app: MakeApp, owner: Caller) -> None:
+    strict = make_app(email_deny_domains="example.com")
+    assert ask_for_link(strict.test_client(), "/forgot", owner.email).status_code == 200
+    assert ("reset", owner.email) in purposes(strict)

@@ -1,0 +1,62 @@
+"""`insert_row`: a model inserted by one plain statement, as if it had been added and flushed."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import inspect, select
+
+from testimonials.core import clock
+from testimonials.core.db.engine import insert_row
+from testimonials.core.extensions import begin_write, db
+from testimonials.testimonials import models
+from tests.conftest import Caller
+
+pytestmark = pytest.mark.postgres
+
+COLUMNS = models.Testimonial.__table__.columns
+GIVEN: list[dict[str, Any]] = [
+    {},
+    {"twitter": {"handle": "maya"}, "rating": 4.5, "author_company": "", "is_rewarded": True},
+    {"answers": [], "highlights": None, "kind": "video", "reply": "Thanks", "deleted_at": None},
+]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_the_row_is_what_a_flush_writes(app: Flask, owner: Caller, given: dict[str, Any]) -> None:
+    project_id, now = str(owner.create_project()["_id"]), clock.now()
+    base: dict[str, Any] = {"project_id": project_id, "text": "Fine", "author_name": "Maya"}
+    base |= {"status": "approved", "source": "manual", "submitted_at": now, "updated_at": now}
+    with app.app_context():
+        begin_write()
+        flushed = models.Testimonial(id="a" * 24, created_at=now, **base | given)
+        db.session.add(flushed)
+        db.session.flush()
+        plain = models.Testimonial(id="b" * 24, created_at=now + clock.MILLISECOND, **base | given)
+        insert_row(db.session(), plain)
+        assert not inspect(plain).modified
+        told = {each.name: getattr(plain, each.name) for each in COLUMNS}
+        plain.text = "Changed later"
+        db.session.commit()
+        table = models.Testimonial.__table__
+        query = select(table).where(table.c.id.in_(["a" * 24, "b" * 24])).order_by(table.c.id)
+        first, second = map(dict, db.session.execute(query).mappings())
+    assert second.pop("text") == "Changed later"
+    for row in (first, second):
+        del row["id"], row["created_at"]
+        row.pop("text", None)
+    assert first == second
+    assert {name: told[name] for name in second} == second
+
+
+def test_an_id_is_made_and_defaults_are_known_without_reading(app: Flask, owner: Caller) -> None:
+    project_id, now = str(owner.create_project()["_id"]), clock.now()
+    with app.app_context():
+        begin_write()
+        row = models.Testimonial(project_id=project_id, status="approved", source="manual")
+        row.author_name, row.text, row.submitted_at, row.created_at = "Maya", "Fine", now, now
+        insert_row(db.session(), row)
+        made = row.__dict__
+        assert len(row.id) == 24
+        assert (made["kind"], made["is_pinned"], made["author_role"]) == ("written", False, "")
+        db.session.rollback()

@@ -1,0 +1,31 @@
+"""Where large uploads are kept meanwhile."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from testimonials import create_app
+from testimonials.core.db.sqlite import choose_temporary_folder
+from testimonials.core.settings.table import load_settings
+
+
+def test_the_instance_folder_comes_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # As in a container whose file system is read-only but for the instance folder.
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc", "/sys"])
+    with pytest.raises(FileNotFoundError):
+        tempfile.gettempdir()
+    # Whatever is set here is taken back after the test.
+    monkeypatch.setenv("SQLITE_TMPDIR", "")
+    monkeypatch.delenv("SQLITE_TMPDIR")
+    create_app(load_settings({}, {"instance_path": str(tmp_path)}))
+    assert os.environ["SQLITE_TMPDIR"] == tempfile.gettempdir()
+    assert tempfile.gettempdir() == str(tmp_path)
+
+
+def test_the_folder_of_the_system_is_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert choose_temporary_folder(Path("/proc")) == str(tmp_path)

@@ -1,0 +1,245 @@
+"""The record of what happened: who, from where, what, by which door, and how it stays small."""
+
+import functools
+import json
+from unittest.mock import patch
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from testimonials.core import audit, clock
+from testimonials.core.audit import Actor, ActorKind
+from testimonials.core.event_types import EventType
+from testimonials.core.extensions import db
+from testimonials.operations.expiry import sweep
+from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
+from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.core.events import read_events, read_types
+from tests.support.plans import explain_statements
+from tests.support.rows import add_member, read_testimonials
+
+pytestmark = pytest.mark.postgres
+
+
+def test_signing_in_says_who_where_and_how(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    with client:
+        client.environ_base["HTTP_USER_AGENT"] = FIREFOX
+        sign_in(client, owner.email, ip="203.0.113.77")
+        client.post("/logout", environ_base={"REMOTE_ADDR": "2001:db8:1:2::3"})
+    started, ended = read_events(app, owner.account_id)
+    assert (started.type, ended.type) == ("session.started", "session.ended")
+    assert (started.network, ended.network) == ("203.0.113.0/24", "2001:db8:1::/48")
+    for event in (started, ended):
+        assert (event.actor_kind, event.actor_name) == ("person", owner.account_id)
+    assert started.details == {"browser": "Firefox on Linux", "means": "password"}
+
+
+def test_refused_sign_ins_of_an_hour_are_counted_by_network(
+    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    for last in (1, 2, 3):
+        sign_in(client, owner.email, "wrong", ip=f"203.0.113.{last}")
+    sign_in(client, owner.email, "wrong", ip="198.51.100.1")
+    sign_in(client, "nobody@example.com", "wrong", ip="198.51.100.1")
+    found = [(each.network, each.times) for each in read_events(app, owner.account_id)]
+    assert found == [("203.0.113.0/24", 3), ("198.51.100.0/24", 1)]
+    # An address that nobody has is written down just the same, without the address.
+    (unknown,) = read_events(app, None)
+    assert (unknown.type, unknown.actor_kind, unknown.details) == ("session.refused", "visitor", {})
+    moved_clock.move(hours=1, minutes=1)
+    sign_in(client, owner.email, "wrong", ip="203.0.113.1")
+    assert len(read_events(app, owner.account_id)) == 3
+
+
+def test_many_networks_are_counted_as_one(
+    app: Flask, client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "MOST_NETWORKS", 2)
+    for third in (1, 2, 3, 4, 1):
+        sign_in(client, owner.email, "wrong", ip=f"10.0.{third}.1")
+    found = [(each.network, each.times) for each in read_events(app, owner.account_id)]
+    assert found == [("10.0.1.0/24", 2), ("10.0.2.0/24", 1), (None, 2)]
+
+
+def test_ids_rise_though_clocks_go_back(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    sign_in(client, owner.email)
+    with patch("testimonials.core.db.identifiers.time.time_ns", return_value=10**18):
+        sign_in(client, owner.email)
+        client.post("/logout")
+    assert read_types(app, owner.account_id) == [*["session.started"] * 2, "session.ended"]
+
+
+def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Caller) -> None:
+    """Else an id could become visible after a greater one, and who reads on from that misses it."""
+    if backend == "sqlite":
+        pytest.skip("SQLite has one writer anyway.")
+    add = functools.partial(
+        audit.add_event, EventType.SESSION_ENDED, owner.account_id, None,
+        Actor(ActorKind.SYSTEM), None, {},
+    )  # fmt: skip
+    with app.app_context():
+        add()
+        with app.app_context():
+            db.session.execute(text("SET LOCAL lock_timeout = 100"))
+            with pytest.raises(OperationalError):
+                add()
+        db.session.commit()
+    assert len(read_events(app, owner.account_id)) == 1
+
+
+def test_what_is_old_is_forgotten(
+    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
+    sign_in(client, owner.email)
+    for days, networks in ((89, ["10.0.0.0/24"]), (2, [None])):
+        moved_clock.move(days=days)
+        with app.app_context():
+            sweep()
+        assert [each.network for each in read_events(app, owner.account_id)] == networks
+    moved_clock.move(days=310)
+    with app.app_context():
+        sweep()
+    assert read_events(app) == []
+
+
+def test_a_deleted_account_leaves_a_line_alone(app: Flask, owner: Caller, outsider: Caller) -> None:
+    browser = open_browser(app, owner)
+    project = outsider.create_project()["_id"]
+    add_member(app, project, owner, "moderator")
+    owner.create_project(businessName="Secret Salon")
+    browser.post("/dashboard/account/delete", data={"confirm": owner.email})
+    assert read_types(app, owner.account_id) == []
+    (line,) = read_events(app, None)
+    assert (line.type, line.details) == ("account.deleted", {"account": owner.account_id})
+    # The owner of a project that they worked in reads that somebody left, not who it was.
+    left = read_events(app, outsider.account_id)[-1]
+    assert (left.type, left.project_id, left.details) == ("member.left", project, {})
+    assert owner.email not in run(app, "activity", "list", "--csv")
+
+
+def test_an_operator_reads_and_narrows_the_record(
+    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    client.environ_base["HTTP_USER_AGENT"] = FIREFOX
+    sign_in(client, owner.email, ip="203.0.113.9")
+    outsider.create_project(businessName="=1+1")
+    run(app, "accounts", "rotate-key", outsider.email)
+    rows = json.loads(run(app, "activity", "list", "--json"))
+    assert [row["sentence"] for row in rows] == [
+        "The operator (accounts rotate-key) replaced the API key",
+        f"An agent (API key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",
+        f"{owner.email} signed in by password from 203.0.113.x with Firefox on Linux",
+    ]
+    narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
+    assert len(narrowed.splitlines()) == 2
+    assert "session.started" in narrowed
+    assert "There are no events." in run(app, "activity", "list", "--since", "2999-01-01")
+
+
+def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, owner: Caller) -> None:
+    if backend == "postgresql":
+        pytest.skip("PostgreSQL reads a small table whole, whatever indexes it has.")
+
+    def work() -> None:
+        record = (EventType.SESSION_REFUSED, owner.account_id, None, Actor(ActorKind.VISITOR))
+        audit.add_event(*record, "203.0.113.0/24", {})
+        wanted = audit.EventFilter(owner.account_id, [EventType.KEY_REPLACED], before="f" * 24)
+        list(audit.list_events(wanted, 50))
+        audit.forget_networks(clock.now(), 1000)
+        audit.delete_old_events(clock.now(), 1000)
+
+    with app.app_context():
+        plans = explain_statements(db.engine, work, "event")
+    assert len(plans) == 5
+    assert [plan for plan in plans if "SCAN event" in plan] == []
+
+
+def run(app: Flask, *arguments: str) -> str:
+    done = app.test_cli_runner().invoke(args=arguments)
+    assert done.exit_code == 0, done.output
+    return str(done.stdout)
+
+
+NEW = "four green armchairs"
+
+
+def test_what_owners_do_to_their_account_is_recorded(app: Flask, owner: Caller) -> None:
+    browser, here = open_browser(app, owner), "/dashboard/account"
+    for path, form in (
+        ("password", {"current": "wrong", "password": NEW}),
+        ("password", {"current": PASSWORD, "password": NEW, "replace_key": "1"}), ("key", {}),
+        ("export", {}), ("email", {"email": "new@example.com"}),
+    ):  # fmt: skip
+        assert browser.post(f"{here}/{path}", data=form, buffered=True).status_code in (
+            200,
+            303,
+            422,
+        )
+    browser.post(mailed_path(app, "email-change"))
+    events = read_events(app, owner.account_id)
+    assert [event.type for event in events] == [
+        "password.refused", "password.changed", "key.replaced", "key.replaced", "account.exported",
+        "address.requested", "address.changed",
+    ]  # fmt: skip
+    assert events[-1].details == {"old": owner.email, "email": "new@example.com"}
+    assert {(each.actor_kind, each.actor_name) for each in events} == {("person", owner.account_id)}
+    told = "".join(str(each.details) for each in events)
+    assert PASSWORD not in told
+    assert NEW not in told
+
+
+def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    owner.create_testimonial(project, text="A secret recipe")
+    owner.patch(f"/v1/projects/{project}/widget-config", {"layout": "list"})
+    owner.patch(f"/v1/projects/{project}/widget-config", {})
+    browser, base = open_browser(app, owner), f"/dashboard/projects/{project}"
+    invited = {"email": outsider.email, "role": "moderator"}
+    browser.post(f"{base}/team/invitations", data=invited)
+    colleague = open_browser(app, outsider)
+    colleague.post(mailed_path(app, "invitation"))
+    browser.post(f"{base}/team/members/{outsider.account_id}/role", data={"role": "admin"})
+    # A draft leaves no event; publishing it does.
+    for layout in ("carousel", "masonry"):
+        colleague.post(f"{base}/widget", data={"layout": layout})
+        colleague.post(f"{base}/widget/publish")
+    colleague.post(f"{base}/bulk", data={"action": "delete", "all": "1", "status": "all"})
+    colleague.post(f"{base}/leave")
+    browser.post(f"{base}/slug", data={"slug": "fable"})
+    browser.post(f"{base}/export/csv", buffered=True)
+    browser.post(f"{base}/delete", data={"confirm": "fable"})
+    events = read_events(app, owner.account_id)
+    told = [(each.type, each.actor_kind, each.actor_name) for each in events]
+    agent = ("agent", owner.api_key[-4:])
+    person, other = ("person", owner.account_id), ("person", outsider.account_id)
+    assert told == [
+        ("project.created", *agent), ("testimonial.created", *agent), ("widget.changed", *agent),
+        ("invitation.sent", *person), ("invitation.accepted", *other), ("member.changed", *person),
+        ("widget.changed", *other), ("testimonial.deleted", *other), ("member.left", *other),
+        ("project.renamed", *person), ("project.exported", *person), ("project.deleted", *person),
+    ]  # fmt: skip
+    assert {each.project_id for each in events} == {project}
+    assert events[6].times == 2
+    assert "recipe" not in "".join(str(each.details) for each in events)
+    assert read_types(app, outsider.account_id) == []
+
+
+def test_what_cannot_be_recorded_is_not_done(app: Flask, owner: Caller) -> None:
+    project = owner.create_project()["_id"]
+    body = {"authorName": "Maya", "text": "It works."}
+    rename(app, "event", "elsewhere")
+    try:
+        answer = owner.post(f"/v1/projects/{project}/testimonials", body)
+    finally:
+        rename(app, "elsewhere", "event")
+    assert answer.status_code >= 500
+    assert read_testimonials(app, project) == []
+
+
+def rename(app: Flask, table: str, name: str) -> None:
+    with app.app_context():
+        db.session.execute(text(f"ALTER TABLE {table} RENAME TO {name}"))
+        db.session.commit()

@@ -1,0 +1,159 @@
+"""What was acknowledged is there after any end, and many visitors at once are all heard."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from testimonials.core.settings.current import current_settings
+from tests.conftest import Caller, StartService
+from tests.operations.server.power_cut import prepare_power_cut
+from tests.support.load import Load
+from tests.support.rows import read_testimonials
+from tests.support.servers import MailSink
+from tests.support.visitors import Visitors, words_of
+
+pytestmark = [pytest.mark.process, pytest.mark.thorough]
+
+
+needs_compiler = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("cc") is None,
+    reason="needs Linux and a C compiler",
+)
+
+
+WRITER = """
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA journal_mode=WAL")
+database.execute("CREATE TABLE row (number INTEGER)")
+database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+database.execute("PRAGMA synchronous=" + sys.argv[2])
+database.execute("INSERT INTO row VALUES (1)")
+os._exit(0)
+"""
+
+
+def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: Path) -> None:
+    service = start(min_form_seconds="0")
+    headers = service.sign_up()
+    created = service.make_project(headers, slug="kiln")
+    page = service.call("GET", "/kiln").body.decode()
+    token = page.partition('name="token" value="')[2].partition('"')[0]
+    form = f"text=Hello&name=Noor&consent=yes&token={token}".encode()
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    # The client follows the redirect to the thanks.
+    assert b"Thank you" in service.call("POST", "/kiln", form, kind).body
+    path = f"/v1/projects/{created}/testimonials"
+    load = Load(service, headers, 4, project=created)
+    load.go_on(40)
+    service.kill()
+    load.end()
+    assert load.lost() == set()
+    acknowledged = set(load.acknowledged)
+    again = start()
+    items: list[dict[str, str]] = []
+    while page_of_items := again.call(
+        "GET", f"{path}?limit=100&offset={len(items)}", headers=headers
+    ).data["items"]:
+        items += page_of_items
+    assert acknowledged <= {item["_id"] for item in items}
+    times = [item["createdAt"] for item in items]
+    assert times == sorted(set(times), reverse=True)
+    # What was in flight is whole or not there at all: at most one for each stream.
+    assert len(items) - len(acknowledged) <= 4
+    assert again.call("GET", f"/widget/{created}/feed").json["total"] == len(items)
+    # The form is there, once, also when it is sent again.
+    assert b"Thank you" in again.call("POST", "/kiln", form, kind).body
+    with contextlib.closing(sqlite3.connect(tmp_path / "service" / "testimonials.db")) as database:
+        query = "SELECT text FROM testimonial WHERE status = 'pending'"
+        assert database.execute(query).fetchall() == [("Hello",)]
+
+
+@needs_compiler
+def test_everything_acknowledged_survives_a_power_cut(
+    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in prepare_power_cut(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    service = start(workers="2")
+    load = Load(service, service.sign_up(), 4)
+    load.go_on(60)
+    service.kill()
+    load.end()
+    assert load.lost(tmp_path / "synced/testimonials.db") == set()
+
+
+@needs_compiler
+@pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 1), ("NORMAL", 0)])
+def test_the_power_cut_takes_what_is_unsynced(tmp_path: Path, synchronous: str, kept: int) -> None:
+    environment = dict(os.environ) | prepare_power_cut(tmp_path)
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "some.db"), synchronous]
+    subprocess.run(command, env=environment, check=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / "some.db")) as database:
+        assert database.execute("SELECT count(*) FROM row").fetchone() == (1,)
+    with contextlib.closing(sqlite3.connect(tmp_path / "synced/some.db")) as database:
+        assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
+
+
+def test_the_log_says_what_the_one_file_lacks(start: StartService, tmp_path: Path) -> None:
+    file = tmp_path / "service" / "testimonials.db"
+    service = start()
+    with contextlib.closing(sqlite3.connect(file)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM account").fetchone()
+        service.sign_up("second@example.com")
+        assert service.stop() == 0
+    assert "the newest changes are in testimonials.db-wal" in "".join(service.output)
+
+
+VISITORS = 200
+
+
+def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(
+    app: Flask, owner: Caller, start: StartService, smtp: MailSink
+) -> None:
+    project = owner.create_project(slug="kiln")["_id"]
+    service = start(
+        instance=current_settings(app).instance_path,
+        database_url=current_settings(app).database_url,
+        smtp_url=smtp.url,
+        trusted_proxies="1",
+        min_form_seconds="0",
+    )
+    visitors = Visitors(f"{service.url}/kiln", VISITORS, 20)
+    visitors.open_forms()
+    added: list[int] = []
+
+    def add_others() -> None:
+        # An agent works on the same project meanwhile.
+        path = f"/v1/projects/{project}/testimonials"
+        for number in range(20):
+            body = {"authorName": f"Agent {number}", "text": "Added."}
+            added.append(service.call("POST", path, body, owner.headers).status)
+
+    agent = threading.Thread(target=add_others)
+    agent.start()
+    visitors.send_forms(times=2)
+    agent.join()
+    assert (Counter(visitors.statuses), added) == ({303: 2 * VISITORS}, [200] * 20)
+    rows = read_testimonials(app, project)
+    sent = [row for row in rows if row.source == "public_page"]
+    assert Counter(row.text for row in sent) == Counter(map(words_of, range(VISITORS)))
+    # Past a hundred within the hour the project's folder takes them.
+    assert Counter((row.status, row.held_for) for row in sent) == {
+        ("pending", None): 100,
+        ("spam", "flood"): VISITORS - 100,
+    }
+    assert len({row.created_at for row in rows}) == VISITORS + 20
+    told = smtp.wait(2)
+    assert [mail.recipients for mail in told] == [[owner.email]] * 2
+    assert sum("came at once" in str(mail.message["Subject"]) for mail in told) == 1
