@@ -28,6 +28,7 @@ EXTRAS = ("postgres", "redis", "metrics", "sentry")
 LATE = ("late_pillow", "late_psycopg")
 # Licences that packages name in words of their own, read from their licence files.
 NAMED = {
+    "anyascii": "ISC",
     "async-timeout": "Apache-2.0",
     "blinker": "MIT",
     "certifi": "MPL-2.0",
