@@ -22,7 +22,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop, translate
 
 # Who acts in this request or command, and from where.
 #
-# Guards, and doors that sign somebody in, set it (`act_as`); `recording` reads it.
+# Guards, and doors that sign somebody in, set it (`act_as`); events carry it.
 
 
 class ActorKind(StrEnum):

@@ -9,7 +9,7 @@ class EventType(StrEnum):
     """What happened: the subject, then what became of it. A name never changes its meaning.
 
     `sentence` describes it, with the names of the event's details as %(name)s;
-    those of testimonials are in `sentences`.
+    those of testimonials are in `auth.events`.
     """
 
     sentence: str

@@ -1,6 +1,6 @@
 """The background jobs: what the second thread of `serve` does each minute.
 
-The first thread sends mail, including the links that were asked for (`link_mail`).
+The first thread sends mail, including the links that were asked for (`testimonials.notifications`).
 """
 
 import logging

@@ -11,8 +11,8 @@ from testimonials.core.images.colors import Components, contrast, from_hex, to_h
 # All colours of a widget, derived from one: the brand's.
 #
 # Every text keeps a contrast of 4.5 to 1 to what it stands on, and stars 3 to 1 (WCAG 2.2, 1.4.3
-# and 1.4.11), in the light and the dark theme, whatever the brand's colour is; `contrasts` says
-# what that changed.
+# and 1.4.11), in the light and the dark theme, whatever the brand's colour is, and the editor
+# says what that changed.
 
 # The order in which the feed has them.
 _GROUPS = (

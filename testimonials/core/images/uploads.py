@@ -101,7 +101,7 @@ def read_image(file: IO[bytes], use: Use) -> Image:
 
 # Checking pictures from an archive, whose bytes are stored as they are.
 #
-# Uploaded pictures are decoded and encoded again (`decoding`). Here the file is only checked to be
+# Uploaded pictures are decoded and encoded again (`decode`). Here the file is only checked to be
 # such a WebP: one still picture and nothing else.
 
 # What our encoder writes: the picture, and its transparency.

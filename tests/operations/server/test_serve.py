@@ -133,7 +133,7 @@ def test_another_secret_on_the_same_database_is_refused(make_app: MakeApp, backe
 # which nobody hits from outside. Twice, as an impatient person does.
 SIGNALS_ITSELF = """
 import logging, os, re, sys
-from testimonials.cli import main
+from testimonials.cli.main import main
 
 parent = os.getpid()
 

@@ -323,7 +323,7 @@ def test_sighup_takes_over_settings_and_refuses_nobody(start: StartService, tmp_
 
 
 KILLED_BY_MIGRATION = """
-from testimonials.cli import main
+from testimonials.cli.main import main
 from tests.support.killing import watch_statements
 watch_statements("CREATE TABLE")
 main(["serve", "--port", "0"])

@@ -21,7 +21,7 @@ from tests.support.servers import free_port, wait_for
 pytestmark = pytest.mark.thorough
 
 HOST = "words.kiln.example"
-CADDYFILE = Path(__file__).parent.parent.parent / "packaging" / "Caddyfile"
+CADDYFILE = Path(__file__).parents[3] / "packaging" / "Caddyfile"
 
 
 @dataclass
