@@ -112,7 +112,7 @@ def test_calls_say_who_may_and_what_they_offer(described_app: Flask, document: D
         if method_of(rule) == "GET":
             assert "ifNoneMatch" in offered
         elif not operation.is_public:
-            # What it calls is what it offers: see `core.web.writes`.
+            # What it calls is what it offers: see `core.http.idempotency`.
             called = set(inspect.unwrap(view).__code__.co_names)
             assert "begin_call" in called, path
             assert called & {"commit_answer", "carry_out"}, path

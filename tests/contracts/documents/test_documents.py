@@ -72,6 +72,21 @@ def leads_somewhere(path: Path, anchor: str) -> bool:
     return not anchor or anchor in named
 
 
+def test_each_file_that_is_named_exists() -> None:
+    root = DOCS.parent
+    files = [*DOCS.glob("*.md"), *root.glob("*.md"), *root.glob("compose*.yaml")]
+    assert [
+        (file.name, name)
+        for file in files
+        for name in re.findall(
+            r"(?<![\w/])(?:testimonials|tests|tools|scripts|packaging)/[\w/]+\.\w+",
+            file.read_text(),
+        )
+        # architecture.md names files from the package on, SECURITY.md from the tests' folder.
+        if not any((root / start / name).exists() for start in ("", "testimonials", "tests"))
+    ] == []
+
+
 def test_each_test_that_the_threat_model_names_exists() -> None:
     root = DOCS.parent
     named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", (root / "SECURITY.md").read_text())
