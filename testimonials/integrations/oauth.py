@@ -22,7 +22,8 @@ from testimonials.auth.tokens import find_by_plain_text, make_token, revoke_toke
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import ID_LENGTH, hash_secret
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.errors import BodyInvalid, ServiceError
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
@@ -340,14 +341,11 @@ def register() -> Response:
 @oauth.post("/oauth/token")
 def give_token() -> Response:
     """Give the access token for a code, once."""
-    begin_write()
-    try:
+    # Also when it is refused: a code that was shown is used up.
+    with write(keep=OAuthRefused):
         code, client = take_code(request.form)
         act_as(ActorKind.PERSON, code.made_by_id)
         token, plain = redeem(code, client)
-    finally:
-        # Also when it is refused: a code that was shown is used up.
-        db.session.commit()
     body: dict[str, Any] = {"access_token": plain, "token_type": "Bearer"}
     if token.expires_at is not None:
         body["expires_in"] = round((token.expires_at - clock.now()).total_seconds())
@@ -357,11 +355,10 @@ def give_token() -> Response:
 @oauth.post("/oauth/revoke")
 def revoke() -> Response:
     """Revoke a token; whoever holds it may, and an unknown one is none either (RFC 7009)."""
-    begin_write()
-    if (token := find_by_plain_text(request.form.get("token", ""))) is not None:
-        act_as(ActorKind.TOKEN, token.id)
-        revoke_token(token)
-    db.session.commit()
+    with write():
+        if (token := find_by_plain_text(request.form.get("token", ""))) is not None:
+            act_as(ActorKind.TOKEN, token.id)
+            revoke_token(token)
     return _answer({})
 
 
@@ -429,10 +426,9 @@ def _allow(owner: SignedIn, asked: Asked) -> ResponseReturnValue:
     project = sent.get("project", "")
     if errors := _judge(owner, scopes, project, sent.get("days", "")):
         return answer_privately(_page(owner, asked, errors), 422)
-    begin_write()
     limit = None if project == ALL_PROJECTS else project
-    code = add_code(asked, owner, limit, scopes, int(sent["days"]))
-    db.session.commit()
+    with write():
+        code = add_code(asked, owner, limit, scopes, int(sent["days"]))
     return redirect(asked.answer(code=code), 303)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from testimonials.core.db.cache import Body, make_body
 from testimonials.core.db.engine import insert_if_missing
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.widget.models import WidgetScript
 
@@ -140,13 +141,12 @@ def find_script(digest: str) -> Body:
 
 def keep_script() -> None:
     """Store the current script for websites that pin it; commits. `serve` calls it on start."""
-    begin_write()
-    for digest, content in _current_files():
-        if db.session.get(WidgetScript, digest) is None:
-            packed = gzip.compress(content, 9, mtime=0)
-            # Another host may start at the same moment.
-            insert_if_missing(db.session(), WidgetScript, digest=digest, content=packed)
-    db.session.commit()
+    with write():
+        for digest, content in _current_files():
+            if db.session.get(WidgetScript, digest) is None:
+                packed = gzip.compress(content, 9, mtime=0)
+                # Another host may start at the same moment.
+                insert_if_missing(db.session(), WidgetScript, digest=digest, content=packed)
 
 
 def _current_files() -> list[tuple[str, bytes]]:

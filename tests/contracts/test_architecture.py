@@ -86,6 +86,7 @@ UPWARD = {
 }  # fmt: skip
 # Who commits although it is no door, and why.
 COMMITTERS = {
+    "core.db.transactions": "Doors, jobs and commands write through it.",
     "projects.domains": "It is a job of the background thread; there is no request.",
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
@@ -99,7 +100,6 @@ COMMITTERS = {
     "operations.expiry": "The sweep is a job of the background thread; there is no request.",
     "testimonials.notifications": "It is a job of the background thread; there is no request.",
     "operations.jobs": "These are jobs of the background thread; there is no request.",
-    "widget.script": "The script is kept by `serve` before there are requests.",
     "operations.backup.creating": "It is a job of the background thread; there is no request.",
     "operations.backup.offsite": "It is a job of a background thread; there is no request.",
     "operations.database": "`serve` compares the key before there are requests.",

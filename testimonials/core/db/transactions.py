@@ -1,0 +1,86 @@
+"""The one way to write: a transaction that commits at its end, and work done in batches of such."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from testimonials.core.extensions import db
+
+# Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
+PAUSE_SECONDS = 0.11
+# Rows of a batch: about a tenth of a second.
+BATCH_ROWS = 250
+# In `Session.info`, what `next_batch` calls: to end a batch, and to lock again for the next.
+_WRITING = "writing"
+
+T = TypeVar("T")
+
+
+@contextmanager
+def write(
+    lock: Callable[[], T] | None = None,
+    *,
+    keep: type[Exception] | tuple[type[Exception], ...] = (),
+    end_batch: Callable[[], Any] = db.session.commit,
+) -> Iterator[T]:
+    """Begin the one writing transaction of a request, command or job; commit it at the end.
+
+    An exception takes it back, unless it is one to `keep`: a wrong code counts. What was read
+    before stays usable, but isn't written. `lock` is called at once, and again after each
+    `next_batch`: it looks up what is to be changed, locked, and raises for who may not, or no
+    longer, change it. Its result is what the block gets. `end_batch` takes the place of the commit
+    before each `next_batch`.
+    """
+    info = db.session().info
+    if _WRITING in info:
+        raise RuntimeError("This is within a writing transaction already.")
+    # In this order: a rollback would expire the models that the session still has.
+    db.session.expunge_all()
+    db.session.rollback()
+    info[_WRITING] = end_batch, lock
+    try:
+        yield _begin(lock)
+        db.session.commit()
+    except keep:
+        db.session.commit()
+        raise
+    except BaseException:
+        db.session.rollback()
+        raise
+    finally:
+        info.pop(_WRITING, None)
+
+
+def in_batches(items: Sequence[T], size: int = BATCH_ROWS) -> Iterator[Sequence[T]]:
+    """Yield some of the items after others, each time in a transaction of their own (`next_batch`).
+
+    The last one is committed by `write`, like one that is the only one.
+    """
+    for start in range(0, len(items), size):
+        if start:
+            next_batch()
+        yield items[start : start + size]
+
+
+def next_batch() -> None:
+    """Within `write`, commit what was done so far, let others write, and begin anew.
+
+    What was locked is looked up and locked again, and is still the same object; everything else
+    that was read is read again when it is used.
+
+    SQLite has one writer, and those who wait look only now and then: without a pause they would
+    always find it locked.
+    """
+    end_batch, lock = db.session().info[_WRITING]
+    end_batch()
+    db.session.expire_all()
+    time.sleep(PAUSE_SECONDS)
+    _begin(lock)
+
+
+def _begin(lock: Callable[[], Any] | None) -> Any:
+    # SQLite takes its write lock now, and waits for it: a transaction that reads first and writes
+    # later fails at once if another has written in between.
+    db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+    return lock() if lock else None

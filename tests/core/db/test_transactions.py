@@ -1,0 +1,100 @@
+"""The one way to write."""
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from testimonials.core.db.transactions import in_batches, next_batch, write
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.idempotency import IdempotencyKey
+
+
+def _add(key: str) -> None:
+    row = IdempotencyKey(owner="a", key=key, fingerprint="", status=0, body=b"")
+    db.session.add(row)
+
+
+def _stored() -> list[str]:
+    """Return what another connection sees."""
+    with closing(db.engine.connect()) as connection:
+        return list(connection.scalars(select(IdempotencyKey.key).order_by(IdempotencyKey.key)))
+
+
+def _lock() -> IdempotencyKey:
+    query = select(IdempotencyKey).where(IdempotencyKey.key == "locked").with_for_update()
+    row = db.session.scalars(query).one_or_none()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _add_and_fail(key: str, error: Exception, **options: Any) -> None:
+    with write(**options):
+        _add(key)
+        raise error
+
+
+def _take_lock_away() -> None:
+    with write(_lock) as row:
+        _add("done")
+        row.key = "taken away"
+        db.session.flush()
+        next_batch()
+
+
+@pytest.mark.postgres
+def test_a_block_commits_at_its_end_and_an_error_takes_it_back(app: Flask) -> None:
+    with app.app_context():
+        with write():
+            _add("kept")
+            db.session.flush()
+            assert _stored() == []
+        assert _stored() == ["kept"]
+        with pytest.raises(KeyError):
+            _add_and_fail("lost", KeyError())
+        # And one may write again.
+        with write():
+            _add("more")
+        assert _stored() == ["kept", "more"]
+
+
+def test_an_error_to_keep_commits(app: Flask) -> None:
+    with app.app_context():
+        with pytest.raises(NotFound):
+            _add_and_fail("counted", NotFound(), keep=ServiceError)
+        assert _stored() == ["counted"]
+
+
+def test_one_transaction_is_not_begun_within_another(app: Flask) -> None:
+    with app.app_context(), pytest.raises(RuntimeError), write(), write():
+        pass
+
+
+@pytest.mark.postgres
+def test_batches_are_transactions_of_their_own_with_the_same_things_locked(app: Flask) -> None:
+    with app.app_context():
+        with write():
+            _add("locked")
+        seen: list[Any] = []
+        with write(_lock) as row:
+            for some in in_batches(["a", "b", "c"], 2):
+                # Others change it in between: it is read anew.
+                row.status += 1
+                seen.append((list(some), row.status, _stored()))
+                for each in some:
+                    _add(each)
+        assert seen == [(["a", "b"], 1, ["locked"]), (["c"], 2, ["a", "b", "locked"])]
+        assert _stored() == ["a", "b", "c", "locked"]
+
+
+def test_who_lost_the_right_in_between_does_not_go_on(app: Flask) -> None:
+    with app.app_context():
+        with write():
+            _add("locked")
+        with pytest.raises(NotFound):
+            _take_lock_away()
+        assert _stored() == ["done", "taken away"]
