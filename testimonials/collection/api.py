@@ -11,7 +11,7 @@ from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.collection import forms as services
-from testimonials.collection.changes import RequestSchema
+from testimonials.collection.changes import RequestSchema, tell_nobody_left
 from testimonials.collection.forms import find_form
 from testimonials.collection.images.pictures import (
     OWN_DRAWINGS,
@@ -51,7 +51,6 @@ from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
 from testimonials.projects.projects import lock_account
 from testimonials.projects.proposal_schemas import ReasonQuerySchema
-from testimonials.testimonials.changes import tell_nobody_left
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import DeletedCountSchema
 

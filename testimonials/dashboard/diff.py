@@ -8,7 +8,7 @@ from typing import Any
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.i18n import LANGUAGES, format_percent, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Proposal
 
 # What the fields of a proposal are called on pages.
@@ -166,7 +166,7 @@ def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
     after.pop("name", None)
     old, new = _quote_highlights(before, before), _quote_highlights(after, before | after)
     choices = {
-        name for name, each in KINDS[row.kind].schema.fields.items() if isinstance(each, Choice)
+        name for name, each in CHANGES[row.kind].schema.fields.items() if isinstance(each, Choice)
     }
     return [
         _compare(name, old.get(name), new[name], is_choice=name in choices)

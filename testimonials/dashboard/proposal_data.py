@@ -19,7 +19,7 @@ from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.images.uploads import Image
 from testimonials.dashboard.diff import list_changed, list_differences
 from testimonials.projects.access import Access
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import list_projects
 from testimonials.projects.proposals import count_waiting, name_agents, name_people
@@ -28,8 +28,6 @@ from testimonials.testimonials.models import Testimonial
 
 PAGE_SIZE = 20
 CLAIM_SHOWN = 50
-# Colleagues who only moderate decide about testimonials alone.
-MODERATED = tuple(name for name, kind in KINDS.items() if kind.scope == Scope.PUBLISH)
 PAGE_PICTURES = ("logo", "cover", "portrait")
 COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
@@ -71,9 +69,14 @@ STATES = {
 }
 
 
-def kinds_of(access: Access) -> tuple[str, ...]:
-    """Return the kinds of proposals that somebody may decide about."""
-    return tuple(KINDS) if access.is_admin else MODERATED
+def kinds_of(access: Access) -> list[str]:
+    """Return the kinds of proposals that somebody may decide about.
+
+    Colleagues who only moderate decide about testimonials alone.
+    """
+    return [
+        kind for kind, change in CHANGES.items() if access.is_admin or change.scope is Scope.PUBLISH
+    ]
 
 
 def count_for(access: Access) -> int:
@@ -158,17 +161,17 @@ def _read_now(
     project: Project, row: Proposal, target: Testimonial | None
 ) -> tuple[dict[str, Any], str]:
     """Return what is there now, and what makes the proposal impossible by now."""
-    kind = KINDS[row.kind]
+    change = CHANGES[row.kind]
     if target is not None and target.status == "withdrawn":
         return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
     try:
-        values = kind.schema.check(row.values)
+        values = change.schema.check(row.values)
         # Of testimonials, all that the page needs were found at once.
         if row.kind == "testimonial.edit" and target is not None:
             return read_fields(target), ""
         if row.kind == "testimonial.decide":
             return row.before, ""
-        now = kind.before(project, row.target_id, values)
+        now = change.before(project, row.target_id, values)
     except ServiceError as error:
         return row.before, error.shown
     except ValidationError:

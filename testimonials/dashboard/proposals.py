@@ -24,9 +24,9 @@ from testimonials.dashboard.proposal_data import (
     name_proposal,
 )
 from testimonials.projects.access import Access, Role, RoleTooLow, find_access
+from testimonials.projects.changes import REASON_LENGTH
 from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_account
-from testimonials.projects.proposal_schemas import REASON_LENGTH
 from testimonials.projects.proposals import Decided, Decider, decide_proposals
 
 decisions = Blueprint("decisions", __name__)

@@ -25,10 +25,11 @@ from testimonials.core.http.urls import collection_page_url, project_url, wall_u
 from testimonials.integrations.bulk import write_added
 from testimonials.integrations.setup_projects import find_or_create
 from testimonials.integrations.setup_schema import MAX_BYTES, SetupResultSchema, SetupSchema
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
+from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.inbox import count_samples, count_tabs
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.testimonials import (
@@ -69,8 +70,9 @@ class Steps:
         self, section: str, kind: str, values: Values, target: str | None = None, **names: str
     ) -> None:
         """Bring about loaded `values` of a kind; `names` are further fields of the answer."""
-        now = KINDS[kind].read_before(self.project, target, values)
-        wanted = KINDS[kind].schema.dump(values)
+        change = CHANGES[kind]
+        now = change.read_before(self.project, target, values)
+        wanted = change.schema.dump(values)
         missing = {name: each for name, each in wanted.items() if now.get(name) != each}
         step: Values = {"section": section, **names}
         if not missing:
@@ -80,17 +82,17 @@ class Steps:
             step["fields"] = list(missing)
             values = _keep(kind, values, {*missing, *NAMED_BY.get(kind, ())})
         if self.may(kind):
-            outcome = KINDS[kind].apply(self.project, target, values, self.caller.label)
-            self.changed.append(step | outcome.result | {"says": f"{KINDS[kind].done}."})
+            outcome = change.apply(self.project, target, values, self.caller.label)
+            self.changed.append(step | outcome.result | {"says": f"{change.done}."})
         elif self.may_propose:
             self._propose(step, kind, values, target, wanted, missing)
         else:
-            self.refuse(step, f"This needs the scope {KINDS[kind].scope}, or draft to propose it.")
+            self.refuse(step, f"This needs the scope {change.scope}, or draft to propose it.")
 
     def may(self, kind: str) -> bool:
         if self.caller.is_key:
             return kind in BY_KEY
-        return KINDS[kind].scope in self.caller.scopes
+        return CHANGES[kind].scope in self.caller.scopes
 
     @property
     def may_propose(self) -> bool:
@@ -145,7 +147,7 @@ class Steps:
 
 def _keep(kind: str, values: Values, missing: Iterable[str]) -> Values:
     """Return those loaded values that are missing, by the schema's names for them."""
-    fields = KINDS[kind].schema.fields
+    fields = CHANGES[kind].schema.fields
     wanted = {fields[name].attribute or name for name in missing}
     return {name: value for name, value in values.items() if name in wanted}
 
@@ -300,8 +302,7 @@ def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
     write_added(steps.project, added, steps.caller)
 
 
-_FIELDS = KINDS["testimonial.edit"].schema.fields
-_EDITABLE = {field.attribute or name for name, field in _FIELDS.items()}
+_EDITABLE = {field.attribute or name for name, field in TestimonialEditSchema().fields.items()}
 
 
 def _settle_samples(steps: Steps) -> None:

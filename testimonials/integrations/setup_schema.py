@@ -2,7 +2,7 @@
 
 from marshmallow import Schema, fields
 
-from testimonials.collection.changes import DesignUpdateSchema, FormChangeSchema
+from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import StrictSchema, Switch, Text, Time
 from testimonials.core.http.resource import make_part, make_parts
@@ -16,6 +16,7 @@ from testimonials.projects.schemas import (
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
 from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.widget.api import EmbedSnippetSchema
+from testimonials.widget.changes import DesignUpdateSchema
 
 MAX_TESTIMONIALS = 100
 MAX_BYTES = 512 * 1024

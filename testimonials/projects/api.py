@@ -8,7 +8,6 @@ from flask import Blueprint, Response
 from testimonials.auth.api_auth import require_access, require_all_projects
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.collection.changes import DesignUpdateSchema
 from testimonials.core.audit import record_project_event
 from testimonials.core.event_types import EventType
 from testimonials.core.extensions import limiter
@@ -187,30 +186,6 @@ def remove_logo(caller: Caller, project_id: str, query: dict[str, Any]) -> Respo
     require_match(_describe(project))
     values = {"image_id": None}
     return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
-
-
-@configuration.patch("/v1/projects/<project_id>/widget-design")
-@require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(
-    data=ProjectSchema,
-    body=DesignUpdateSchema,
-    query=ReasonQuerySchema,
-    raises=(404,),
-    example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
-)
-def update_widget_design(
-    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
-) -> Response:
-    """Change the widget’s design.
-
-    What the specified settings of ``widget-config`` don’t say: colours, fonts, sizes, and which
-    testimonials show in which order. Only the fields sent are changed; ``labels`` is replaced as a
-    whole. Gives the full project.
-    """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_PROJECT.dump(project))
-    return carry_out(caller, project, "design", body, **query)
 
 
 def _describe(project: Project) -> Any:

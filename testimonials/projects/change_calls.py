@@ -9,7 +9,7 @@ from testimonials.auth.callers import Caller
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import commit_answer
 from testimonials.core.images.uploads import Image
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project
 from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.proposals import find_waiting_picture, propose
@@ -37,8 +37,8 @@ def carry_out(
     if caller.drafts_only:
         proposal = propose(caller, project, kind, values, target_id, reason)
         return commit_answer(WAITS, _PROPOSAL.dump(proposal), status=202)
-    outcome = KINDS[kind].apply(project, target_id, values, caller.label)
-    return commit_answer(KINDS[kind].done, describe() if describe else outcome.data)
+    outcome = CHANGES[kind].apply(project, target_id, values, caller.label)
+    return commit_answer(CHANGES[kind].done, describe() if describe else outcome.data)
 
 
 def keep_picture(

@@ -1,36 +1,52 @@
-"""What agents may change or propose: for each kind its rules, its scope and its service.
+"""`@change`: what agents may do at once or propose, declared by each feature beside its rules.
 
-The API's views and accepted proposals both come here, so that both do the same.
+The API's views and accepted proposals both run what is declared, so that both do the same.
 """
 
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from marshmallow import fields
+
 from testimonials.auth.scopes import Scope
-from testimonials.collection import changes as page_changes
-from testimonials.collection.changes import (
-    DesignUpdateSchema,
-    FormChangeSchema,
-    FormNameSchema,
-    PagePictureSchema,
-    RequestSchema,
-    TestimonialEditSchema,
-)
+from testimonials.core.audit import record_project_event
+from testimonials.core.event_types import EventType
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import StrictSchema
-from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
 from testimonials.projects.models import Project
-from testimonials.projects.page_design import PageDesignSchema
-from testimonials.projects.schemas import PageConfigUpdateSchema, WidgetConfigUpdateSchema
-from testimonials.testimonials import changes
-from testimonials.testimonials.schemas import DecisionSchema, TestimonialAddSchema
+from testimonials.projects.schemas import ProjectSchema
+
+REASON_LENGTH = 500
 
 Values = dict[str, Any]
 
+_PROJECT = ProjectSchema()
+
 
 @dataclass(frozen=True)
-class Kind:
+class Outcome:
+    """What a change made."""
+
+    # What the API answers.
+    data: Any
+    # What the proposal remembers for the agent, such as the id of a new testimonial.
+    result: Values
+    # What undoes it (`undo_batch`), where something does.
+    undo: str | None = None
+
+
+# Takes the locked project, the target's id, the loaded values and how the history names who acts.
+# Where people are asked by mail, the account is locked before the project.
+Apply = Callable[[Project, str | None, Values, str], Outcome]
+# Takes the same but who acts, and returns the values as they are now, by the API's names. Raises
+# `NotFound` for a target or a picture that isn't there.
+Before = Callable[[Project, str | None, Values], Values]
+
+
+@dataclass(frozen=True)
+class Change:
     """One kind of change."""
 
     # In a few words, after "would" or "proposed to".
@@ -39,15 +55,11 @@ class Kind:
     schema: StrictSchema
     # Lets a caller do it at once.
     scope: Scope
-    # Takes the locked project, the target's id, the loaded values and how the history names who
-    # acts. Where people are asked by mail, the account is locked before the project.
-    apply: Callable[[Project, str | None, Values, str], changes.Outcome]
-    # The values as they are now, by the names that the API uses. Raises `NotFound` for a target
-    # or a picture that isn't there.
-    before: Callable[[Project, str | None, Values], Values]
+    apply: Apply
+    before: Before
     # The message of the API's answer when it was done.
     done: str
-    needs_target: bool = False
+    needs_target: bool
 
     def read_before(self, project: Project, target_id: str | None, values: Values) -> Values:
         """Return what is there now of the fields that `values` would change."""
@@ -59,110 +71,51 @@ class Kind:
         return {name: value for name, value in now.items() if name in wanted}
 
 
-KINDS: dict[str, Kind] = {
-    "page": Kind(
-        gettext_noop("change the collection page"),
-        PageConfigUpdateSchema(),
-        Scope.CONFIGURE,
-        page_changes.change_page,
-        page_changes.read_page,
-        "Page updated",
-    ),
-    "logo": Kind(
-        gettext_noop("change the logo"),
-        PagePictureSchema(),
-        Scope.CONFIGURE,
-        page_changes.change_logo,
-        page_changes.read_picture("logo"),
-        "Logo updated",
-    ),
-    "cover": Kind(
-        gettext_noop("change the page’s cover"),
-        PagePictureSchema(),
-        Scope.CONFIGURE,
-        page_changes.change_cover,
-        page_changes.read_picture("cover"),
-        "Cover updated",
-    ),
-    "portrait": Kind(
-        gettext_noop("change the face beside the page’s signature"),
-        PagePictureSchema(),
-        Scope.CONFIGURE,
-        page_changes.change_portrait,
-        page_changes.read_picture("portrait"),
-        "Portrait updated",
-    ),
-    "page.design": Kind(
-        gettext_noop("change the page’s questions and look"),
-        PageDesignSchema(),
-        Scope.CONFIGURE,
-        page_changes.change_design,
-        page_changes.read_design,
-        "Page design updated",
-    ),
-    "form": Kind(
-        gettext_noop("add or change a form"),
-        FormChangeSchema(),
-        Scope.CONFIGURE,
-        page_changes.save_form,
-        page_changes.read_form,
-        "Form saved",
-    ),
-    "form.delete": Kind(
-        gettext_noop("delete a form"),
-        FormNameSchema(),
-        Scope.CONFIGURE,
-        page_changes.remove_form,
-        page_changes.read_form,
-        "Form deleted",
-    ),
-    "widget": Kind(
-        gettext_noop("change the widget"),
-        WidgetConfigUpdateSchema(),
-        Scope.CONFIGURE,
-        changes.change_widget,
-        changes.read_widget,
-        "Widget configuration updated",
-    ),
-    "design": Kind(
-        gettext_noop("change the widget’s design"),
-        DesignUpdateSchema(),
-        Scope.CONFIGURE,
-        changes.change_design,
-        changes.read_design,
-        "Widget design updated",
-    ),
-    "testimonial.add": Kind(
-        gettext_noop("add a testimonial"),
-        TestimonialAddSchema(),
-        Scope.PUBLISH,
-        changes.add_testimonial,
-        changes.read_nothing,
-        "Testimonial created",
-    ),
-    "testimonial.edit": Kind(
-        gettext_noop("edit a testimonial"),
-        TestimonialEditSchema(),
-        Scope.PUBLISH,
-        changes.edit,
-        changes.read_testimonial,
-        "Testimonial updated",
-        needs_target=True,
-    ),
-    "testimonial.decide": Kind(
-        gettext_noop("decide about testimonials"),
-        DecisionSchema(),
-        Scope.PUBLISH,
-        changes.decide,
-        changes.read_states,
-        "Decided",
-    ),
-    "request": Kind(
-        gettext_noop("ask customers by mail"),
-        RequestSchema(),
-        Scope.CONFIGURE,
-        changes.ask,
-        changes.read_nothing,
-        "Requests accepted",
-    ),
-}
+CHANGES: dict[str, Change] = {}
+# The body of a proposal, by kind, and the kinds in one order however they are loaded. The API's
+# document is made from these once every feature has declared its changes.
+PROPOSALS: dict[str, StrictSchema] = {}
+KINDS: list[str] = []
+
+
+def change(
+    kind: str,
+    *,
+    title: str,
+    schema: type[StrictSchema],
+    scope: Scope,
+    done: str,
+    before: Before = lambda _project, _target, _values: {},
+    needs_target: bool = False,
+) -> Callable[[Apply], Apply]:
+    """Declare a kind of change, which the decorated function makes."""
+
+    def declare(apply: Apply) -> Apply:
+        CHANGES[kind] = Change(title, schema(), scope, apply, before, done, needs_target)
+        PROPOSALS[kind] = _describe_proposal(kind, schema, needs_target)
+        insort(KINDS, kind)
+        return apply
+
+    return declare
+
+
+def _describe_proposal(kind: str, schema: type[StrictSchema], needs_target: bool) -> StrictSchema:
+    parts: dict[str, fields.Field[Any]] = {
+        "kind": Choice(kind, required=True),
+        "values": fields.Nested(schema, required=True),
+        "reason": Text(REASON_LENGTH, load_default="", description="Why, in words for the owner."),
+    }
+    if needs_target:
+        parts["targetId"] = Identifier(
+            attribute="target_id", required=True, description="The testimonial’s `_id`."
+        )
+    title = "".join(part.capitalize() for part in kind.split("."))
+    variant: Any = StrictSchema.from_dict(parts, name=f"Propose{title}Schema")
+    return variant()  # type: ignore[no-any-return]
+
+
+def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
+    """Record a change of the project, if there was one."""
+    if is_changed:
+        record_project_event(event, project)
+    return Outcome(_PROJECT.dump(project), {})

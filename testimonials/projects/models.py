@@ -359,7 +359,7 @@ class Proposal(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
-    # One of `KINDS`.
+    # One of `CHANGES`.
     kind: Mapped[str] = mapped_column(String(40))
     # The testimonial that it is about, if it is about one. No foreign key: it may be gone.
     target_id: Mapped[str | None]

@@ -1,51 +1,28 @@
 """Shapes of proposals in the API."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from marshmallow import Schema, ValidationError, fields
 
-from testimonials.collection.changes import Identifier
 from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
 from testimonials.core.http.pagination import CursorQuerySchema
 from testimonials.core.http.urls import project_url
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import KINDS, PROPOSALS, REASON_LENGTH
 from testimonials.projects.proposals import STATUSES
-
-REASON_LENGTH = 500
-
-
-def _make_variant(kind: str) -> type[StrictSchema]:
-    title = "".join(part.capitalize() for part in kind.split("."))
-    parts: dict[str, fields.Field[Any]] = {
-        "kind": Choice(kind, required=True),
-        "values": fields.Nested(type(KINDS[kind].schema), required=True),
-        "reason": Text(REASON_LENGTH, load_default="", description="Why, in words for the owner."),
-    }
-    if KINDS[kind].needs_target:
-        parts["targetId"] = Identifier(
-            attribute="target_id", required=True, description="The testimonial’s `_id`."
-        )
-    variant: Any = StrictSchema.from_dict(parts, name=f"Propose{title}Schema")
-    return variant  # type: ignore[no-any-return]
 
 
 class ProposeSchema(StrictSchema):
     """A change for the owner to accept: its kind, and the values that this kind takes."""
 
-    kind = Choice(*KINDS, required=True)
-
     # By kind; the document has them in place of this schema.
-    variants: ClassVar[dict[str, type[StrictSchema]]] = {
-        kind: _make_variant(kind) for kind in KINDS
-    }
-    _checks: ClassVar[dict[str, StrictSchema]] = {kind: each() for kind, each in variants.items()}
+    variants = PROPOSALS
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         kind = payload.get("kind")
-        if not isinstance(kind, str) or kind not in self._checks:
+        if not isinstance(kind, str) or kind not in PROPOSALS:
             raise ValidationError({"kind": [f"Must be one of: {', '.join(KINDS)}."]})
-        return self._checks[kind].check(payload)
+        return PROPOSALS[kind].check(payload)
 
 
 class ProposalQuerySchema(CursorQuerySchema):
@@ -71,7 +48,7 @@ class ProposalSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     projectId = fields.String(attribute="project_id", required=True)
-    kind = fields.String(required=True, metadata={"enum": list(KINDS)})
+    kind = fields.String(required=True, metadata={"enum": KINDS})
     targetId = fields.String(attribute="target_id", allow_none=True, required=True)
     values = fields.Dict(required=True)
     reason = fields.String(required=True)

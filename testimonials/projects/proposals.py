@@ -27,7 +27,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.access import Role, has_role
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
@@ -67,12 +67,12 @@ class DecisionRefused(ServiceError):
 class Decider:
     """Who decides: the account, None for the operator, and how the history names them.
 
-    `kinds` are those that they may decide about.
+    `kinds` are those that they may decide about; None: all.
     """
 
     account_id: str | None
     label: str
-    kinds: Collection[str] = tuple(KINDS)
+    kinds: Collection[str] | None = None
 
 
 @dataclass
@@ -162,18 +162,18 @@ def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) ->
     if row.status != "waiting":
         who = people.get(row.decided_by_id or "") or _("somebody else")
         raise DecisionRefused(TAKEN[row.status], values={"who": who})
-    if row.kind not in decider.kinds:
+    if decider.kinds is not None and row.kind not in decider.kinds:
         raise DecisionRefused(NOT_ALLOWED)
 
 
 def _accept(project: Project, row: Proposal, actor: str) -> str | None:
     """Make the change, and return what undoes it; raise why it can't be made any more."""
-    kind = KINDS[row.kind]
+    change = CHANGES[row.kind]
     try:
-        values = kind.schema.check(row.values)
+        values = change.schema.check(row.values)
     except ValidationError as error:
         raise ValidationFailed.of(error.messages_dict) from None
-    outcome = kind.apply(project, row.target_id, values, actor)
+    outcome = change.apply(project, row.target_id, values, actor)
     row.result = outcome.result
     return outcome.undo
 
@@ -181,24 +181,26 @@ def _accept(project: Project, row: Proposal, actor: str) -> str | None:
 def _close(project: Project, row: Proposal, status: str, decider: Decider, note: str) -> None:
     row.status, row.note = status, note or None
     row.decided_at, row.decided_by_id = clock.now(), decider.account_id
-    details = {"proposal": row.id, "status": status, "title": KINDS[row.kind].title}
+    details = {"proposal": row.id, "status": status, "title": CHANGES[row.kind].title}
     record_project_event(EventType.PROPOSAL_DECIDED, project, **details)
 
 
-def count_waiting(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> int:
-    query = select(func.count(Proposal.id)).where(
-        Proposal.project_id == project_id, Proposal.status == "waiting", Proposal.kind.in_(kinds)
-    )
+def count_waiting(project_id: str, kinds: Collection[str] | None = None) -> int:
+    query = select(func.count(Proposal.id)).where(*_is_waiting(project_id, kinds))
     return int(db.session.scalar(query) or 0)
 
 
-def summarise(project_id: str, kinds: Iterable[str] = tuple(KINDS)) -> list[str]:
+def _is_waiting(project_id: str, kinds: Collection[str] | None) -> list[ColumnElement[bool]]:
+    conditions = [Proposal.project_id == project_id, Proposal.status == "waiting"]
+    return conditions if kinds is None else [*conditions, Proposal.kind.in_(kinds)]
+
+
+def summarise(project_id: str, kinds: Collection[str] | None = None) -> list[str]:
     """Return who drafted how many testimonials, and would change how much else."""
     drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
     rows = db.session.execute(
         select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
-        .where(Proposal.project_id == project_id, Proposal.status == "waiting")
-        .where(Proposal.kind.in_(kinds))
+        .where(*_is_waiting(project_id, kinds))
         .group_by(Proposal.actor_kind, Proposal.actor_name)
         .limit(SUMMED)
     ).all()
@@ -266,8 +268,8 @@ def propose(
     refused with the reason that accepting it would have; raises `TooManyProposals` too. Where
     people are asked by mail, the account is locked before the project.
     """
-    before = KINDS[kind].read_before(project, target_id, values)
-    stored = KINDS[kind].schema.dump(values)
+    before = CHANGES[kind].read_before(project, target_id, values)
+    stored = CHANGES[kind].schema.dump(values)
     if (same := _find_same(caller, project, kind, stored, target_id)) is not None:
         return same
     if count_waiting(project.id) >= MOST_WAITING:
@@ -287,7 +289,7 @@ def propose(
     )
     db.session.add(proposal)
     db.session.flush()
-    title = KINDS[kind].title
+    title = CHANGES[kind].title
     record_project_event(EventType.PROPOSAL_MADE, project, proposal=proposal.id, title=title)
     return proposal
 
@@ -303,7 +305,7 @@ def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
     if proposal.status != "waiting":
         raise ProposalDecided(f"It is {proposal.status} already.")
     proposal.status, proposal.decided_at = "withdrawn", clock.now()
-    title = KINDS[proposal.kind].title
+    title = CHANGES[proposal.kind].title
     record_project_event(EventType.PROPOSAL_WITHDRAWN, project, proposal=proposal.id, title=title)
     return proposal
 
@@ -401,7 +403,7 @@ def _try_out(project: Project, kind: str, values: dict[str, Any], target_id: str
     """Make the change and take it back; raise what accepting it now would."""
     trial = db.session.begin_nested()
     try:
-        KINDS[kind].apply(project, target_id, values, "")
+        CHANGES[kind].apply(project, target_id, values, "")
         db.session.flush()
     finally:
         trial.rollback()

@@ -9,7 +9,6 @@ from flask import Blueprint, Flask, Response, current_app
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.collection.changes import TestimonialEditSchema
 from testimonials.core.audit import record_project_event
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.event_types import EventType
@@ -23,6 +22,7 @@ from testimonials.projects.access import find_project, find_version, go_on_writi
 from testimonials.projects.change_calls import carry_out, keep_picture
 from testimonials.projects.proposal_schemas import BulkResultsSchema, ReasonQuerySchema
 from testimonials.testimonials import testimonials as services
+from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import (
     BulkSchema,

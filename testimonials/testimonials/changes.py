@@ -1,31 +1,35 @@
-"""What each kind of change does: the service of the owner's own click, and the event."""
+"""Adding, editing and deciding about testimonials, which may be proposed; their pictures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from marshmallow import ValidationError
 from sqlalchemy import exists, or_, select
 
-from testimonials.collection.address_lists import AddressList, Person
-from testimonials.collection.models import RequestBatch
-from testimonials.collection.request_mail import suggest_texts
-from testimonials.collection.requests import (
-    LeftOut,
-    ask_people,
-    choose_people,
-    make_batch_token,
-    sort_people,
-)
+from testimonials.auth.email_addresses import Email
+from testimonials.auth.scopes import Scope
 from testimonials.core import clock
 from testimonials.core.audit import record_project_event
 from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
+from testimonials.core.http.fields import Identifier, RuleField, StrictSchema, Switch
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
+from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import ProjectSchema
+from testimonials.testimonials.fields import (
+    AuthorAvatar,
+    AuthorLine,
+    AuthorName,
+    Captions,
+    Highlights,
+    Rating,
+    Reply,
+    Transcript,
+    Words,
+)
 from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_addition
 from testimonials.testimonials.inbox import InboxFilter, find_rows
@@ -38,42 +42,26 @@ from testimonials.testimonials.moderation import (
     find_testimonial,
     list_open,
 )
-from testimonials.testimonials.schemas import TestimonialSchema
+from testimonials.testimonials.schemas import (
+    DecisionSchema,
+    TestimonialAddSchema,
+    TestimonialSchema,
+)
 from testimonials.testimonials.submissions import require_known
+from testimonials.testimonials.tags import MAX_TAGS, TagRefused, read_tags
 from testimonials.testimonials.testimonials import add_approved_testimonial, find_by_external_ids
 from testimonials.testimonials.undo import make_undo_token
-from testimonials.widget.settings import change_widget as change_settings
-from testimonials.widget.settings import update_widget_config
 
-Values = dict[str, Any]
-
-_PROJECT = ProjectSchema()
 _TESTIMONIAL = TestimonialSchema()
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a change made."""
-
-    # What the API answers.
-    data: Any
-    # What the proposal remembers for the agent, such as the id of a new testimonial.
-    result: Values
-    # What undoes it (`undo_batch`), where something does.
-    undo: str | None = None
-
-
-def change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    update_widget_config(project, values)
-    return finish(project, EventType.WIDGET_CHANGED, is_changed=bool(values))
-
-
-def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    was = project.widget_design
-    change_settings(project, project, values)
-    return finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
-
-
+@change(
+    "testimonial.add",
+    title=gettext_noop("add a testimonial"),
+    schema=TestimonialAddSchema,
+    scope=Scope.PUBLISH,
+    done="Testimonial created",
+)
 def add_testimonial(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
     """Add a testimonial; one that is there under its writer's own id is returned as it is."""
     if name := values.get("external_id"):
@@ -85,6 +73,87 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
 
 
+class TagList(RuleField):
+    """Tags as a JSON list of strings, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            rule=f"Must be a list of at most {MAX_TAGS} tags of 1 to {TAG_LENGTH} characters, "
+            "without commas.",
+            metadata={
+                "type": "array",
+                "items": {"type": "string", "maxLength": TAG_LENGTH, "pattern": TAG_PATTERN},
+                "maxItems": MAX_TAGS,
+                "description": "All tags; those left out are removed.",
+            },
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self.make_error("invalid")
+        try:
+            names = read_tags(",".join(value))
+            if any(len(read_tags(each)) != 1 for each in value):
+                raise self.make_error("invalid")
+        except TagRefused as error:
+            raise ValidationError(error.message) from None
+        return names
+
+
+class NewHighlights(Highlights):
+    """As `Highlights`; an empty list removes them all."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
+
+
+class TestimonialEditSchema(StrictSchema):
+    """Changes of one testimonial; what is left out stays."""
+
+    authorName = AuthorName(attribute="author_name", required=False)
+    authorRole = AuthorLine(attribute="author_role")
+    authorCompany = AuthorLine(attribute="author_company")
+    authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
+    authorAvatar = AuthorAvatar(
+        attribute="author_avatar", allow_none=True, description="URL of a public image."
+    )
+    text = Words(required=False)
+    rating = Rating(allow_none=True, description="null removes the stars.")
+    tags = TagList()
+    pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
+    reply = Reply(description="The owner’s public reply; an empty one removes it.")
+    highlights = NewHighlights(
+        metadata={
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "integer"}},
+            "description": "Ranges of `text` to mark, in code points, such as [[0, 12]].",
+        }
+    )
+    avatarId = Identifier(
+        attribute="avatar_id",
+        allow_none=True,
+        description="An uploaded picture; null removes the photo.",
+    )
+    transcript = Transcript(description="What is said in the recording, if there is one.")
+    captions = Captions(
+        description="WebVTT for the recording; an empty text removes it. Without any, the "
+        "transcript is shown as captions."
+    )
+    showsTranscript = Switch(
+        attribute="shows_transcript", description="Whether the transcript is the card’s `text`."
+    )
+
+
+@change(
+    "testimonial.edit",
+    title=gettext_noop("edit a testimonial"),
+    schema=TestimonialEditSchema,
+    scope=Scope.PUBLISH,
+    before=lambda project, target, _values: read_fields(find_testimonial(project, target or "")),
+    done="Testimonial updated",
+    needs_target=True,
+)
 def edit(project: Project, target: str | None, values: Values, actor: str) -> Outcome:
     row = find_testimonial(project, target or "")
     if values.get("avatar_id") != row.avatar_id:
@@ -94,69 +163,26 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
 
 
-def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Decide about testimonials; those whose state doesn't allow it stay as they are."""
-    rows = _find_all(project, values["ids"])
-    name = values["decision"]
-    changed = [row.id for row in list_open(project, rows, name)]
-    if not changed:
-        states = ", ".join(sorted({name_state(row) for row in rows}))
-        raise ActionRefused(f"This can’t be done: the state now is {states}.")
-    batch, _ = apply_action(project, rows, name, actor)
-    undo = make_undo_token(project, batch)
-    unchanged = [row.id for row in rows if row.id not in changed]
-    return Outcome({"changed": changed, "unchanged": unchanged, "undo": undo}, {}, undo)
-
-
-def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Ask people by mail; the account was locked before the project."""
-    subject, message = suggest_texts(project, values["language"])
-    listed = AddressList(_list_people(values))
-    _, left_out = choose_people(project, [listed])
-    batch = RequestBatch(
-        subject=values.get("subject", subject),
-        message=values.get("message", message),
-        language=values["language"],
-        form_name=values.get("form_name"),
-        remind_after_days=values["remind_after_days"],
-    )
-    token, wait = make_batch_token(project), values.get("wait_days", 0)
-    count = ask_people(project, token, batch, listed, actor, wait)
-    record_project_event(EventType.REQUESTS_SENT, project, count=count)
-    return Outcome(_describe_asked(count, left_out), {"count": count})
-
-
-def tell_nobody_left(project: Project, values: Values) -> Values | None:
-    """Return the answer if all people were asked before or don't want to be; None otherwise."""
-    fresh, left_out = sort_people(project, _list_people(values))
-    return None if fresh else _describe_asked(0, left_out)
-
-
-def _list_people(values: Values) -> list[Person]:
-    return [Person(number, **each) for number, each in enumerate(values["people"], 1)]
-
-
-def _describe_asked(count: int, left_out: Sequence[LeftOut]) -> Values:
-    """Return what `AskedSchema` describes."""
-    skipped = [{"email": each.person.email, "reason": each.reason} for each in left_out]
-    has_server = bool(current_settings().smtp_url)
-    return {"count": count, "leftOut": skipped, "hasMailServer": has_server}
-
-
-def read_widget(project: Project, _target: str | None, _values: Values) -> Values:
-    return project.widget_config
-
-
-def read_design(project: Project, _target: str | None, _values: Values) -> Values:
-    return project.whole_widget_design
-
-
-def read_nothing(_project: Project, _target: str | None, _values: Values) -> Values:
-    return {}
-
-
-def read_testimonial(project: Project, target: str | None, _values: Values) -> Values:
-    return read_fields(find_testimonial(project, target or ""))
+def _to_columns(row: Testimonial, values: Values) -> Values:
+    """Return the columns that an edit sets; raise `ActionRefused` if one can't be set."""
+    columns = dict(values)
+    if "author_company" in columns:
+        columns["author_company"] = columns["author_company"] or None
+    if values.get("avatar_id", "") is None:
+        columns.setdefault("author_avatar", None)
+    if "author_avatar" in values:
+        # An uploaded photo would go before it.
+        columns.setdefault("avatar_id", None)
+    if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
+        raise ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
+    if "highlights" in values:
+        text = values.get("text", row.text)
+        columns["highlights"] = arrange(text, values["highlights"]) or None
+    if "reply" in values:
+        columns["reply"] = values["reply"] or None
+        if columns["reply"] != row.reply:
+            columns["replied_at"] = clock.now() if values["reply"] else None
+    return columns
 
 
 def read_fields(row: Testimonial) -> Values:
@@ -180,8 +206,28 @@ def read_fields(row: Testimonial) -> Values:
     }
 
 
-def read_states(project: Project, _target: str | None, values: Values) -> Values:
-    return {"ids": {row.id: name_state(row) for row in _find_all(project, values["ids"])}}
+@change(
+    "testimonial.decide",
+    title=gettext_noop("decide about testimonials"),
+    schema=DecisionSchema,
+    scope=Scope.PUBLISH,
+    before=lambda project, _target, values: {
+        "ids": {row.id: name_state(row) for row in _find_all(project, values["ids"])}
+    },
+    done="Decided",
+)
+def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+    """Decide about testimonials; those whose state doesn't allow it stay as they are."""
+    rows = _find_all(project, values["ids"])
+    name = values["decision"]
+    changed = [row.id for row in list_open(project, rows, name)]
+    if not changed:
+        states = ", ".join(sorted({name_state(row) for row in rows}))
+        raise ActionRefused(f"This can’t be done: the state now is {states}.")
+    batch, _ = apply_action(project, rows, name, actor)
+    undo = make_undo_token(project, batch)
+    unchanged = [row.id for row in rows if row.id not in changed]
+    return Outcome({"changed": changed, "unchanged": unchanged, "undo": undo}, {}, undo)
 
 
 def _find_all(project: Project, ids: Sequence[str]) -> list[Testimonial]:
@@ -218,32 +264,3 @@ def publish_picture(project: Project, image_id: str | None) -> Image | None:
     if image := find_picture(project, image_id):
         image.is_held = False
     return image
-
-
-def _to_columns(row: Testimonial, values: Values) -> Values:
-    """Return the columns that an edit sets; raise `ActionRefused` if one can't be set."""
-    columns = dict(values)
-    if "author_company" in columns:
-        columns["author_company"] = columns["author_company"] or None
-    if values.get("avatar_id", "") is None:
-        columns.setdefault("author_avatar", None)
-    if "author_avatar" in values:
-        # An uploaded photo would go before it.
-        columns.setdefault("avatar_id", None)
-    if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
-        raise ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
-    if "highlights" in values:
-        text = values.get("text", row.text)
-        columns["highlights"] = arrange(text, values["highlights"]) or None
-    if "reply" in values:
-        columns["reply"] = values["reply"] or None
-        if columns["reply"] != row.reply:
-            columns["replied_at"] = clock.now() if values["reply"] else None
-    return columns
-
-
-def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
-    """Record a change of the project, if there was one."""
-    if is_changed:
-        record_project_event(event, project)
-    return Outcome(_PROJECT.dump(project), {})

@@ -22,6 +22,7 @@ from testimonials.projects.schemas import (
     WidgetConfigUpdateSchema,
 )
 from testimonials.projects.widget_design import WidgetDesignSchema
+from testimonials.widget.changes import DesignUpdateSchema
 from testimonials.widget.embed import build_snippet
 from testimonials.widget.selection import Selection
 from testimonials.widget.settings import describe_widgets, find_widget
@@ -115,6 +116,30 @@ def update_widget_config(
     project = find_project(caller, project_id, for_update=True)
     require_match(_PROJECT.dump(project))
     return carry_out(caller, project, "widget", body, **query)
+
+
+@widget.patch("/v1/projects/<project_id>/widget-design")
+@require_access(Scope.CONFIGURE, drafts=True)
+@endpoint(
+    data=ProjectSchema,
+    body=DesignUpdateSchema,
+    query=ReasonQuerySchema,
+    raises=(404,),
+    example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
+)
+def update_widget_design(
+    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
+) -> Response:
+    """Change the widget’s design.
+
+    What the specified settings of ``widget-config`` don’t say: colours, fonts, sizes, and which
+    testimonials show in which order. Only the fields sent are changed; ``labels`` is replaced as a
+    whole. Gives the full project.
+    """
+    begin_call(caller.id)
+    project = find_project(caller, project_id, for_update=True)
+    require_match(_PROJECT.dump(project))
+    return carry_out(caller, project, "design", body, **query)
 
 
 @widget.get("/v1/projects/<project_id>/widgets")

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from functools import cache
 
 import click
+import pytest
 from flask import Flask
 
 from testimonials.cli.groups import COMMANDS
 from testimonials.cli.groups import GROUPS as COMMAND_GROUPS
 from testimonials.core.event_types import GROUPS, EventType
-from testimonials.projects.changes import KINDS
+from testimonials.projects.changes import CHANGES
 from tests.contracts.test_architecture import PACKAGE, modules
 
 # Which kind of change it makes, and with it the event, is known when it is called.
@@ -92,7 +93,7 @@ def calls() -> dict[str, set[str]]:
                 known |= {
                     alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names
                 }
-        for node in module.tree.body:
+        for node in ast.walk(module.tree):
             if isinstance(node, ast.FunctionDef):
                 names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
                 parts = {
@@ -154,5 +155,6 @@ def test_each_type_can_be_told_and_is_written_somewhere() -> None:
     assert [type for type in EventType if type.name not in written] == []
 
 
+@pytest.mark.usefixtures("described_app")
 def test_each_kind_of_change_by_agents_is_recorded() -> None:
-    assert [name for name, kind in KINDS.items() if not records(name_of(kind.apply))] == []
+    assert [name for name, each in CHANGES.items() if not records(name_of(each.apply))] == []

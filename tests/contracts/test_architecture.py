@@ -23,7 +23,6 @@ VERBS = ("get", "post", "put", "patch", "delete", "route")
 
 SCHEMA = "It needs to know what schema the database has, or brings it to another."
 DESCRIBED = "The API's answer describes what a feature above keeps."
-CHANGED = "Changes that may be proposed are listed here, and made by features above."
 # What a module imports from above its own package, and why.
 UPWARD = {
     "operations.server.serve": {
@@ -54,31 +53,18 @@ UPWARD = {
     "collection.author_pages": {"transfer.privacy": "Authors see what is kept of them."},
     "integrations.oauth": {"dashboard.framework": "Consent is given on a page of the dashboard."},
     "projects.api": {
-        "collection.changes": CHANGED,
         "integrations.setup": DESCRIBED,
         "testimonials.testimonials": "A first project begins with samples.",
     },
-    "projects.changes": dict.fromkeys(
-        ("collection.changes", "testimonials.changes", "testimonials.schemas"), CHANGED
-    ),
     "projects.pages": {"testimonials.testimonials": "Pictures belong to testimonials."},
-    "projects.proposal_schemas": {"collection.changes": CHANGED},
     "projects.proposals": {
         "testimonials.models": "An accepted proposal may have added a testimonial.",
         "testimonials.notifications": "Proposals and new testimonials are told of in one mail.",
     },
     "testimonials.api": {
-        "collection.changes": CHANGED,
         "integrations.bulk": "Many at once are a resource beside one.",
         "widget.settings": DESCRIBED,
     },
-    "testimonials.changes": dict.fromkeys(
-        (
-            "collection.address_lists", "collection.models", "collection.request_mail",
-            "collection.requests", "widget.settings",
-        ),
-        CHANGED,
-    ),
     "transfer.archives.writing": {"cli.output": "Its command says how far it is."},
     "transfer.ownership": {
         "integrations.webhooks.endpoints": "Webhooks of whoever leaves are paused."

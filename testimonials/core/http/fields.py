@@ -15,6 +15,7 @@ from marshmallow.exceptions import SCHEMA
 from marshmallow.types import UnknownOption
 
 from testimonials.core.clock import iso
+from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.i18n import format_number, gettext_noop, translate
 from testimonials.core.text import (
     COLOUR_PATTERN,
@@ -325,3 +326,19 @@ class Time(fields.DateTime):
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
         return None if value is None else iso(value)
+
+
+class Identifier(RuleField, fields.String):
+    """The id of a record."""
+
+    def __init__(self, *, description: str = "", **options: Any) -> None:
+        super().__init__(
+            rule="Must be an id of 24 hexadecimal digits.",
+            metadata={"pattern": "^[0-9a-f]{24}$", "description": description},
+            **options,
+        )
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or not is_identifier(value):
+            raise self.make_error("invalid")
+        return value
