@@ -9,17 +9,12 @@ from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.email_addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
+from testimonials.auth.events import KEY_ISSUED
 from testimonials.auth.limits import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
-from testimonials.core.audit import (
-    ActorKind,
-    act_as,
-    current_network,
-    describe_program,
-    record_event,
-)
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, current_network, record
+from testimonials.core.event_texts import describe_program
 from testimonials.core.extensions import begin_write, limiter
 from testimonials.core.http.idempotency import commit_answer
 from testimonials.core.http.resource import answer, endpoint
@@ -74,7 +69,7 @@ def agent_init(body: dict[str, Any]) -> Response:
     by = f"{program}, from {current_network() or 'an unknown network'}"
     send_claim_mail(account, link, summarize_projects(account.id), is_resend=False, issued_to=by)
     act_as(ActorKind.AGENT, account.key_last_four)
-    record_event(EventType.KEY_ISSUED, account.id, browser=program)
+    record(KEY_ISSUED, account.id, browser=program)
     return commit_answer("Account ready to be claimed", _describe_access(access), is_secret=True)
 
 

@@ -14,11 +14,11 @@ from flask import Blueprint, Response, jsonify, request
 from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.auth.accounts import is_live
+from testimonials.auth.events import PLAN_CHANGED
 from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
-from testimonials.core.audit import Actor, ActorKind, add_event
+from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.faults import refusing
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -182,8 +182,8 @@ def _update_plan(account: Account, time: datetime) -> None:
     before, account.plan = account.plan, best.name if best else None
     account.plan_changed_at = max(time, account.plan_changed_at or time)
     if before != account.plan:
-        actor, details = Actor(ActorKind.SYSTEM, "Stripe"), {"plan": account.plan or "none"}
-        add_event(EventType.PLAN_CHANGED, account.id, None, actor, None, details)
+        stripe = Actor(ActorKind.SYSTEM, "Stripe")
+        record(PLAN_CHANGED, account.id, stripe, plan=account.plan or "none")
         logger.info(
             "billing: account %s is now on plan %s (was %s)", account.id, account.plan, before
         )

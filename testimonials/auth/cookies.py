@@ -4,17 +4,12 @@ from flask import after_this_request, g, request
 from werkzeug import Response
 
 from testimonials.auth.accounts import require_unsuspended
+from testimonials.auth.events import SESSION_STARTED
 from testimonials.auth.lockout import KNOWN_SECONDS, Visitor, find_known_browser, make_known_token
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import LIFETIME, SignInMethod, find_chosen_language, start_session
-from testimonials.core.audit import (
-    ActorKind,
-    act_as,
-    current_network,
-    describe_browser,
-    record_event,
-)
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, current_network, record
+from testimonials.core.event_texts import describe_browser
 from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
@@ -62,7 +57,7 @@ def sign_browser_in(
     token = start_session(account, browser, how, replaces=replaced, is_proved=is_proved)
     act_as(ActorKind.PERSON, account.id)
     details = {"browser": describe_browser(browser), "means": means or how}
-    record_event(EventType.SESSION_STARTED, account.id, **details)
+    record(SESSION_STARTED, account.id, **details)
     return token
 
 

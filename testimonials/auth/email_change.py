@@ -10,11 +10,11 @@ from testimonials.auth.accounts import delete_expired_accounts
 from testimonials.auth.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, lock_claimed, read_link
 from testimonials.auth.emails import send_address_changed_mail
+from testimonials.auth.events import ADDRESS_CHANGED
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, find_session, lock_owner
-from testimonials.core.audit import ActorKind, act_as, record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.forms import add_notice
@@ -124,7 +124,7 @@ def confirm_change(token: str) -> ResponseReturnValue:
     left = change_address(change, owner)
     send_address_changed_mail(left, change.email)
     act_as(ActorKind.PERSON, owner.account_id)
-    record_event(EventType.ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
+    record(ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
     db.session.commit()
     return redirect(add_notice(url_for("account.show_account"), _("Your address is changed.")), 303)
 

@@ -23,6 +23,7 @@ from testimonials.auth.credentials import (
 )
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_password_changed_mail
+from testimonials.auth.events import KEY_REPLACED, PASSWORD_RESET, SESSION_ENDED, SESSION_REFUSED
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.lockout import try_password
 from testimonials.auth.magic_links import LinkPurpose, request_link
@@ -40,8 +41,7 @@ from testimonials.auth.two_factor import (
     is_trusted,
     render_step,
 )
-from testimonials.core.audit import ActorKind, act_as, record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited
 from testimonials.core.http.forms import UnsentForm, read_unsent_form
@@ -153,7 +153,7 @@ def sign_out() -> ResponseReturnValue:
         begin_write()
         end_session(signed_in.account_id, signed_in.session_id)
         act_as(ActorKind.PERSON, signed_in.account_id)
-        record_event(EventType.SESSION_ENDED, signed_in.account_id)
+        record(SESSION_ENDED, signed_in.account_id)
         db.session.commit()
     target = safe_target(request.form.get("next", ""))
     response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
@@ -255,7 +255,7 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
         # For an unknown address too, which must not be faster.
         begin_write()
         account = find_claimed_account(email)
-        record_event(EventType.SESSION_REFUSED, account.id if account else None)
+        record(SESSION_REFUSED, account.id if account else None)
         db.session.commit()
     typed = request.form.get("email", "").strip()
     target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
@@ -301,9 +301,9 @@ def _reset(account: Account, password_hash: str) -> str | None:
     new_key = replace_key(account) if "replace_key" in request.form else None
     send_password_changed_mail(account.email, with_key=new_key is not None)
     act_as(ActorKind.PERSON, account.id)
-    record_event(EventType.PASSWORD_RESET, account.id)
+    record(PASSWORD_RESET, account.id)
     if new_key:
-        record_event(EventType.KEY_REPLACED, account.id)
+        record(KEY_REPLACED, account.id)
         revoke_all_tokens(account.id)
     return new_key
 

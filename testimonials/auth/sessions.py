@@ -11,8 +11,8 @@ from sqlalchemy import delete, select, update
 from testimonials.auth.accounts import get_account, may_act
 from testimonials.auth.models import Account, Session
 from testimonials.core import clock
-from testimonials.core.audit import describe_browser
 from testimonials.core.db.identifiers import hash_secret, is_identifier
+from testimonials.core.event_texts import describe_browser
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop

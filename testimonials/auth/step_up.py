@@ -10,6 +10,7 @@ from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.credentials import SignInRefused
 from testimonials.auth.emails import send_proof_mail
+from testimonials.auth.events import PASSKEY_REFUSED, PASSWORD_REFUSED
 from testimonials.auth.limits import LINK_PER_MAILBOX
 from testimonials.auth.lockout import confirm_password
 from testimonials.auth.login import draft_purpose
@@ -33,8 +34,7 @@ from testimonials.auth.two_factor import (
     forget_wrong_codes,
 )
 from testimonials.core import clock
-from testimonials.core.audit import record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.form_errors import Errors
@@ -265,7 +265,7 @@ def check_own_password(owner: SignedIn, field: str) -> Errors:
         confirm_password(owner, request.form.get(field, ""))
     except SignInRefused:
         begin_write()
-        record_event(EventType.PASSWORD_REFUSED, owner.account_id)
+        record(PASSWORD_REFUSED, owner.account_id)
         db.session.commit()
         return {field: [gettext("This is not your password.")]}
     return {}
@@ -277,7 +277,7 @@ def _take_passkey(owner: SignedIn) -> tuple[SignedIn, Errors]:
     try:
         use_passkey(Reason.PROVE, token, answer, owner)
     except PasskeyRefused as error:
-        record_event(EventType.PASSKEY_REFUSED, owner.account_id)
+        record(PASSKEY_REFUSED, owner.account_id)
         db.session.commit()
         return owner, {PROOF_PASSKEY: [error.shown]}
     return _note(owner, SignInMethod.PASSKEY), {}

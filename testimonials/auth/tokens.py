@@ -12,10 +12,11 @@ from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import called, require_unsuspended
 from testimonials.auth.callers import Caller
+from testimonials.auth.events import TOKEN_CREATED, TOKEN_REVOKED
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.core.audit import add_event, current_actor, current_network
+from testimonials.core.audit import EventType, Place, record
 from testimonials.core.db.engine import Timestamp
 from testimonials.core.db.identifiers import (
     hash_secret,
@@ -24,7 +25,6 @@ from testimonials.core.db.identifiers import (
     new_access_token,
     new_identifier,
 )
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.settings.current import current_settings
@@ -237,7 +237,7 @@ def make_token(
     )
     db.session.add(token)
     db.session.flush()
-    _record(EventType.TOKEN_CREATED, token)
+    _record(TOKEN_CREATED, token)
     return token, plain
 
 
@@ -293,7 +293,7 @@ def revoke_token(token: AccessToken) -> None:
     """End a locked token: the next call with it is refused. Does nothing the second time."""
     if token.revoked_at is None:
         token.revoked_at = clock.now()
-        _record(EventType.TOKEN_REVOKED, token)
+        _record(TOKEN_REVOKED, token)
 
 
 def revoke_tokens_made_by(account_id: str, project_ids: Iterable[str]) -> None:
@@ -347,7 +347,7 @@ def _revoke_all(*conditions: ColumnElement[bool]) -> None:
     for token in tokens:
         token.revoked_at = clock.now()
     if tokens:
-        _record(EventType.TOKEN_REVOKED, *tokens)
+        _record(TOKEN_REVOKED, *tokens)
 
 
 def _unknown() -> NotFound:
@@ -359,5 +359,4 @@ def _record(type: EventType, *tokens: AccessToken) -> None:
     details: dict[str, Any] = {"token": ", ".join(each.name for each in tokens)}
     if len(tokens) == 1:
         details["scopes"] = first.scopes
-    account_id, place = first.account_id, None if others else project_id
-    add_event(type, account_id, place, current_actor(), current_network(), details)
+    record(type, Place(first.account_id, None if others else project_id), **details)

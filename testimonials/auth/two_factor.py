@@ -10,14 +10,14 @@ from werkzeug import Response
 from testimonials.auth.cookies import describe_visitor, set_cookie, trusted_cookie
 from testimonials.auth.credentials import fingerprint, lock_claimed
 from testimonials.auth.emails import send_security_mail
+from testimonials.auth.events import CODE_REFUSED, RECOVERY_CODE_USED
 from testimonials.auth.limits import CODES_PER_ACCOUNT, CODES_PER_BROWSER
 from testimonials.auth.models import Account, AuthenticatorApp, RecoveryCode
 from testimonials.auth.passkeys import count_passkeys, has_passkeys
 from testimonials.auth.totp import find_step
 from testimonials.core import clock
-from testimonials.core.audit import record_event
+from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -184,7 +184,7 @@ def check_code(account: Account, typed: str, mark: str = "") -> tuple[Account, b
     try:
         was_recovery = take_code(locked, typed)
     except CodeRefused:
-        record_event(EventType.CODE_REFUSED, account_id)
+        record(CODE_REFUSED, account_id)
         db.session.commit()
         raise
     if was_recovery:
@@ -235,7 +235,7 @@ def _describe_trust(account: Account) -> tuple[str, int, str]:
 
 def _tell_of_recovery(account: Account) -> None:
     left = count_recovery_codes(account.id)
-    record_event(EventType.RECOVERY_CODE_USED, account.id, left=left)
+    record(RECOVERY_CODE_USED, account.id, left=left)
     words = f"{left} recovery codes are" if left != 1 else "One recovery code is"
     send_security_mail(
         account.email,

@@ -4,6 +4,7 @@ from flask import Blueprint, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.cookies import set_session_cookie, sign_browser_in, use_persons_language
+from testimonials.auth.events import PASSKEY_REFUSED
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.login import go_on, render_login
 from testimonials.auth.models import Account
@@ -19,8 +20,7 @@ from testimonials.auth.two_factor import (
     step_purpose,
     trust_browser,
 )
-from testimonials.core.audit import record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.security import answer_privately, safe_target
@@ -43,7 +43,7 @@ def sign_in_with_passkey() -> ResponseReturnValue:
     try:
         account, passkey = use_passkey(Reason.SIGN_IN, token, answer)
     except PasskeyRefused as error:
-        record_event(EventType.PASSKEY_REFUSED, None)
+        record(PASSKEY_REFUSED, None)
         db.session.commit()
         return _show_login(error)
     cookie = sign_browser_in(account, SignInMethod.PASSKEY, f"the passkey {passkey.name}")

@@ -16,6 +16,16 @@ from testimonials.auth.billing import set_plan
 from testimonials.auth.credentials import make_reset_link
 from testimonials.auth.email_addresses import normalize_email
 from testimonials.auth.emails import send_claim_mail, send_security_mail
+from testimonials.auth.events import (
+    ACCOUNT_DELETED,
+    ACCOUNT_LIMITED,
+    COMPANY_UNLINKED,
+    KEY_ISSUED,
+    KEY_REPLACED,
+    PLAN_CHANGED,
+    SESSION_ENDED,
+    SIGN_IN_RESET,
+)
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.oidc.accounts import unlink_account
@@ -39,9 +49,8 @@ from testimonials.cli.output import (
     print_record,
     print_rows,
 )
-from testimonials.core.audit import record_event
+from testimonials.core.audit import record
 from testimonials.core.clock import iso
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, get_project, project_limit_of
@@ -99,16 +108,16 @@ def create_account_command(email: str, no_mail: bool, as_json: bool) -> None:
     if not no_mail:
         projects = summarize_projects(access.account.id)
         send_claim_mail(access.account, link, projects, is_resend=True, issued_to="the operator")
-    record_event(EventType.KEY_ISSUED, access.account.id)
+    record(KEY_ISSUED, access.account.id)
     db.session.commit()
-    record = {
+    shown = {
         "accountId": access.account.id,
         "email": address,
         "apiKey": access.api_key,
         "claimLink": link,
         "claimExpiresAt": iso(access.account.claim_expires_at),
     }
-    print_record(record, as_json=as_json)
+    print_record(shown, as_json=as_json)
 
 
 @account_command("show")
@@ -126,7 +135,7 @@ def set_limit_command(account: str, limit: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     found.project_limit = None if limit == "default" else int(limit)
-    record_event(EventType.ACCOUNT_LIMITED, found.id, limit=limit)
+    record(ACCOUNT_LIMITED, found.id, limit=limit)
     db.session.commit()
     print_record(_describe_account(found), as_json=as_json)
 
@@ -141,7 +150,7 @@ def set_plan_command(account: str, plan: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     set_plan(found, None if plan.lower() == "none" else plan)
-    record_event(EventType.PLAN_CHANGED, found.id, plan=found.plan or "none")
+    record(PLAN_CHANGED, found.id, plan=found.plan or "none")
     db.session.commit()
     print_record(_describe_account(found), as_json=as_json)
 
@@ -152,10 +161,10 @@ def rotate_key_command(account: str, as_json: bool) -> None:
     begin_write()
     found = get_account(account)
     api_key = replace_key(found)
-    record_event(EventType.KEY_REPLACED, found.id)
+    record(KEY_REPLACED, found.id)
     db.session.commit()
-    record = {"accountId": found.id, "email": found.email, "apiKey": api_key}
-    print_record(record, as_json=as_json)
+    shown = {"accountId": found.id, "email": found.email, "apiKey": api_key}
+    print_record(shown, as_json=as_json)
 
 
 @account_command("sign-out")
@@ -168,7 +177,7 @@ def sign_out_command(account: str, as_json: bool) -> None:
     found = get_account(account)
     count = len(list_sessions(found.id))
     end_sessions(found.id)
-    record_event(EventType.SESSION_ENDED, found.id, which="every browser")
+    record(SESSION_ENDED, found.id, which="every browser")
     db.session.commit()
     if as_json:
         print_json({"accountId": found.id, "email": found.email, "signedOut": count})
@@ -193,10 +202,10 @@ def reset_sign_in_command(account: str, as_json: bool) -> None:
         "The operator removed the passkeys and the authenticator app of your account, and signed "
         "every browser out. Choose a password to get in.",
     )
-    record_event(EventType.SIGN_IN_RESET, found.id)
+    record(SIGN_IN_RESET, found.id)
     db.session.commit()
-    record = {"accountId": found.id, "email": found.email, "resetLink": make_reset_link(found)}
-    print_record(record, as_json=as_json)
+    shown = {"accountId": found.id, "email": found.email, "resetLink": make_reset_link(found)}
+    print_record(shown, as_json=as_json)
 
 
 @account_command("delete")
@@ -216,7 +225,7 @@ def delete_command(account: str, yes: bool, as_json: bool) -> None:
         begin_write()
     found = get_account(account)
     delete_account(found)
-    record_event(EventType.ACCOUNT_DELETED, None, account=found.id)
+    record(ACCOUNT_DELETED, None, account=found.id)
     db.session.commit()
     if as_json:
         print_json({"accountId": found.id, "deleted": True, "projects": count})
@@ -271,10 +280,10 @@ def unlink_company(account: str, as_json: bool) -> None:
     who = unlink_account(found)
     if who is not None:
         end_sessions(found.id)
-        record_event(EventType.COMPANY_UNLINKED, found.id, who=who)
+        record(COMPANY_UNLINKED, found.id, who=who)
     db.session.commit()
-    record = {"accountId": found.id, "email": found.email, "unlinked": who}
-    print_record(record, as_json=as_json)
+    shown = {"accountId": found.id, "email": found.email, "unlinked": who}
+    print_record(shown, as_json=as_json)
 
 
 # `testimonials tokens`.
@@ -411,11 +420,11 @@ def restore(account: str, as_json: bool) -> None:
 
 
 def _print(account: Account, as_json: bool) -> None:
-    record = {
+    shown = {
         "accountId": account.id,
         "email": account.email,
         "suspendedAt": iso(account.suspended_at) if account.suspended_at else None,
         "reason": account.suspended_reason,
         "hidesWidgets": account.hides_widgets,
     }
-    print_record(record, as_json=as_json)
+    print_record(shown, as_json=as_json)

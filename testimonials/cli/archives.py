@@ -6,10 +6,11 @@ from typing import IO
 import click
 
 from testimonials.auth.accounts import get_account
+from testimonials.auth.events import ACCOUNT_EXPORTED
 from testimonials.cli.output import database_command, json_option, print_json
-from testimonials.core.audit import record_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
+from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
 from testimonials.projects.projects import get_project, lock_account, make_slug
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
@@ -40,7 +41,7 @@ def export_account(account: str, file: Path, force: bool, as_json: bool) -> None
         found = get_account(account)
         write_account_archive(found, out)
     begin_write()
-    record_event(EventType.ACCOUNT_EXPORTED, found.id)
+    record(ACCOUNT_EXPORTED, found.id)
     db.session.commit()
     print_written(account, file, as_json=as_json)
 
@@ -68,7 +69,7 @@ def export_project(
             write_archive(found, out)
     begin_write()
     form = "a table" if as_csv else "an archive"
-    record_project_event(EventType.PROJECT_EXPORTED, found, form=form)
+    record(PROJECT_EXPORTED, found, form=form)
     db.session.commit()
     print_written(project, file, as_json=as_json)
 
@@ -109,7 +110,7 @@ def import_project(
             resumes_requests=resume_requests,
         )
         project = restored.project
-        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
+        record(PROJECT_IMPORTED, project, name=project.name)
         db.session.commit()
     _print_restored(restored, resumes=resume_requests, as_json=as_json)
 

@@ -16,13 +16,20 @@ from testimonials.cli.output import (
     print_rows,
 )
 from testimonials.core import clock
-from testimonials.core.audit import record_event
+from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import app_url
-from testimonials.core.mail.outbox import MailState, OutboxMail, drop_mail, list_mails, retry_mails
+from testimonials.core.mail.outbox import (
+    MAIL_DROPPED,
+    MAIL_RETRIED,
+    MailState,
+    OutboxMail,
+    drop_mail,
+    list_mails,
+    retry_mails,
+)
 from testimonials.core.mail.smtp import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.settings.current import current_settings
 from testimonials.core.text import make_printable
@@ -86,7 +93,7 @@ def retry_command(mail_id: str | None, as_json: bool) -> None:
     """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
     begin_write()
     count = retry_mails(db.session(), mail_id)
-    record_event(EventType.MAIL_RETRIED, None, count=count)
+    record(MAIL_RETRIED, None, count=count)
     db.session.commit()
     if mail_id is not None and not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
@@ -104,7 +111,7 @@ def drop_command(mail_id: str, as_json: bool) -> None:
     """Delete one mail that waits or was given up; nobody gets it."""
     begin_write()
     count = drop_mail(db.session(), mail_id)
-    record_event(EventType.MAIL_DROPPED, None, count=count)
+    record(MAIL_DROPPED, None, count=count)
     db.session.commit()
     if not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")

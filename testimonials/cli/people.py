@@ -20,11 +20,11 @@ from testimonials.cli.output import (
 )
 from testimonials.collection.abuse import AbuseReport, list_reports, read_reported, settle_report
 from testimonials.collection.author_lookup import AboutAddress, find_about, forget_address
-from testimonials.core.audit import EventFilter, find_types, list_events, record_event
+from testimonials.core.audit import EventFilter, find_types, list_events, record
 from testimonials.core.clock import iso
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.text import make_printable
+from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
 from testimonials.transfer.archives.writing import force_option, reading_one_moment, writing_file
 from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
@@ -62,7 +62,7 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     if not dry_run:
         begin_write()
         found = forget_address(address)
-        record_event(EventType.AUTHOR_ERASED, None, count=len(found.testimonials))
+        record(AUTHOR_ERASED, None, count=len(found.testimonials))
         db.session.commit()
     if as_json:
         print_json({"email": address, "removed": not dry_run, **_count(found)})
@@ -127,7 +127,7 @@ def export_command(email: str, file: Path, force: bool, as_json: bool) -> None:
         found = describe_person(address)
         out.write(json.dumps(found, ensure_ascii=False, indent=1).encode())
     begin_write()
-    record_event(EventType.AUTHOR_EXPORTED, None, count=len(found["testimonials"]))
+    record(AUTHOR_EXPORTED, None, count=len(found["testimonials"]))
     db.session.commit()
     counts = count_found(found)
     if as_json:
@@ -178,9 +178,9 @@ def read_command(report_id: str, reason: str, as_json: bool) -> None:
     """Show the testimonial that a report is about; the owner's activity says so."""
     begin_write()
     row = read_reported(report_id, reason)
-    record = {"testimonialId": row.id, "authorName": row.author_name, "text": row.text}
+    shown = {"testimonialId": row.id, "authorName": row.author_name, "text": row.text}
     db.session.commit()
-    print_record(record, as_json=as_json)
+    print_record(shown, as_json=as_json)
 
 
 def _describe(report: AbuseReport) -> dict[str, Any]:

@@ -21,13 +21,18 @@ from testimonials.cli.output import (
     print_rows,
 )
 from testimonials.core import clock
-from testimonials.core.audit import record_event, record_project_event
+from testimonials.core.audit import record
 from testimonials.core.clock import iso
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.projects import domains as services
 from testimonials.projects.access import ROLES
 from testimonials.projects.domains import describe_state, look_at
+from testimonials.projects.events import (
+    MEMBER_CHANGED,
+    MEMBER_REMOVED,
+    OWNERSHIP_TAKEN,
+    PROJECT_DELETED,
+)
 from testimonials.projects.invitations import list_invitations
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
@@ -90,8 +95,8 @@ def list_projects_command(as_json: bool) -> None:
 def show_command(project: str, as_json: bool) -> None:
     """Show one project with its settings and how many testimonials it has in each state."""
     found = get_project(project)
-    record = ProjectSchema().dump(found) | {"testimonials": count_by_status(found.id)}
-    print_record(record, as_json=as_json)
+    shown = ProjectSchema().dump(found) | {"testimonials": count_by_status(found.id)}
+    print_record(shown, as_json=as_json)
 
 
 @projects.command("members")
@@ -138,12 +143,12 @@ def widgets_command(project: str, as_json: bool) -> None:
         return
     rows = [
         {
-            "name": record["name"] or "(own)",
-            "shape": record["widgetDesign"]["shape"] or record["widgetConfig"]["layout"],
-            "order": record["widgetDesign"]["order"],
-            "updatedAt": record["updatedAt"],
+            "name": each["name"] or "(own)",
+            "shape": each["widgetDesign"]["shape"] or each["widgetConfig"]["layout"],
+            "order": each["widgetDesign"]["order"],
+            "updatedAt": each["updatedAt"],
         }
-        for record in records
+        for each in records
     ]
     print_rows(rows, as_json=False, empty="")
 
@@ -162,7 +167,7 @@ def delete_command(project: str, yes: bool, as_json: bool) -> None:
         click.confirm(question, abort=True, err=as_json)
     begin_write()
     found = get_project(project)
-    record_project_event(EventType.PROJECT_DELETED, found, name=found.name)
+    record(PROJECT_DELETED, found, name=found.name)
     give_up_projects(Project.id == found.id)
     while remove_some(of_projects(Project.id == found.id)):
         db.session.commit()
@@ -192,8 +197,8 @@ def transfer_command(project: str, account: str, without_team: bool, as_json: bo
         raise click.ClickException(f"{receiver.email} owns it already, or can’t own projects now.")
     hand_over(found, receiver, keeps_team=not without_team)
     details = {"name": found.name, "old": former.email, "email": receiver.email}
-    record_event(EventType.OWNERSHIP_TAKEN, former.id, **details)
-    record_project_event(EventType.OWNERSHIP_TAKEN, found, **details)
+    record(OWNERSHIP_TAKEN, former.id, **details)
+    record(OWNERSHIP_TAKEN, found, **details)
     db.session.commit()
     print_record(ProjectSchema().dump(found), as_json=as_json)
 
@@ -236,7 +241,7 @@ def set_role_command(owner: str, person: str, role: str, as_json: bool) -> None:
     account, member = _find_both(owner, person)
     if set_workspace_role(account.id, member.id, role):
         details = {"email": member.email, "role": role, "member": member.id}
-        record_event(EventType.MEMBER_CHANGED, account.id, **details)
+        record(MEMBER_CHANGED, account.id, **details)
     db.session.commit()
     print_record(_describe(find_colleague(account.id, member.id)), as_json=as_json)
 
@@ -251,7 +256,7 @@ def remove_member_command(owner: str, person: str, as_json: bool) -> None:
     begin_write()
     account, member = _find_both(owner, person)
     removed = remove_colleague(account.id, member.id)
-    record_event(EventType.MEMBER_REMOVED, account.id, email=member.email, member=member.id)
+    record(MEMBER_REMOVED, account.id, email=member.email, member=member.id)
     db.session.commit()
     print_record(_describe(removed), as_json=as_json)
 
@@ -372,7 +377,7 @@ def show_insights(project: str, days: str, as_json: bool) -> None:
         print_json(told)
         return
     views, ratings = told["views"], told["ratings"]
-    record = told["period"] | {
+    shown = told["period"] | {
         "views": views["total"],
         "ofWidget": views["widget"],
         "ofWall": views["wall"],
@@ -384,4 +389,4 @@ def show_insights(project: str, days: str, as_json: bool) -> None:
         "averageRating": ratings["average"],
         "ratings": ratings["count"],
     }
-    print_record(record, as_json=False)
+    print_record(shown, as_json=False)

@@ -14,10 +14,10 @@ from testimonials.cli.output import (
     print_rows,
 )
 from testimonials.collection import forms as services
+from testimonials.collection.events import FORM_ADDED, FORM_DELETED
 from testimonials.collection.schemas import FormCreateSchema, FormSchema
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.core.http.resource import load
 from testimonials.core.text import make_printable
@@ -74,7 +74,7 @@ def list_testimonials_command(project: str, status: str | None, limit: int, as_j
         print_json(records)
         return
     names = ("_id", "status", "source", "authorName", "rating", "createdAt", "text")
-    short = [{name: record.get(name) for name in names} for record in records]
+    short = [{name: each.get(name) for name in names} for each in records]
     for row in short:
         row["text"] = row["text"] if len(row["text"]) <= 60 else row["text"][:59] + "…"
     print_rows(short, as_json=False, empty="There are no testimonials here.")
@@ -328,7 +328,7 @@ def add_command(
     begin_write()
     found = lock_project(get_project(project).id)
     form = services.create_form(found, loaded)
-    record_project_event(EventType.FORM_ADDED, found, form=form.name)
+    record(FORM_ADDED, found, form=form.name)
     db.session.commit()
     described = _FORM.dump(services.describe_form(found, form))
     if not as_json:
@@ -351,7 +351,7 @@ def delete_command(project: str, name: str, yes: bool, as_json: bool) -> None:
     begin_write()
     found = lock_project(found.id)
     services.delete_form(found, services.find_form(found, name))
-    record_project_event(EventType.FORM_DELETED, found, form=name)
+    record(FORM_DELETED, found, form=name)
     db.session.commit()
     print_record({"name": name, "deleted": True}, as_json=as_json)
 

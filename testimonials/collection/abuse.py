@@ -8,11 +8,11 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import ForeignKey, String, Text, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.collection.events import REPORT_SENT, REPORT_SETTLED
 from testimonials.core import clock
-from testimonials.core.audit import record_event, record_project_event
+from testimonials.core.audit import record
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import is_identifier, new_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop, use_visitors_language
@@ -21,6 +21,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
+from testimonials.testimonials.events import TEXTS_READ
 from testimonials.testimonials.models import Testimonial
 
 # Reports of abuse, and how long they are kept.
@@ -78,7 +79,7 @@ def add_report(project: Project, page: str, testimonial_id: str, reason: str, wo
         words=words.strip()[:MOST_WORDS],
     )
     db.session.add(report)
-    record_event(EventType.REPORT_SENT, None, slug=project.slug)
+    record(REPORT_SENT, None, slug=project.slug)
 
 
 def list_reports(*, is_settled: bool = False) -> Sequence[tuple[AbuseReport, Project]]:
@@ -97,7 +98,7 @@ def settle_report(report_id: str) -> AbuseReport:
     """Note that an operator is done with a report; raises `NotFound`."""
     report, _ = _find_report(report_id)
     report.settled_at = report.settled_at or clock.now()
-    record_event(EventType.REPORT_SETTLED, None, report=report.id)
+    record(REPORT_SETTLED, None, report=report.id)
     return report
 
 
@@ -114,7 +115,7 @@ def read_reported(report_id: str, reason: str) -> Testimonial:
     row = db.session.get(Testimonial, report.testimonial_id) if report.testimonial_id else None
     if row is None or row.project_id != project.id:
         raise NotFound("The report is about no single testimonial, or it was deleted.")
-    record_project_event(EventType.TEXTS_READ, project, reason=why)
+    record(TEXTS_READ, project, reason=why)
     return row
 
 

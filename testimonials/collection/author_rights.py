@@ -14,7 +14,6 @@ from testimonials.core import clock
 from testimonials.core.db.erasure import ADDRESS, TESTIMONIAL, is_erased, note_erased
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.identifiers import hash_secret, new_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext_noop
@@ -29,6 +28,7 @@ from testimonials.testimonials.events import ADDRESS as EVENTS_ADDRESS
 from testimonials.testimonials.events import (
     AUTHOR,
     DISOWNED,
+    TESTIMONIAL_DELETED,
     is_held,
     name_change,
     record_by_author,
@@ -304,7 +304,7 @@ def erase(own: OwnTestimonial) -> None:
 def record_erased(own: OwnTestimonial) -> None:
     """Record that a testimonial is gone, unless nobody has heard of it."""
     if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
-        record_by_author(EventType.TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
+        record_by_author(TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
 
 
 def disown(own: OwnTestimonial) -> None:

@@ -7,6 +7,7 @@ from marshmallow import fields, validate
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.scopes import Scope
 from testimonials.collection.address_lists import REFERENCE_LENGTH, AddressList, Person
+from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED, REQUESTS_SENT
 from testimonials.collection.forms import (
     change_form,
     create_form,
@@ -35,14 +36,14 @@ from testimonials.collection.schemas import (
     FormUpdateSchema,
     WholePageDesignSchema,
 )
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, Parts, StrictSchema, Text
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
 from testimonials.projects.projects import make_slug
@@ -76,7 +77,7 @@ def _read_page(project: Project, _target: str | None, values: Values) -> Values:
 def change_page(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     was = project.updated_at
     update_page_config(project, values)
-    return finish(project, EventType.PAGE_CHANGED, is_changed=project.updated_at != was)
+    return finish(project, PAGE_CHANGED, is_changed=project.updated_at != was)
 
 
 @change(
@@ -89,7 +90,7 @@ def change_page(project: Project, _target: str | None, values: Values, _actor: s
 )
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     is_changed = update_page_design(project, values)
-    finish(project, EventType.PAGE_CHANGED, is_changed=is_changed)
+    finish(project, PAGE_CHANGED, is_changed=is_changed)
     return Outcome(_DESIGN.dump(describe_page_design(project)), {})
 
 
@@ -121,7 +122,7 @@ def _declare_picture(name: str, title: str) -> None:
         is_changed = values["image_id"] != getattr(project, f"{name}_id")
         if is_changed:
             set_picture(project, name, publish_picture(project, values["image_id"]))
-        return finish(project, EventType.PAGE_CHANGED, is_changed=is_changed)
+        return finish(project, PAGE_CHANGED, is_changed=is_changed)
 
 
 _declare_picture("logo", gettext_noop("change the logo"))
@@ -173,9 +174,9 @@ def save_form(project: Project, _target: str | None, values: Values, _actor: str
         if "title" not in values:
             raise ValidationFailed.of({"title": ["A new form needs a title."]})
         form = create_form(project, values)
-        record_project_event(EventType.FORM_ADDED, project, form=form.name)
+        record(FORM_ADDED, project, form=form.name)
     elif change_form(project, form, changes | _rename(values)):
-        record_project_event(EventType.FORM_CHANGED, project, form=form.name)
+        record(FORM_CHANGED, project, form=form.name)
     return Outcome(_FORM.dump(describe_form(project, form)), {"form": form.name})
 
 
@@ -195,7 +196,7 @@ def remove_form(project: Project, _target: str | None, values: Values, _actor: s
     form = find_form(project, values["name"])
     data = _FORM.dump(describe_form(project, form))
     delete_form(project, form)
-    record_project_event(EventType.FORM_DELETED, project, form=form.name)
+    record(FORM_DELETED, project, form=form.name)
     return Outcome(data, {"form": form.name})
 
 
@@ -278,7 +279,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
     )
     token, wait = make_batch_token(project), values.get("wait_days", 0)
     count = ask_people(project, token, batch, listed, actor, wait)
-    record_project_event(EventType.REQUESTS_SENT, project, count=count)
+    record(REQUESTS_SENT, project, count=count)
     return Outcome(_describe_asked(count, left_out), {"count": count})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from testimonials.collection import responses
+from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.collection.request_mail import send_author_mail
 from testimonials.collection.spam import FAST, FLOOD, find_reasons, fingerprint, tell_of_flood
 from testimonials.collection.submission_schemas import (
@@ -22,7 +23,6 @@ from testimonials.collection.submission_schemas import (
 )
 from testimonials.collection.verified_purchases import is_used, note_purchase
 from testimonials.core import clock
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import current_language, gettext_noop
@@ -30,7 +30,7 @@ from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurp
 from testimonials.core.images.uploads import Image
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.testimonials.events import record_by_author
+from testimonials.testimonials.events import TESTIMONIAL_SUBMITTED, record_by_author
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.notifications import tell_of_submission
 from testimonials.testimonials.tags import find_spellings, spell
@@ -136,10 +136,10 @@ def receive(project: Project, submission: Submission) -> Testimonial:
         send_author_mail(project, row)
     if is_new and row.status == "pending":
         written = {"action": "submit", "testimonial": row.id}
-        record_by_author(EventType.TESTIMONIAL_SUBMITTED, project, **written)
+        record_by_author(TESTIMONIAL_SUBMITTED, project, **written)
         if asked and answers:
             about = {"request": asked.id, "testimonial": row.id}
-            record_by_author(EventType.REQUEST_ANSWERED, project, **about)
+            record_by_author(REQUEST_ANSWERED, project, **about)
     return row
 
 

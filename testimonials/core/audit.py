@@ -1,12 +1,11 @@
-"""The record of events: who acts and from where, writing, reading and cleaning it."""
+"""The record of events: their types, who acts and from where, writing, reading and cleaning it."""
 
 import ipaddress
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import click
 from flask import g, has_request_context, request
@@ -16,9 +15,44 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
-from testimonials.core.event_types import COUNTED, GUESSES, EventType
 from testimonials.core.extensions import db
-from testimonials.core.http.i18n import gettext, gettext_noop, translate
+
+# Types of events: each is declared once, in `events` of the package that it is about.
+
+# A sentence with the names of the event's details as %(name)s, or a function that chooses one.
+Sentence = str | Callable[[Mapping[str, Any]], str]
+
+
+class EventType(str):
+    """What happened: the subject, then what became of it. A name never changes its meaning.
+
+    `webhook` is the name that receivers of webhooks know it by; without one it concerns the
+    account's own people alone. Of what `is_counted`, the same by the same actor from the same
+    network within an hour is one event with a count: guessing passwords can't fill the disk, an
+    editor that saves by itself can't fill the page, and an import in many parts is one line.
+    `is_guess`: only the number matters, not when each happened.
+    """
+
+    known: ClassVar[dict[str, "EventType"]] = {}
+    sentence: Sentence
+    webhook: str | None
+    is_counted: bool
+    is_guess: bool
+
+    def __new__(
+        cls,
+        name: str,
+        sentence: Sentence,
+        *,
+        webhook: str | None = None,
+        is_counted: bool = False,
+        is_guess: bool = False,
+    ) -> "EventType":
+        type = cls.known[name] = super().__new__(cls, name)
+        type.sentence, type.webhook = sentence, webhook
+        type.is_counted, type.is_guess = is_counted, is_guess
+        return type
+
 
 # Who acts in this request or command, and from where.
 #
@@ -134,31 +168,31 @@ class Owned(Protocol):
     account_id: Any
 
 
-def record_event(type: EventType, account_id: str | None, **details: Any) -> None:
-    """Record what happened to an account.
+class Place(NamedTuple):
+    """Where something happened that may concern one project or all of an account."""
 
-    The details are JSON values, none of them a secret or the words of a testimonial.
-    """
-    add_event(type, account_id, None, current_actor(), current_network(), details)
-
-
-def record_project_event(type: EventType, project: Owned, **details: Any) -> None:
-    """Record what happened to a project, in the record of the account that it belongs to."""
-    add_event(type, project.account_id, project.id, current_actor(), current_network(), details)
+    account_id: str | None
+    id: str | None
 
 
-def add_event(
+def record(
     type: EventType,
-    account_id: str | None,
-    project_id: str | None,
-    actor: Actor,
-    network: str | None,
-    details: dict[str, Any],
+    subject: Owned | Place | str | None,
+    actor: Actor | None = None,
+    /,
+    **details: Any,
 ) -> None:
-    """Add an event to the record of an account, or of the operator; the caller commits soon.
+    """Record what happened to a project, or to an account of which this is the id.
+
+    None is the operator's record. The details are JSON values, none of them a secret or the words
+    of a testimonial. Who acts is the caller unless there is an `actor`, who has no network. The
+    caller commits soon.
 
     Flushes the session first, because nothing else may be locked after the record.
     """
+    place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
+    account_id, network = place.account_id, current_network() if actor is None else None
+    actor = actor or current_actor()
     db.session.flush()
     if db.engine.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
@@ -167,19 +201,19 @@ def add_event(
         db.session.execute(select(lock))
     values: dict[str, Any] = {
         "account_id": account_id,
-        "project_id": project_id,
+        "project_id": place.id,
         "type": str(type),
         "actor_kind": str(actor.kind),
         "actor_name": actor.name,
     }
     earlier, batch = None, details.get("batch", "")
-    if type in COUNTED:
+    if type.is_counted:
         earlier, network = _find_same(values, network)
     elif batch != whole_of(batch):
         earlier = _find_begun(values, whole_of(batch))
     if earlier is not None and len(earlier.details.get("batches", ())) < MOST_BATCHES:
         earlier.times += 1
-        if type not in GUESSES:
+        if not type.is_guess:
             _tell_again(earlier, details)
         db.session.flush()
         return
@@ -276,7 +310,7 @@ def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event
 
 def find_types(text: str) -> list[EventType]:
     """Return the types that `text` names: one, or all of a subject."""
-    return [type for type in EventType if text in (type, type.partition(".")[0])]
+    return [type for type in EventType.known.values() if text in (type, type.partition(".")[0])]
 
 
 def forget_networks(before: datetime, limit: int) -> int:
@@ -292,40 +326,3 @@ def delete_old_events(before: datetime, limit: int) -> int:
     some = select(Event.id).where(Event.id < first_identifier(before)).limit(limit)
     statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
     return len(db.session.scalars(statement).all())
-
-
-# What a browser is called, Firefox on Windows, and a program, curl/8.5.0.
-
-BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
-SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
-NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
-UNKNOWN = gettext_noop("A browser")
-UNNAMED = gettext_noop("an unnamed program")
-# Its first word and version: nothing in which a mail program would see a link.
-_PROGRAM = re.compile(r"[A-Za-z][\w+-]{0,39}(?:/\d[\d.]{0,15})?", re.ASCII)
-
-
-def describe_program(user_agent: str) -> str:
-    """Return a label for what calls the API, as it is stored; strangers choose the words."""
-    browser = describe_browser(user_agent)
-    if not browser.startswith(UNKNOWN):
-        return browser
-    found = _PROGRAM.match(user_agent)
-    return found[0] if found else UNNAMED
-
-
-def describe_browser(user_agent: str) -> str:
-    """Return a label for a browser, as it is stored: in English."""
-    browser = next((name for name in BROWSERS if name in user_agent), UNKNOWN)
-    system = next((name for name in SYSTEMS if name in user_agent), "")
-    words = [NAMES.get(browser, browser), NAMES.get(system, system)]
-    return " on ".join(word for word in words if word)
-
-
-def translate_browser(label: str) -> str:
-    """Return a label of `describe_browser` in the current language."""
-    browser, _, system = label.partition(" on ")
-    browser = translate(browser)
-    return (
-        gettext("%(browser)s on %(system)s", browser=browser, system=system) if system else browser
-    )

@@ -18,7 +18,14 @@ from testimonials.auth.accounts import (
 from testimonials.auth.cookies import clear_session_cookie, replace_session_cookie
 from testimonials.auth.email_change import make_change_link
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
-from testimonials.auth.events import Names, name_actor, write_predicate
+from testimonials.auth.events import (
+    ACCOUNT_DELETED,
+    ADDRESS_REQUESTED,
+    COMPANY_UNLINKED,
+    KEY_ISSUED,
+    KEY_REPLACED,
+    NAME_CHANGED,
+)
 from testimonials.auth.limits import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.attempts import AttemptPurpose
@@ -33,11 +40,10 @@ from testimonials.core.audit import (
     EventFilter,
     find_types,
     list_events,
-    record_event,
-    record_project_event,
+    record,
 )
 from testimonials.core.db.identifiers import hash_secret, is_identifier
-from testimonials.core.event_types import GROUPS, EventType
+from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.extensions import begin_write, db, let_others_write, limiter
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.forms import add_notice, read_notice
@@ -55,6 +61,7 @@ from testimonials.dashboard.formatting import describe_modes, describe_plan
 from testimonials.dashboard.framework import build_shell, require_proof, require_session
 from testimonials.dashboard.security import HERE, explain_refusal
 from testimonials.projects.access import Role, list_joined_projects, search_shared
+from testimonials.projects.events import MEMBER_LEFT
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import find_modes
 from testimonials.projects.projects import count_projects
@@ -92,6 +99,18 @@ KIND_LABELS = {
     "rules": gettext_noop("Rules"),
 }
 NEWEST = 6
+# The subjects that the filter offers as one.
+GROUPS = {
+    gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
+    gettext_noop("Account"): ("account", "password", "address", "key", "plan"),
+    gettext_noop("Team"): ("invitation", "member", "ownership"),
+    gettext_noop("Projects"): ("project", "page", "form", "widget", "domain"),
+    gettext_noop("Testimonials"): (
+        *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
+    ),
+    gettext_noop("Operator"): ("report", "texts", "mail"),
+    gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
+}
 
 
 @dataclass(frozen=True)
@@ -248,7 +267,7 @@ def change_name(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     name = sent.values["display_name"]
     if set_display_name(lock_owner(owner), name):
-        record_event(EventType.NAME_CHANGED, owner.account_id, name=name or "none")
+        record(NAME_CHANGED, owner.account_id, name=name or "none")
     db.session.commit()
     return redirect(add_notice(url_for(ACCOUNT_PAGE), _("Saved")), 303)
 
@@ -278,7 +297,7 @@ def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
     begin_write()
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
-    record_event(EventType.ADDRESS_REQUESTED, owner.account_id, email=email)
+    record(ADDRESS_REQUESTED, owner.account_id, email=email)
     db.session.commit()
     notice = _("Open the link in the mail to %(email)s to use it.", email=email)
     return redirect(add_notice(url_for(ACCOUNT_PAGE), notice), 303)
@@ -291,10 +310,10 @@ def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
     """Replace the API key and show the new one once."""
     begin_write()
     changed = lock_owner(owner)
-    became = EventType.KEY_REPLACED if changed.has_key else EventType.KEY_ISSUED
+    became = KEY_REPLACED if changed.has_key else KEY_ISSUED
     api_key = replace_key(changed)
     send_security_mail(owner.email, "The API key of your account was replaced.")
-    record_event(became, owner.account_id)
+    record(became, owner.account_id)
     db.session.commit()
     return answer_privately(_page(owner, new_key=api_key))
 
@@ -309,11 +328,11 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
         return answer_privately(_page(owner, errors=errors), 422)
     leaving = _lock_emptied(owner)
     for project in list_joined_projects(owner.account_id):
-        record_project_event(EventType.MEMBER_LEFT, project)
+        record(MEMBER_LEFT, project)
     for workspace in list_workspaces(owner.account_id):
-        record_event(EventType.MEMBER_LEFT, workspace.owner_id)
+        record(MEMBER_LEFT, workspace.owner_id)
     delete_account(leaving)
-    record_event(EventType.ACCOUNT_DELETED, None, account=owner.account_id)
+    record(ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
     response = redirect(url_for("claim.show_declined"), 303)
     clear_session_cookie(response)
@@ -396,7 +415,7 @@ def unlink(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     who = unlink_company(lock_owner(owner))
     if who is not None:
-        record_event(EventType.COMPANY_UNLINKED, owner.account_id, who=who)
+        record(COMPANY_UNLINKED, owner.account_id, who=who)
     db.session.commit()
     return redirect(add_notice(url_for(HERE), _("Your company account is unlinked.")), 303)
 

@@ -19,6 +19,7 @@ from testimonials.auth.cookies import (
     sign_browser_in,
     use_persons_language,
 )
+from testimonials.auth.events import ACCOUNT_CLAIMED, ACCOUNT_DELETED, KEY_DROPPED, KEY_REPLACED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.magic_links import (
     LinkInvalid,
@@ -31,12 +32,12 @@ from testimonials.auth.magic_links import (
 from testimonials.auth.models import Account
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.sessions import SignInMethod
-from testimonials.core.audit import ActorKind, act_as, record_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.proposal_data import describe_waiting
+from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.projects import list_projects
 from testimonials.projects.settings import delete_projects
 from testimonials.projects.team import judge_password
@@ -97,7 +98,7 @@ def decline_claim(token: str) -> ResponseReturnValue:
     begin_write()
     account = find_account_of_link(token)
     delete_account(account)
-    record_event(EventType.ACCOUNT_DELETED, None, account=account.id)
+    record(ACCOUNT_DELETED, None, account=account.id)
     db.session.commit()
     return redirect(url_for(".show_declined"), 303)
 
@@ -123,7 +124,7 @@ def revoke_key(token: str) -> ResponseReturnValue:
     account = find_account_of_key(token)
     drop_key(account)
     act_as(ActorKind.PERSON, account.id)
-    record_event(EventType.KEY_DROPPED, account.id)
+    record(KEY_DROPPED, account.id)
     db.session.commit()
     return redirect(url_for(".show_revoked"), 303)
 
@@ -164,12 +165,12 @@ def _claim(account: Account, password_hash: str) -> str | None:
     act_as(ActorKind.PERSON, account.id)
     if account.was_asked_for and "drop" in request.form:
         for gone in delete_projects(account.id):
-            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+            record(PROJECT_DELETED, gone, name=gone.name)
     mark_added(account.id)
     claim_account(account, password_hash)
-    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    record(ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
-        record_event(EventType.KEY_REPLACED, account.id)
+        record(KEY_REPLACED, account.id)
     return new_key
 
 

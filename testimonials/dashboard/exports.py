@@ -13,11 +13,11 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.accounts import get_account
-from testimonials.auth.events import write_sentence
+from testimonials.auth.events import ACCOUNT_EXPORTED
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.audit import record_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
+from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -37,6 +37,7 @@ from testimonials.dashboard.framework import (
 from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
 from testimonials.transfer.archives.reading import (
@@ -87,7 +88,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
     begin_write()
-    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    record(ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()
     return _send(file, "testimonials-account", "zip", "application/zip")
 
@@ -100,7 +101,7 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
     begin_write()
-    record_event(EventType.ACCOUNT_EXPORTED, owner.account_id)
+    record(ACCOUNT_EXPORTED, owner.account_id)
     db.session.commit()
     return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
 
@@ -147,7 +148,7 @@ def _export(
     except ServiceError:
         file.close()
         raise
-    record_project_event(EventType.PROJECT_EXPORTED, project, form=form)
+    record(PROJECT_EXPORTED, project, form=form)
     db.session.commit()
     return _send(file, slug, ending, kind)
 
@@ -280,7 +281,7 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
         )
         project = restored.project
         drop_waiting(owner.account_id)
-        record_project_event(EventType.PROJECT_IMPORTED, project, name=project.name)
+        record(PROJECT_IMPORTED, project, name=project.name)
         db.session.commit()
         return url_for("inbox.show_inbox", project_id=project.id)
 

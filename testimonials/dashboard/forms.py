@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED
 from testimonials.collection.forms import (
     MAX_FORMS,
     change_form,
@@ -17,8 +18,7 @@ from testimonials.collection.forms import (
 )
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import NAME_LENGTH, TITLE_LENGTH, FormDesignSchema
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import EventType, record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Text
@@ -136,7 +136,7 @@ def add_form(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         return _list(access, sent.errors, sent.typed), 422
     here = url_for(".show_form", form_name=form.name)
-    return _finish(access, EventType.FORM_ADDED, form, _("Added"), here)
+    return _finish(access, FORM_ADDED, form, _("Added"), here)
 
 
 @page_forms.get("/dashboard/projects/<project_id>/forms/<form_name>")
@@ -156,7 +156,7 @@ def save_form(access: Access, form_name: str) -> ResponseReturnValue:
     if edit.errors:
         return _refuse(access, form_name, edit)
     here = url_for(".show_form", form_name=form.name, add=edit.adds or None)
-    event = EventType.FORM_CHANGED if is_changed else None
+    event = FORM_CHANGED if is_changed else None
     done = _finish(access, event, form, edit.notice, here, edit.place)
     return jsonify({"ok": True, **pick(form)}) if wants_json() else done
 
@@ -175,7 +175,7 @@ def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
         errors = {f"{form_name}-{field}": texts for field, texts in sent.errors.items()}
         typed = {f"{form_name}-{field}": text for field, text in sent.typed.items()}
         return _list(access, errors, typed), 422
-    return _finish(access, EventType.FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
+    return _finish(access, FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
 
 
 @page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
@@ -185,9 +185,7 @@ def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
     form = find_form(access.project, form_name)
     change_form(access.project, form, {"is_open": request.form.get("open") == "1"})
     text = _("%(title)s is open") if form.is_open else _("%(title)s is closed")
-    return _finish(
-        access, EventType.FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms")
-    )
+    return _finish(access, FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms"))
 
 
 @page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
@@ -196,7 +194,7 @@ def remove_form(access: Access, form_name: str) -> ResponseReturnValue:
     form = find_form(access.project, form_name)
     delete_form(access.project, form)
     text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
-    return _finish(access, EventType.FORM_DELETED, form, text, url_for(".show_forms"))
+    return _finish(access, FORM_DELETED, form, text, url_for(".show_forms"))
 
 
 def _change(access: Access, form: CollectionForm, edit: PageEdit) -> bool:
@@ -222,7 +220,7 @@ def _finish(
     place: str = "",
 ) -> ResponseReturnValue:
     if event is not None:
-        record_project_event(event, access.project, form=form.title)
+        record(event, access.project, form=form.title)
     db.session.commit()
     return redirect(add_notice(here, notice) + (f"#{place}" if place else ""), 303)
 

@@ -9,8 +9,8 @@ from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event, translate_browser
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
+from testimonials.core.event_texts import translate_browser
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Text
@@ -29,6 +29,7 @@ from testimonials.dashboard.framework import THEMES, build_shell, require_sessio
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.projects.access import search_shared
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.events import PROJECT_CREATED, PROJECT_RESTORED
 from testimonials.projects.projects import create_project
 from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
@@ -90,7 +91,7 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
         return _page(owner, to_form_errors(error), sent.typed), 422
     if is_first:
         seed_demos(project)
-    record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
+    record(PROJECT_CREATED, project, name=project.name)
     db.session.commit()
     return redirect(url_for("inbox.show_inbox", project_id=project.id), 303)
 
@@ -100,7 +101,7 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
 def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = take_back(owner.account_id, project_id)
-    record_project_event(EventType.PROJECT_RESTORED, project, name=project.name)
+    record(PROJECT_RESTORED, project, name=project.name)
     db.session.commit()
     return redirect(url_for("inbox.show_inbox"), 303)
 

@@ -13,8 +13,7 @@ from testimonials.collection.forms import find_shown_form, update_page_design
 from testimonials.collection.page_data import describe_form, describe_thanks
 from testimonials.collection.submission import FilledForm
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
@@ -45,6 +44,7 @@ from testimonials.dashboard.page_form import (
 from testimonials.dashboard.page_lists import Item, new_id
 from testimonials.projects import page_design
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.settings import set_picture, update_page_config
 from testimonials.testimonials.fields import count_answers
@@ -227,7 +227,7 @@ def save_page(access: Access) -> ResponseReturnValue:
         edit.errors = name_fields(edit.shown, error.errors or {})
         return _refuse(access, edit)
     if project.updated_at != was:
-        record_project_event(EventType.PAGE_CHANGED, project)
+        record(PAGE_CHANGED, project)
     db.session.commit()
     return _answer(access, edit)
 
@@ -295,7 +295,7 @@ def remove(access: Access, picture: str) -> ResponseReturnValue:
 
 def _set(project: Project, picture: str, image: Image | None) -> ResponseReturnValue:
     set_picture(project, picture, image)
-    record_project_event(EventType.PAGE_CHANGED, project)
+    record(PAGE_CHANGED, project)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "url": image_url(image.id if image else None)})

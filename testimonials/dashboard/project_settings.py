@@ -6,8 +6,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.accounts import get_account
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.audit import record_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.fields import Choice, Text
@@ -31,6 +30,17 @@ from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import IS_HIDDEN, RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
 from testimonials.projects.domains import LONGEST, find_domain, look_at
 from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
+from testimonials.projects.events import (
+    OWNERSHIP_DECLINED,
+    OWNERSHIP_OFFERED,
+    OWNERSHIP_TAKEN,
+    OWNERSHIP_WITHDRAWN,
+    PROJECT_CHANGED,
+    PROJECT_DELETED,
+    PROJECT_PAUSED,
+    PROJECT_RENAMED,
+    PROJECT_RESUMED,
+)
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, list_invitations
 from testimonials.projects.models import OwnershipOffer
 from testimonials.projects.notifications import find_choice, set_decides_by_mail, set_mode
@@ -101,7 +111,7 @@ def rename(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         return _settings_page(access, to_form_errors(error, "slug")), 422
     if project.slug != old:
-        record_project_event(EventType.PROJECT_RENAMED, project, old=old, slug=project.slug)
+        record(PROJECT_RENAMED, project, old=old, slug=project.slug)
     db.session.commit()
     return redirect(url_for(".show_settings"), 303)
 
@@ -112,8 +122,8 @@ def change_status(access: Access) -> ResponseReturnValue:
     project = access.project
     is_active = request.form.get("status") == "active"
     set_active(project, is_active=is_active)
-    became = EventType.PROJECT_RESUMED if is_active else EventType.PROJECT_PAUSED
-    record_project_event(became, project)
+    became = PROJECT_RESUMED if is_active else PROJECT_PAUSED
+    record(became, project)
     db.session.commit()
     return redirect(url_for(".show_settings"), 303)
 
@@ -128,7 +138,7 @@ def save_rated(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         return _settings_page(access, sent.errors, sent.typed), 422
     change_rated(access.project, sent.values if is_on else None)
-    record_project_event(EventType.PROJECT_CHANGED, access.project)
+    record(PROJECT_CHANGED, access.project)
     db.session.commit()
     return redirect(
         add_notice(url_for(".show_settings"), _("Your choice is saved.")) + "#rated", 303
@@ -148,7 +158,7 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
         errors = {"confirm": [_("Type %(slug)s to delete this project.", slug=project.slug)]}
         return _settings_page(access, errors), 422
     move_to_trash(project)
-    record_project_event(EventType.PROJECT_DELETED, project, name=project.name)
+    record(PROJECT_DELETED, project, name=project.name)
     db.session.commit()
     return redirect(url_for("dashboard.show_projects"), 303)
 
@@ -319,7 +329,7 @@ def offer(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, owner.email)
     name = access.project.name
-    record_project_event(EventType.OWNERSHIP_OFFERED, access.project, name=name, email=email)
+    record(OWNERSHIP_OFFERED, access.project, name=name, email=email)
     db.session.commit()
     return redirect(add_notice(url_for(TEAM), gettext("The offer is on its way.")), 303)
 
@@ -329,7 +339,7 @@ def offer(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def withdraw(access: Access) -> ResponseReturnValue:
     withdraw_offer(access.project)
     name = access.project.name
-    record_project_event(EventType.OWNERSHIP_WITHDRAWN, access.project, name=name)
+    record(OWNERSHIP_WITHDRAWN, access.project, name=name)
     db.session.commit()
     return redirect(add_notice(url_for(TEAM), gettext("The offer is withdrawn.")), 303)
 
@@ -366,7 +376,7 @@ def decline(access: Access) -> ResponseReturnValue:
     if find_own_offer(access) is not None:
         withdraw_offer(access.project)
         name = access.project.name
-        record_project_event(EventType.OWNERSHIP_DECLINED, access.project, name=name)
+        record(OWNERSHIP_DECLINED, access.project, name=name)
     db.session.commit()
     return redirect(url_for(TEAM), 303)
 
@@ -377,8 +387,8 @@ def _record_taken(access: Access, former: Account) -> None:
     is_in = any(each.account_id == former.id for each in list_members(project))
     send_handed_over_mail(project, former.email, user.email, is_in=is_in)
     details = {"name": project.name, "old": former.email, "email": user.email}
-    record_event(EventType.OWNERSHIP_TAKEN, former.id, **details)
-    record_project_event(EventType.OWNERSHIP_TAKEN, project, **details)
+    record(OWNERSHIP_TAKEN, former.id, **details)
+    record(OWNERSHIP_TAKEN, project, **details)
 
 
 def _ownership_page(access: Access, offer: OwnershipOffer) -> str:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.address_lists import MAX_PEOPLE, Person, write_table
+from testimonials.collection.events import PURCHASES_CHANGED, REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.forms import list_forms
 from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
 from testimonials.collection.request_mail import describe_mail
@@ -39,9 +40,8 @@ from testimonials.collection.verified_purchases import (
     make_secret,
 )
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
+from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, speaking, translate
@@ -283,7 +283,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
         db.session.rollback()
         return _refuse(access, form, error)
     if count:
-        record_project_event(EventType.REQUESTS_SENT, project, count=count)
+        record(REQUESTS_SENT, project, count=count)
     db.session.commit()
     return _go_back_to_requests(_tell_sent(count, form.wait_days) if count else "")
 
@@ -304,7 +304,7 @@ def download_requests(access: Access) -> Response:
 def cancel_requests(access: Access) -> ResponseReturnValue:
     """Delete the requests that weren't sent yet."""
     count = cancel_waiting(access.project)
-    record_project_event(EventType.REQUESTS_CANCELLED, access.project, count=count)
+    record(REQUESTS_CANCELLED, access.project, count=count)
     db.session.commit()
     return _go_back_to_requests(
         ngettext("One request is cancelled", "%(num)s requests are cancelled", count)
@@ -396,7 +396,7 @@ def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
             _("This secret was replaced already. The new one was shown once.")
         )
     secret = make_secret(access.project)
-    record_project_event(EventType.PURCHASES_CHANGED, access.project)
+    record(PURCHASES_CHANGED, access.project)
     db.session.commit()
     return answer_privately(_purchases_page(access, secret))
 
@@ -407,7 +407,7 @@ def switch_off(access: Access) -> ResponseReturnValue:
     """Forget the secret: links that were signed with it open the plain form."""
     access.project.purchase_secret = None
     end_old_secret(access.project)
-    record_project_event(EventType.PURCHASES_CHANGED, access.project)
+    record(PURCHASES_CHANGED, access.project)
     db.session.commit()
     return _go_back_to_purchases(_("These links open the plain form from now on."))
 
@@ -417,7 +417,7 @@ def switch_off(access: Access) -> ResponseReturnValue:
 def end_old(access: Access) -> ResponseReturnValue:
     """End the former owner's secret at once."""
     end_old_secret(access.project)
-    record_project_event(EventType.PURCHASES_CHANGED, access.project)
+    record(PURCHASES_CHANGED, access.project)
     db.session.commit()
     return _go_back_to_purchases(_("The former owner’s secret has ended."))
 

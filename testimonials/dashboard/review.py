@@ -13,8 +13,7 @@ from testimonials.auth.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sessions import find_session
 from testimonials.collection.author_lookup import can_thank, thank_author
 from testimonials.collection.request_mail import first_name
-from testimonials.core.audit import ActorKind, act_as, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.forms import add_notice, read_notice
@@ -27,6 +26,7 @@ from testimonials.dashboard.framework import build_shell, go_on_writing, require
 from testimonials.dashboard.inbox import describe_step
 from testimonials.dashboard.testimonial import THANKS_LENGTH, ReplyForm, ThanksForm
 from testimonials.projects.access import Access, Role
+from testimonials.testimonials.events import AUTHOR_THANKED
 from testimonials.testimonials.fields import REPLY_LENGTH
 from testimonials.testimonials.inbox import find_next_pending
 from testimonials.testimonials.models import Testimonial, TestimonialChange
@@ -230,7 +230,7 @@ def thank(access: Access, testimonial_id: str) -> ResponseReturnValue:
             access, testimonial_id, tally, 422, errors=sent.errors, typed=sent.typed
         )
     thank_author(access.project, row, sent.values["thanks"], access.user.email)
-    record_project_event(EventType.AUTHOR_THANKED, access.project, testimonial=row.id)
+    record(AUTHOR_THANKED, access.project, testimonial=row.id)
     db.session.commit()
     notice = gettext("A mail to %(name)s is on its way", name=row.author_name)
     return redirect(add_notice(decide_url(row, tally), notice), 303)

@@ -11,6 +11,14 @@ from testimonials.auth.accounts import get_account, replace_key
 from testimonials.auth.cookies import clear_session_cookie, know_browser, replace_session_cookie
 from testimonials.auth.credentials import change_password
 from testimonials.auth.emails import send_password_changed_mail, send_security_mail
+from testimonials.auth.events import (
+    KEY_REPLACED,
+    PASSWORD_CHANGED,
+    PASSWORD_REMOVED,
+    SESSION_ENDED,
+    STRONG_NOT_REQUIRED,
+    STRONG_REQUIRED,
+)
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import find_identity
 from testimonials.auth.passkeys import has_passkeys, list_passkeys
@@ -31,8 +39,7 @@ from testimonials.auth.step_up import (
     remove_password,
 )
 from testimonials.auth.tokens import revoke_all_tokens
-from testimonials.core.audit import record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import add_notice, read_notice
@@ -219,7 +226,7 @@ def drop_password(owner: SignedIn) -> ResponseReturnValue:
     changed = lock_owner(owner)
     remove_password(changed, but=owner.session_id)
     send_security_mail(changed.email, "Your account does without a password from now on.")
-    record_event(EventType.PASSWORD_REMOVED, changed.id)
+    record(PASSWORD_REMOVED, changed.id)
     db.session.commit()
     response = redirect(add_notice(url_for(HERE), _("Your password is gone.")), 303)
     know_browser(response, changed)
@@ -232,7 +239,7 @@ def drop_password(owner: SignedIn) -> ResponseReturnValue:
 def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     begin_write()
     if browser := end_session(owner.account_id, session_id):
-        record_event(EventType.SESSION_ENDED, owner.account_id, which=browser)
+        record(SESSION_ENDED, owner.account_id, which=browser)
     db.session.commit()
     return redirect(url_for(HERE), 303)
 
@@ -244,7 +251,7 @@ def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
-    record_event(EventType.SESSION_ENDED, owner.account_id, which="every other browser")
+    record(SESSION_ENDED, owner.account_id, which="every other browser")
     db.session.commit()
     response = redirect(add_notice(url_for(HERE), _("Every other browser is signed out.")), 303)
     know_browser(response, account)
@@ -257,7 +264,7 @@ def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
 def end_every_session(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     end_sessions(owner.account_id)
-    record_event(EventType.SESSION_ENDED, owner.account_id, which="every browser")
+    record(SESSION_ENDED, owner.account_id, which="every browser")
     db.session.commit()
     response = redirect(url_for("session.show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
@@ -308,17 +315,17 @@ def _replace_key_too(changed: Account) -> str | None:
     """Replace the key if the form asks for it; mail and record the change."""
     new_key = replace_key(changed) if "replace_key" in request.form else None
     send_password_changed_mail(changed.email, with_key=new_key is not None)
-    record_event(EventType.PASSWORD_CHANGED, changed.id)
+    record(PASSWORD_CHANGED, changed.id)
     if new_key:
-        record_event(EventType.KEY_REPLACED, changed.id)
+        record(KEY_REPLACED, changed.id)
         revoke_all_tokens(changed.id)
     return new_key
 
 
 def _tell_of_strong(changed: Account) -> None:
     if changed.requires_strong:
-        what, event = "asks everybody for more than a password", EventType.STRONG_REQUIRED
+        what, event = "asks everybody for more than a password", STRONG_REQUIRED
     else:
-        what, event = "lets everybody in with a password alone", EventType.STRONG_NOT_REQUIRED
+        what, event = "lets everybody in with a password alone", STRONG_NOT_REQUIRED
     send_security_mail(changed.email, f"Your workspace {what} from now on.")
-    record_event(event, changed.id)
+    record(event, changed.id)

@@ -21,8 +21,7 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from testimonials.collection.forms import find_shown_form, list_forms
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
@@ -50,6 +49,7 @@ from testimonials.dashboard.formatting import describe_age
 from testimonials.dashboard.framework import build_shell, require_role
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import MESSAGE_LENGTH, SHARE_MESSAGE
+from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.widget.embed import reserve_space
 from testimonials.widget.formats import (
@@ -235,7 +235,7 @@ def save_message(access: Access) -> ResponseReturnValue:
             return answer_errors(sent.errors)
         return _page(access, sent.typed["message"], sent.errors), 422
     set_message(project, sent.values["message"])
-    record_project_event(EventType.PROJECT_CHANGED, project)
+    record(PROJECT_CHANGED, project)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "is_own": has_own_message(project)})

@@ -10,17 +10,18 @@ from testimonials.auth.cookies import (
     sign_browser_in,
     use_persons_language,
 )
+from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, KEY_DROPPED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import claim_for, lock_waiting, read_claim_token
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.sessions import SignInMethod
-from testimonials.core.audit import ActorKind, act_as, record_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
+from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.settings import delete_projects
 from testimonials.projects.team import follow_groups
 from testimonials.testimonials.testimonials import describe_keys, mark_added, summarize_projects
@@ -59,14 +60,14 @@ def _claim(account: Account, person: CompanyPerson) -> None:
     act_as(ActorKind.PERSON, account.id)
     if "drop" in request.form:
         for gone in delete_projects(account.id):
-            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+            record(PROJECT_DELETED, gone, name=gone.name)
     if request.form.get("key") == "drop":
         drop_key(account)
-        record_event(EventType.KEY_DROPPED, account.id)
+        record(KEY_DROPPED, account.id)
     mark_added(account.id)
     claim_for(account, person)
-    record_event(EventType.ACCOUNT_CLAIMED, account.id)
-    record_event(EventType.COMPANY_LINKED, account.id, who=person.email)
+    record(ACCOUNT_CLAIMED, account.id)
+    record(COMPANY_LINKED, account.id, who=person.email)
     follow_groups(account.id, account.email, person.groups)
 
 

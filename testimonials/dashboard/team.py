@@ -6,9 +6,8 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
+from testimonials.core.audit import EventType, record
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited, ValidationFailed
 from testimonials.core.http.fields import Choice
@@ -20,6 +19,13 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import build_shell, require_role
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
+from testimonials.projects.events import (
+    INVITATION_SENT,
+    INVITATION_WITHDRAWN,
+    MEMBER_CHANGED,
+    MEMBER_LEFT,
+    MEMBER_REMOVED,
+)
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
@@ -100,7 +106,7 @@ def resend(access: Access) -> ResponseReturnValue:
 def revoke(access: Access) -> ResponseReturnValue:
     email = request.form.get("email", "")
     revoke_invitation(access, email)
-    record_project_event(EventType.INVITATION_WITHDRAWN, access.project, email=email)
+    record(INVITATION_WITHDRAWN, access.project, email=email)
     db.session.commit()
     return _go_back(_("The invitation is withdrawn."))
 
@@ -113,7 +119,7 @@ def give_role(access: Access, account_id: str) -> ResponseReturnValue:
         raise ValidationFailed.of(sent.errors)
     role = sent.values["role"]
     member = change_role(access, account_id, role)
-    _record_member(EventType.MEMBER_CHANGED, access, member, role=role)
+    _record_member(MEMBER_CHANGED, access, member, role=role)
     db.session.commit()
     return _go_back(_("The role is changed."))
 
@@ -131,7 +137,7 @@ def show_removal(access: Access, account_id: str) -> ResponseReturnValue:
 @require_role(Role.ADMIN, for_update=True)
 def remove(access: Access, account_id: str) -> ResponseReturnValue:
     member = remove_member(access, account_id)
-    _record_member(EventType.MEMBER_REMOVED, access, member)
+    _record_member(MEMBER_REMOVED, access, member)
     db.session.commit()
     return _go_back(_("Removed from the project."))
 
@@ -148,7 +154,7 @@ def show_leaving(access: Access) -> ResponseReturnValue:
 @require_role(Role.READER, for_update=True)
 def leave(access: Access) -> ResponseReturnValue:
     leave_project(access)
-    record_project_event(EventType.MEMBER_LEFT, access.project, email=access.user.email)
+    record(MEMBER_LEFT, access.project, email=access.user.email)
     db.session.commit()
     return redirect(url_for("dashboard.show_projects"), 303)
 
@@ -157,13 +163,13 @@ def _send_invitation(access: Access, new: NewInvitation) -> None:
     project, invitation = access.project, new.invitation
     send_invitation_mail(project, invitation, new.link, access.user.email)
     email, role = invitation.email, invitation.role
-    record_project_event(EventType.INVITATION_SENT, project, email=email, role=role)
+    record(INVITATION_SENT, project, email=email, role=role)
     db.session.commit()
 
 
 def _record_member(type: EventType, access: Access, member: TeamMember, **details: str) -> None:
     details |= {"email": member.email, "member": member.account_id}
-    record_project_event(type, access.project, **details)
+    record(type, access.project, **details)
 
 
 def _count_mail(owner: SignedIn, email: str) -> None:

@@ -23,8 +23,7 @@ from testimonials.collection.images.worker import PictureRefused
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.schemas import PictureQuerySchema
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import FieldErrors
 from testimonials.core.http.fields import QueryCount, Switch, Text
@@ -46,6 +45,7 @@ from testimonials.core.images.uploads import (
 from testimonials.dashboard.formatting import describe_change, describe_hands, describe_testimonial
 from testimonials.dashboard.framework import build_shell, require_role
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     REPLY_LENGTH,
     TEXT_LENGTH,
@@ -238,7 +238,7 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
     project = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True).project
     form.store_picture()
     row = add_testimonial(project, form.columns, access.user.email)
-    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
+    record(TESTIMONIAL_CREATED, project, testimonial=row.id)
     db.session.commit()
     return redirect(url_for("inbox.show_inbox", status="approved"), 303)
 

@@ -9,6 +9,7 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
+from testimonials.collection.events import FORM_CHANGED
 from testimonials.collection.forms import (
     change_form,
     find_form,
@@ -17,8 +18,7 @@ from testimonials.collection.forms import (
 )
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import add_notice
@@ -30,6 +30,7 @@ from testimonials.dashboard.page_editor import TABS, VIEWS, describe_frame
 from testimonials.dashboard.page_form import LIMITS
 from testimonials.dashboard.page_lists import Form, Item
 from testimonials.projects.access import Access, Role
+from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
 
@@ -186,9 +187,9 @@ def _save(access: Access, form: CollectionForm | None) -> ResponseReturnValue:
         errors = name_errors(words, error.messages_dict)
         return answer_errors(errors) if wants_json() else (_page(access, form, errors), 422)
     if form is None and update_page_design(project, words):
-        record_project_event(EventType.PAGE_CHANGED, project)
+        record(PAGE_CHANGED, project)
     if form is not None and change_form(project, form, words):
-        record_project_event(EventType.FORM_CHANGED, project, form=form.title)
+        record(FORM_CHANGED, project, form=form.title)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True})

@@ -5,6 +5,14 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.emails import send_security_mail
+from testimonials.auth.events import (
+    APP_CONNECTED,
+    APP_REMOVED,
+    PASSKEY_ADDED,
+    PASSKEY_REMOVED,
+    PASSKEY_RENAMED,
+    RECOVERY_CODES_MADE,
+)
 from testimonials.auth.passkeys import (
     PasskeyRefused,
     Reason,
@@ -25,8 +33,8 @@ from testimonials.auth.two_factor import (
     make_recovery_codes,
     show_code,
 )
-from testimonials.core.audit import describe_browser, record_event, translate_browser
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import EventType, record
+from testimonials.core.event_texts import describe_browser, translate_browser
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Text
@@ -95,7 +103,7 @@ def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
     except PasskeyRefused as error:
         db.session.rollback()
         return _refuse_passkey(owner, sent.typed["name"], to_form_errors(error))
-    _tell(owner, EventType.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
+    _tell(owner, PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     db.session.commit()
     replace_session_cookie(cookie)
     notice = _("%(name)s is a passkey now.", name=passkey.name)
@@ -113,7 +121,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     old = get_passkey(owner.account_id, passkey_id).name
     name = rename_passkey(owner.account_id, passkey_id, sent.values["name"]).name
     if old != name:
-        _tell(owner, EventType.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
+        _tell(owner, PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
     db.session.commit()
     return redirect(add_notice(url_for(HERE), _("Saved")), 303)
 
@@ -125,7 +133,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     begin_write()
     name = remove_passkey(lock_owner(owner), passkey_id)
-    _tell(owner, EventType.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
+    _tell(owner, PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
     db.session.commit()
     return redirect(add_notice(url_for(HERE), _("%(name)s is removed.", name=name)), 303)
 
@@ -152,7 +160,7 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
     except CodeRefused as error:
         db.session.rollback()
         return answer_privately(_app_page(owner, found[1], error.shown), 422)
-    _tell(owner, EventType.APP_CONNECTED, "An authenticator app was connected.")
+    _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
     db.session.commit()
     replace_session_cookie(cookie)
     return answer_privately(_codes_page(owner, codes))
@@ -165,7 +173,7 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
 def remove_the_app(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     remove_app(lock_owner(owner))
-    _tell(owner, EventType.APP_REMOVED, "The authenticator app was turned off.")
+    _tell(owner, APP_REMOVED, "The authenticator app was turned off.")
     db.session.commit()
     return redirect(add_notice(url_for(HERE), _("The app is off.")), 303)
 
@@ -179,7 +187,7 @@ def make_new_codes(owner: SignedIn) -> ResponseReturnValue:
     if find_app(account.id) is None:
         raise NotFound
     codes = make_recovery_codes(account)
-    _tell(owner, EventType.RECOVERY_CODES_MADE, "New recovery codes were made.")
+    _tell(owner, RECOVERY_CODES_MADE, "New recovery codes were made.")
     db.session.commit()
     return answer_privately(_codes_page(owner, codes))
 
@@ -188,7 +196,7 @@ def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **det
     """Mail and record a change."""
     send_security_mail(owner.email, text)
     named = {"passkey": passkey} if passkey else {}
-    record_event(event, owner.account_id, **named, **details)
+    record(event, owner.account_id, **named, **details)
 
 
 def _refuse_passkey(owner: SignedIn, name: str, errors: Errors) -> ResponseReturnValue:

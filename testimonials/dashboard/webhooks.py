@@ -32,7 +32,6 @@ from testimonials.dashboard.webhook_data import (
     describe_message,
     render_webhook_page,
 )
-from testimonials.integrations.webhooks import payloads
 from testimonials.integrations.webhooks.endpoints import (
     add_endpoint,
     change_endpoint,
@@ -55,15 +54,15 @@ from testimonials.projects.access import Access, Role, find_access
 
 # What each event means, by its name.
 EVENTS = {
-    payloads.SUBMITTED: gettext_noop("Somebody sent a testimonial"),
-    payloads.APPROVED: gettext_noop("One was approved, or added as approved"),
-    payloads.REJECTED: gettext_noop("One was rejected"),
-    payloads.UPDATED: gettext_noop("One was changed, pinned, tagged or answered"),
-    payloads.DELETED: gettext_noop("One was deleted"),
-    payloads.WITHDRAWN: gettext_noop("Its author withdrew one"),
-    payloads.ANSWERED: gettext_noop("Somebody whom you asked by mail wrote one"),
-    payloads.DECIDED: gettext_noop("You accepted or declined a proposal"),
-    payloads.PROJECT_UPDATED: gettext_noop("The page, the widget or the settings changed"),
+    "testimonial.submitted": gettext_noop("Somebody sent a testimonial"),
+    "testimonial.approved": gettext_noop("One was approved, or added as approved"),
+    "testimonial.rejected": gettext_noop("One was rejected"),
+    "testimonial.updated": gettext_noop("One was changed, pinned, tagged or answered"),
+    "testimonial.deleted": gettext_noop("One was deleted"),
+    "testimonial.withdrawn": gettext_noop("Its author withdrew one"),
+    "request.answered": gettext_noop("Somebody whom you asked by mail wrote one"),
+    "proposal.decided": gettext_noop("You accepted or declined a proposal"),
+    "project.updated": gettext_noop("The page, the widget or the settings changed"),
 }
 
 

@@ -10,8 +10,7 @@ from flask import Blueprint, g, jsonify, redirect, render_template, request, url
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.fields import Colour
 from testimonials.core.http.form_errors import answer_errors, wants_json
@@ -41,6 +40,7 @@ from testimonials.widget.drafts import (
     read_published,
     restore_draft,
 )
+from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.settings import find_widget
 
 widget_editor = Blueprint("widget_editor", __name__)
@@ -181,7 +181,7 @@ def _here(undo: str | None = None) -> str:
 def _publish(project: Project, widget: Widget) -> bool:
     is_changed = publish_draft(project, widget)
     if is_changed:
-        record_project_event(EventType.WIDGET_CHANGED, project)
+        record(WIDGET_CHANGED, project)
     return is_changed
 
 

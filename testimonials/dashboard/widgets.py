@@ -5,8 +5,7 @@ from typing import Any
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors, wants_json
@@ -21,6 +20,7 @@ from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial
+from testimonials.widget.events import WIDGET_CHANGED, WIDGET_DELETED, WIDGET_RENAMED, WIDGET_SAVED
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.ordering import (
     OrderFull,
@@ -66,7 +66,7 @@ def save(access: Access) -> ResponseReturnValue:
         widget = save_widget(project, name, request.form.get("source", ""))
     except ServiceError as error:
         return _refuse(access, error, "name", name)
-    record_project_event(EventType.WIDGET_SAVED, project, widget=widget.name)
+    record(WIDGET_SAVED, project, widget=widget.name)
     return _finish(_("Saved the widget %(name)s", name=widget.name))
 
 
@@ -80,7 +80,7 @@ def rename(access: Access) -> ResponseReturnValue:
     except ServiceError as error:
         return _refuse(access, error, f"rename-{old}", name)
     if widget.name != old:
-        record_project_event(EventType.WIDGET_RENAMED, access.project, old=old, widget=widget.name)
+        record(WIDGET_RENAMED, access.project, old=old, widget=widget.name)
     return _finish(_("Renamed %(old)s to %(name)s", old=old, name=widget.name))
 
 
@@ -89,7 +89,7 @@ def rename(access: Access) -> ResponseReturnValue:
 def delete(access: Access) -> ResponseReturnValue:
     widget = _find(access.project)
     delete_widget(access.project, widget)
-    record_project_event(EventType.WIDGET_DELETED, access.project, widget=widget.name)
+    record(WIDGET_DELETED, access.project, widget=widget.name)
     return _finish(_("Deleted the widget %(name)s", name=widget.name))
 
 
@@ -176,7 +176,7 @@ def change_order(access: Access) -> ResponseReturnValue:
     """Move, add or take out a testimonial, or arrange all as a script sends them."""
     project, name = access.project, request.form.get("widget", "")
     _change(project, find_widget(project, name))
-    record_project_event(EventType.WIDGET_CHANGED, project)
+    record(WIDGET_CHANGED, project)
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True})

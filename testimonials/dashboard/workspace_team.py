@@ -8,9 +8,8 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.audit import record_event
+from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import RateLimited, ValidationFailed
 from testimonials.core.http.fields import Choice
@@ -22,6 +21,13 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import build_shell, require_proof, require_session
 from testimonials.projects.access import ROLES
 from testimonials.projects.emails import send_workspace_invitation_mail
+from testimonials.projects.events import (
+    INVITATION_SENT,
+    INVITATION_WITHDRAWN,
+    MEMBER_CHANGED,
+    MEMBER_LEFT,
+    MEMBER_REMOVED,
+)
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
@@ -101,7 +107,7 @@ def revoke(owner: SignedIn) -> ResponseReturnValue:
     email = request.form.get("email", "")
     begin_write()
     revoke_from_colleague(owner, email)
-    record_event(EventType.INVITATION_WITHDRAWN, owner.account_id, email=email)
+    record(INVITATION_WITHDRAWN, owner.account_id, email=email)
     db.session.commit()
     return _go_back(_("The invitation is withdrawn."))
 
@@ -118,7 +124,7 @@ def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     begin_write()
     member, role = change_colleague(owner.account_id, account_id, sent.values["role"]), "role"
     details = {"email": member.email, "member": account_id, role: sent.values["role"]}
-    record_event(EventType.MEMBER_CHANGED, owner.account_id, **details)
+    record(MEMBER_CHANGED, owner.account_id, **details)
     db.session.commit()
     return _go_back(_("The role is changed."))
 
@@ -135,7 +141,7 @@ def remove(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     """End somebody's roles in all of the owner's projects."""
     begin_write()
     email = remove_colleague(owner.account_id, account_id).email
-    record_event(EventType.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
+    record(MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
     db.session.commit()
     return _go_back(_("Removed from all of your projects."))
 
@@ -153,7 +159,7 @@ def leave(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
     begin_write()
     left = find_workspace(owner.account_id, owner_id)
     set_workspace_role(left.owner_id, owner.account_id, None)
-    record_event(EventType.MEMBER_LEFT, left.owner_id, email=owner.email)
+    record(MEMBER_LEFT, left.owner_id, email=owner.email)
     db.session.commit()
     return _go_back(_("You have left the team."))
 
@@ -162,8 +168,7 @@ def _send(owner: SignedIn, new: NewInvitation) -> None:
     invitation = new.invitation
     names = name_invited(invitation)
     send_workspace_invitation_mail(invitation, new.link, owner.email, names)
-    details = {"email": invitation.email, "role": invitation.role}
-    record_event(EventType.INVITATION_SENT, owner.account_id, **details)
+    record(INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
     db.session.commit()
 
 

@@ -8,13 +8,13 @@ from marshmallow import ValidationError
 from sqlalchemy import select
 
 from testimonials.auth.callers import Caller
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import mark_changed
 from testimonials.projects.proposals import propose
+from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import TestimonialAddSchema
@@ -125,4 +125,4 @@ def write_added(project: Project, rows: Sequence[Testimonial], caller: Caller) -
     details = {"batch": batch, "count": len(rows)}
     if len(rows) == 1:
         details = {"testimonial": rows[0].id}
-    record_project_event(EventType.TESTIMONIAL_CREATED, project, **details)
+    record(TESTIMONIAL_CREATED, project, **details)

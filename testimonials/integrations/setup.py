@@ -13,8 +13,7 @@ from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
 from testimonials.auth.scopes import Scope
 from testimonials.collection.requests import STATES, count_states
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Time
@@ -30,6 +29,7 @@ from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
 from testimonials.testimonials.changes import TestimonialEditSchema
+from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.inbox import count_samples, count_tabs
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.testimonials import (
@@ -312,7 +312,7 @@ def _settle_samples(steps: Steps) -> None:
         steps.already.append(step | {"says": "There are no samples."})
     elif steps.caller.is_key or Scope.PUBLISH in steps.caller.scopes:
         delete_demos(steps.project)
-        record_project_event(EventType.SAMPLES_DELETED, steps.project, count=count)
+        record(SAMPLES_DELETED, steps.project, count=count)
         steps.changed.append(step | {"says": f"{count} samples removed."})
     else:
         steps.refuse(step, f"This needs the scope {Scope.PUBLISH}.")

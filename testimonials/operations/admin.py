@@ -19,10 +19,9 @@ from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.collection.abuse import AbuseReport
 from testimonials.core import clock
-from testimonials.core.audit import Event
+from testimonials.core.audit import Event, EventType
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.outages import MAKE_ROOM
-from testimonials.core.event_types import GUESSES
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import ENGLISH, use_language
@@ -180,7 +179,8 @@ def _judge_mail() -> Iterator[Trouble]:
 
 def _judge_guesses() -> Iterator[Trouble]:
     recent = Event.id >= first_identifier(clock.now() - timedelta(hours=1))
-    query = select(func.sum(Event.times)).where(recent, Event.type.in_(GUESSES))
+    guesses = [type for type in EventType.known.values() if type.is_guess]
+    query = select(func.sum(Event.times)).where(recent, Event.type.in_(guesses))
     count = db.session.scalar(query) or 0
     if count >= MANY_GUESSES:
         title = f"{count} wrong passwords or codes within an hour"

@@ -12,6 +12,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.credentials import find_claimed_account
+from testimonials.auth.events import COMPANY_REFUSED
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import ProviderSilent
 from testimonials.auth.oidc.client import ProviderAway, ProviderRefused, current_provider
@@ -20,7 +21,6 @@ from testimonials.core.audit import Event
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.sqlite import advise_restore, find_damage
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import company_return_url
 from testimonials.core.jobs import BackgroundJob, find_other_place
@@ -256,7 +256,7 @@ def _was_silent() -> bool:
     """Return whether somebody lately tried to confirm with the provider, and it didn't say when."""
     query = select(Event.id).where(
         Event.id >= first_identifier(clock.now() - TOLD_DAYS),
-        Event.type == EventType.COMPANY_REFUSED,
+        Event.type == COMPANY_REFUSED,
         Event.details["reason"].as_string() == ProviderSilent.reason,
     )
     return db.session.scalar(query.limit(1)) is not None

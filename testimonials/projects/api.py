@@ -8,8 +8,7 @@ from flask import Blueprint, Response
 from testimonials.auth.api_auth import require_access, require_all_projects
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import add_link, link_to
@@ -22,6 +21,7 @@ from testimonials.projects import projects as services
 from testimonials.projects.access import find_project
 from testimonials.projects.change_calls import carry_out, keep_picture
 from testimonials.projects.domains import look_at
+from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import Project
 from testimonials.projects.proposal_schemas import ReasonQuerySchema
 from testimonials.projects.schemas import (
@@ -84,7 +84,7 @@ def create_project(caller: Caller, body: dict[str, Any]) -> Response:
     project, is_first = services.create_project(caller.id, body)
     if is_first and not body.get("skipDemoTestimonials", False):
         seed_demos(project)
-    record_project_event(EventType.PROJECT_CREATED, project, name=project.name)
+    record(PROJECT_CREATED, project, name=project.name)
     return commit_answer("Project created", _PROJECT.dump(project))
 
 

@@ -11,8 +11,7 @@ from typing import Any
 from marshmallow import fields
 
 from testimonials.auth.scopes import Scope
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import EventType, record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
 from testimonials.projects.models import Project
@@ -117,5 +116,5 @@ def _describe_proposal(kind: str, schema: type[StrictSchema], needs_target: bool
 def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
     """Record a change of the project, if there was one."""
     if is_changed:
-        record_project_event(event, project)
+        record(event, project)
     return Outcome(_PROJECT.dump(project), {})

@@ -15,8 +15,7 @@ from flask import Flask
 from sqlalchemy import case, func, select, update
 
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import init_own_hosts, own_hosts
@@ -35,6 +34,7 @@ from testimonials.core.http_client import (
     look_up,
 )
 from testimonials.core.settings.current import current_settings
+from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED
 from testimonials.projects.models import TXT_PREFIX, CustomDomain, Project
 from testimonials.projects.projects import lock_project, mark_edited
 
@@ -284,7 +284,7 @@ def set_domain(project: Project, text: str) -> CustomDomain:
     )
     db.session.add(domain)
     db.session.flush()
-    record_project_event(EventType.DOMAIN_ADDED, project, host=host)
+    record(DOMAIN_ADDED, project, host=host)
     return domain
 
 
@@ -294,7 +294,7 @@ def remove_domain(project: Project) -> None:
     db.session.delete(domain)
     db.session.flush()
     _use(project, None)
-    record_project_event(EventType.DOMAIN_REMOVED, project, host=domain.host)
+    record(DOMAIN_REMOVED, project, host=domain.host)
     own_hosts().forget()
 
 
@@ -352,7 +352,7 @@ def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
         _lose(other, holder)
     domain.is_held, domain.verified_at = True, clock.now()
     db.session.flush()
-    record_project_event(EventType.DOMAIN_VERIFIED, project, host=domain.host)
+    record(DOMAIN_VERIFIED, project, host=domain.host)
     own_hosts().forget()
 
 
@@ -366,7 +366,7 @@ def _lose(project: Project, domain: CustomDomain) -> None:
     domain.is_held = domain.verified_at = domain.serving_since = domain.missing_since = None
     db.session.flush()
     _use(project, None)
-    record_project_event(EventType.DOMAIN_LOST, project, host=domain.host)
+    record(DOMAIN_LOST, project, host=domain.host)
     own_hosts().forget()
 
 

@@ -18,11 +18,11 @@ from testimonials.auth.cookies import (
     use_persons_language,
 )
 from testimonials.auth.credentials import find_claimed_account
+from testimonials.auth.events import ACCOUNT_CLAIMED, KEY_DROPPED
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
-from testimonials.core.audit import ActorKind, act_as, record_event, record_project_event
+from testimonials.core.audit import ActorKind, EventType, act_as, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
@@ -32,6 +32,7 @@ from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.core.passwords import hash_password
 from testimonials.projects.domains import is_served, make_mark
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
+from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED, PROJECT_DELETED
 from testimonials.projects.invitations import (
     INVITATION_PER_ADDRESS,
     InvitationInvalid,
@@ -89,7 +90,7 @@ def decline(token: str) -> ResponseReturnValue:
     found = find_invitation(token, for_update=True)
     decline_invitation(found)
     email = found.invitation.email
-    _record(EventType.INVITATION_DECLINED, found, email)
+    _record(INVITATION_DECLINED, found, email)
     db.session.commit()
     if "List-Unsubscribe" in request.form:
         # Sent by a mail program, which follows no redirect (RFC 8058).
@@ -140,7 +141,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     _record_joining(found, account)
     _give_up(account)
     mark_added(account.id)
-    record_event(EventType.ACCOUNT_CLAIMED, account.id)
+    record(ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     db.session.commit()
     response = make_response(_go_in(found))
@@ -152,22 +153,22 @@ def _give_up(account: Account) -> None:
     """Delete the projects and the key that an agent made, if the form asks for it."""
     if "drop" in request.form:
         for gone in delete_projects(account.id):
-            record_project_event(EventType.PROJECT_DELETED, gone, name=gone.name)
+            record(PROJECT_DELETED, gone, name=gone.name)
     if request.form.get("key") == "drop":
         drop_key(account)
-        record_event(EventType.KEY_DROPPED, account.id)
+        record(KEY_DROPPED, account.id)
 
 
 def _record_joining(found: OpenInvitation, account: Account) -> None:
     act_as(ActorKind.PERSON, account.id)
-    _record(EventType.INVITATION_ACCEPTED, found, account.email)
+    _record(INVITATION_ACCEPTED, found, account.email)
 
 
 def _record(type: EventType, found: OpenInvitation, email: str) -> None:
     if found.project is not None:
-        record_project_event(type, found.project, email=email)
+        record(type, found.project, email=email)
     elif found.owner is not None:
-        record_event(type, found.owner.id, email=email)
+        record(type, found.owner.id, email=email)
 
 
 def _go_in(found: OpenInvitation) -> ResponseReturnValue:

@@ -14,9 +14,8 @@ from testimonials.auth.callers import Caller
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.core.audit import ActorKind, current_actor, record_project_event
+from testimonials.core.audit import ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
@@ -28,6 +27,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
+from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
 from testimonials.projects.models import NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
@@ -182,7 +182,7 @@ def _close(project: Project, row: Proposal, status: str, decider: Decider, note:
     row.status, row.note = status, note or None
     row.decided_at, row.decided_by_id = clock.now(), decider.account_id
     details = {"proposal": row.id, "status": status, "title": CHANGES[row.kind].title}
-    record_project_event(EventType.PROPOSAL_DECIDED, project, **details)
+    record(PROPOSAL_DECIDED, project, **details)
 
 
 def count_waiting(project_id: str, kinds: Collection[str] | None = None) -> int:
@@ -290,7 +290,7 @@ def propose(
     db.session.add(proposal)
     db.session.flush()
     title = CHANGES[kind].title
-    record_project_event(EventType.PROPOSAL_MADE, project, proposal=proposal.id, title=title)
+    record(PROPOSAL_MADE, project, proposal=proposal.id, title=title)
     return proposal
 
 
@@ -306,7 +306,7 @@ def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
         raise ProposalDecided(f"It is {proposal.status} already.")
     proposal.status, proposal.decided_at = "withdrawn", clock.now()
     title = CHANGES[proposal.kind].title
-    record_project_event(EventType.PROPOSAL_WITHDRAWN, project, proposal=proposal.id, title=title)
+    record(PROPOSAL_WITHDRAWN, project, proposal=proposal.id, title=title)
     return proposal
 
 

@@ -9,13 +9,13 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.emails import send_restored_mail, send_suspended_mail
+from testimonials.auth.events import ACCOUNT_RESTORED, ACCOUNT_SUSPENDED
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import end_sessions
 from testimonials.core import clock
-from testimonials.core.audit import record_event
+from testimonials.core.audit import record
 from testimonials.core.db.erasure import PROJECT, note_erased
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
@@ -204,7 +204,7 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
     end_sessions(account.id)
     _show_again(account)
     send_suspended_mail(account)
-    record_event(EventType.ACCOUNT_SUSPENDED, account.id, reason=why, hidden=hides_widgets)
+    record(ACCOUNT_SUSPENDED, account.id, reason=why, hidden=hides_widgets)
     return account
 
 
@@ -220,7 +220,7 @@ def restore_account(reference: str) -> Account:
     account.hides_widgets = False
     _show_again(account)
     send_restored_mail(account)
-    record_event(EventType.ACCOUNT_RESTORED, account.id)
+    record(ACCOUNT_RESTORED, account.id)
     return account
 
 

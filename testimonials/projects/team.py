@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, union
 
 from testimonials.auth.accounts import called
 from testimonials.auth.credentials import find_claimed_account
+from testimonials.auth.events import COMPANY_ROLE_CHANGED
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import revoke_tokens_made_by
 from testimonials.core import clock
-from testimonials.core.audit import record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -416,4 +416,4 @@ def follow_groups(account_id: str, who: str, groups: AbstractSet[str]) -> None:
         return
     role = choose_role(groups)
     if set_workspace_role(owner.id, account_id, role, COMPANY):
-        record_event(EventType.COMPANY_ROLE_CHANGED, owner.id, email=who, role=role or "none")
+        record(COMPANY_ROLE_CHANGED, owner.id, email=who, role=role or "none")

@@ -9,9 +9,8 @@ from flask import Blueprint, Flask, Response, current_app
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.core.audit import record_project_event
+from testimonials.core.audit import record
 from testimonials.core.db.cache import VersionedCache
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import limiter
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import add_link, answer_page, link_to
@@ -23,6 +22,7 @@ from testimonials.projects.change_calls import carry_out, keep_picture
 from testimonials.projects.proposal_schemas import BulkResultsSchema, ReasonQuerySchema
 from testimonials.testimonials import testimonials as services
 from testimonials.testimonials.changes import TestimonialEditSchema
+from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import (
     BulkSchema,
@@ -132,7 +132,7 @@ def delete_demo_testimonials(caller: Caller, project_id: str) -> Response:
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     if count := services.delete_demos(project):
-        record_project_event(EventType.SAMPLES_DELETED, project, count=count)
+        record(SAMPLES_DELETED, project, count=count)
     return commit_answer("Demo testimonials deleted", {"deletedCount": count})
 
 

@@ -9,8 +9,7 @@ from sqlalchemy import exists, or_, select
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Identifier, RuleField, StrictSchema, Switch
@@ -19,6 +18,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project
+from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
@@ -69,7 +69,7 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
             return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
     row = add_approved_testimonial(project, values)
     record_addition(row, actor)
-    record_project_event(EventType.TESTIMONIAL_CREATED, project, testimonial=row.id)
+    record(TESTIMONIAL_CREATED, project, testimonial=row.id)
     return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
 
 

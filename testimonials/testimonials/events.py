@@ -1,11 +1,10 @@
 """The events of testimonials, recorded where they change, so that no door can forget one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from testimonials.core.audit import Actor, ActorKind, add_event, record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import Actor, ActorKind, EventType, record
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.batches import Part
@@ -18,10 +17,148 @@ BY_HAND, DISOWNED = "owner", "disowned"
 AUTHOR = gettext_noop("The author")
 ADDRESS = gettext_noop("The holder of that address")
 
+# What became of one or of several, by the action in the details where the type leaves it open.
+BECAME = {
+    "submit": (gettext_noop("sent a testimonial"), gettext_noop("sent testimonials: %(count)s")),
+    "release": (
+        gettext_noop("moved a testimonial out of spam"),
+        gettext_noop("moved testimonials out of spam: %(count)s"),
+    ),
+    "spam": (
+        gettext_noop("marked a testimonial as spam"),
+        gettext_noop("marked testimonials as spam: %(count)s"),
+    ),
+    "edit": (
+        gettext_noop("edited a testimonial"),
+        gettext_noop("edited testimonials: %(count)s"),
+    ),
+    "correct": (
+        gettext_noop("corrected a testimonial"),
+        gettext_noop("corrected testimonials: %(count)s"),
+    ),
+    "pin": (
+        gettext_noop("pinned a testimonial"),
+        gettext_noop("pinned testimonials: %(count)s"),
+    ),
+    "unpin": (
+        gettext_noop("unpinned a testimonial"),
+        gettext_noop("unpinned testimonials: %(count)s"),
+    ),
+    "tag": (
+        gettext_noop("changed the tags of a testimonial"),
+        gettext_noop("changed the tags of testimonials: %(count)s"),
+    ),
+    "highlight": (
+        gettext_noop("highlighted words of a testimonial"),
+        gettext_noop("highlighted words of testimonials: %(count)s"),
+    ),
+    "restore": (
+        gettext_noop("restored a testimonial"),
+        gettext_noop("restored testimonials: %(count)s"),
+    ),
+    "undo": (
+        gettext_noop("undid a change of a testimonial"),
+        gettext_noop("undid changes of testimonials: %(count)s"),
+    ),
+    "remove_recording": (
+        gettext_noop("removed the recording of a testimonial"),
+        gettext_noop("removed the recordings of testimonials: %(count)s"),
+    ),
+    "consent": (
+        gettext_noop("consented again to a testimonial"),
+        gettext_noop("consented again to testimonials: %(count)s"),
+    ),
+    "disown": (
+        gettext_noop("denied having written a testimonial"),
+        gettext_noop("denied having written testimonials: %(count)s"),
+    ),
+}
+CHANGED = (
+    gettext_noop("changed a testimonial"),
+    gettext_noop("changed testimonials: %(count)s"),
+)
+
+
+def _by_number(one: str, many: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda details: many if details.get("count", 1) > 1 else one
+
+
+def _name_action(details: Mapping[str, Any]) -> str:
+    return _by_number(*BECAME.get(details.get("action", ""), CHANGED))(details)
+
+
+TESTIMONIAL_CREATED = EventType(
+    "testimonial.created",
+    _by_number(
+        gettext_noop("added a testimonial"),
+        gettext_noop("added testimonials: %(count)s"),
+    ),
+    webhook="testimonial.approved",
+)
+TESTIMONIAL_SUBMITTED = EventType(
+    "testimonial.submitted", _name_action, webhook="testimonial.submitted"
+)
+TESTIMONIAL_APPROVED = EventType(
+    "testimonial.approved",
+    _by_number(
+        gettext_noop("approved a testimonial"),
+        gettext_noop("approved testimonials: %(count)s"),
+    ),
+    webhook="testimonial.approved",
+)
+TESTIMONIAL_REJECTED = EventType(
+    "testimonial.rejected",
+    _by_number(
+        gettext_noop("rejected a testimonial"),
+        gettext_noop("rejected testimonials: %(count)s"),
+    ),
+    webhook="testimonial.rejected",
+)
+TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
+TESTIMONIAL_DELETED = EventType(
+    "testimonial.deleted",
+    _by_number(
+        gettext_noop("deleted a testimonial"),
+        gettext_noop("deleted testimonials: %(count)s"),
+    ),
+    webhook="testimonial.deleted",
+)
+TESTIMONIAL_WITHDRAWN = EventType(
+    "testimonial.withdrawn",
+    _by_number(
+        gettext_noop("withdrew a testimonial"),
+        gettext_noop("withdrew testimonials: %(count)s"),
+    ),
+    webhook="testimonial.withdrawn",
+)
+AUTHOR_THANKED = EventType("author.thanked", gettext_noop("thanked an author by mail"))
+REPLY_CHANGED = EventType(
+    "reply.changed",
+    gettext_noop("changed the public reply to a testimonial"),
+    webhook="testimonial.updated",
+)
+TESTIMONIALS_IMPORTED = EventType(
+    "testimonials.imported",
+    gettext_noop("imported testimonials: %(count)s"),
+    webhook="testimonial.updated",
+    is_counted=True,
+)
+TESTIMONIALS_DELETED = EventType(
+    "testimonials.deleted", gettext_noop("deleted testimonials: %(count)s")
+)
+SAMPLES_DELETED = EventType("samples.deleted", gettext_noop("deleted samples: %(count)s"))
+TEXTS_READ = EventType("texts.read", gettext_noop("read a testimonial: %(reason)s"))
+AUTHOR_EXPORTED = EventType(
+    "author.exported", gettext_noop("exported the data of a person with testimonials: %(count)s")
+)
+AUTHOR_ERASED = EventType(
+    "author.erased", gettext_noop("erased an author with testimonials: %(count)s")
+)
+
 BY_STATUS = {
-    "approved": EventType.TESTIMONIAL_APPROVED,
-    "rejected": EventType.TESTIMONIAL_REJECTED,
-    "withdrawn": EventType.TESTIMONIAL_WITHDRAWN,
+    "approved": TESTIMONIAL_APPROVED,
+    "rejected": TESTIMONIAL_REJECTED,
+    "withdrawn": TESTIMONIAL_WITHDRAWN,
 }
 
 
@@ -32,17 +169,17 @@ def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None
     """
     is_gone = "deleted_at" in before and row.deleted_at is not None
     if row.status == "demo":
-        return EventType.SAMPLES_DELETED if is_gone else None
+        return SAMPLES_DELETED if is_gone else None
     was = before.get("status", row.status)
     if is_held(row):
         if was == "spam" and row.status == "pending":
-            return EventType.TESTIMONIAL_SUBMITTED
+            return TESTIMONIAL_SUBMITTED
         if was == "spam" or (was, row.status) == ("withdrawn", "spam"):
-            return EventType.TESTIMONIALS_DELETED if is_gone else None
+            return TESTIMONIALS_DELETED if is_gone else None
     if "deleted_at" in before:
-        return EventType.TESTIMONIAL_DELETED if is_gone else EventType.TESTIMONIAL_UPDATED
+        return TESTIMONIAL_DELETED if is_gone else TESTIMONIAL_UPDATED
     by_status = BY_STATUS.get(row.status) if "status" in before else None
-    return by_status or EventType.TESTIMONIAL_UPDATED
+    return by_status or TESTIMONIAL_UPDATED
 
 
 def is_held(row: Testimonial) -> bool:
@@ -69,11 +206,10 @@ def record_changes(
         else:
             details |= {"batch": part.id, "count": len(ids)}
             details |= {"some": True} if len(by_type) > 1 else {}
-        told = EventType.REPLY_CHANGED if action == "reply" else type
-        record_project_event(told, project, **details)
+        told = REPLY_CHANGED if action == "reply" else type
+        record(told, project, **details)
 
 
 def record_by_author(type: EventType, project: Project, name: str = AUTHOR, **details: Any) -> None:
     """Record what somebody without an account did to their own testimonial."""
-    actor = Actor(ActorKind.VISITOR, name)
-    add_event(type, project.account_id, project.id, actor, None, details)
+    record(type, project, Actor(ActorKind.VISITOR, name), **details)

@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 
 from testimonials.auth.emails import ProjectSummary
-from testimonials.auth.events import write_sentence
+from testimonials.auth.events import KEY_ISSUED
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventFilter, list_events
 from testimonials.core.db.engine import insert_row
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.event_types import EventType
+from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext
 from testimonials.core.http.pagination import Cursor, Page, read_page
@@ -285,7 +285,7 @@ MOST_KEYS, MOST_ADDED = 20, 10
 
 def describe_issued(account_id: str) -> list[dict[str, Any]]:
     """Return when the newest keys were issued and a sentence that says from where, newest first."""
-    wanted = EventFilter(account_id, types=(EventType.KEY_ISSUED,))
+    wanted = EventFilter(account_id, types=(KEY_ISSUED,))
     events = list_events(wanted, MOST_KEYS)
     return [{"time": each.created_at, "sentence": write_sentence(each, {}, {})} for each in events]
 
@@ -333,7 +333,7 @@ def mark_added(account_id: str) -> None:
 def _find_renewal(account_id: str) -> datetime | None:
     """Return when the account got its second key; None if it had one at most."""
     issued = select(Event.created_at).where(
-        Event.account_id == account_id, Event.type == EventType.KEY_ISSUED
+        Event.account_id == account_id, Event.type == KEY_ISSUED
     )
     return db.session.scalar(issued.order_by(Event.id).offset(1).limit(1))
 

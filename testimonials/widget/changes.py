@@ -3,13 +3,13 @@
 from marshmallow import fields
 
 from testimonials.auth.scopes import Scope
-from testimonials.core.event_types import EventType
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
 from testimonials.projects.widget_design import WidgetDesignSchema, WidgetLabelsSchema
 from testimonials.widget import settings
+from testimonials.widget.events import WIDGET_CHANGED
 
 
 @change(
@@ -22,7 +22,7 @@ from testimonials.widget import settings
 )
 def change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     settings.update_widget_config(project, values)
-    return finish(project, EventType.WIDGET_CHANGED, is_changed=bool(values))
+    return finish(project, WIDGET_CHANGED, is_changed=bool(values))
 
 
 class LabelsUpdateSchema(WidgetLabelsSchema):
@@ -46,4 +46,4 @@ class DesignUpdateSchema(WidgetDesignSchema):
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     was = project.widget_design
     settings.change_widget(project, project, values)
-    return finish(project, EventType.WIDGET_CHANGED, is_changed=project.widget_design != was)
+    return finish(project, WIDGET_CHANGED, is_changed=project.widget_design != was)

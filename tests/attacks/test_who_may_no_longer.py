@@ -20,8 +20,7 @@ from sqlalchemy import update
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.request_mail import has_due_mails
 from testimonials.core import clock
-from testimonials.core.audit import record_project_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
@@ -31,6 +30,7 @@ from testimonials.projects.models import NotificationChoice
 from testimonials.projects.notifications import is_mail_wanted
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials.notifications import find_waiting
+from testimonials.widget.events import WIDGET_CHANGED
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import ORIGIN, ask_for_link, mails
 from tests.collection.authors.authors import Visitor
@@ -160,7 +160,7 @@ def make_webhook(scene: Scene) -> None:
 def is_called(scene: Scene) -> bool:
     with scene.app.app_context():
         begin_write()
-        record_project_event(EventType.WIDGET_CHANGED, lock_project(scene.project))
+        record(WIDGET_CHANGED, lock_project(scene.project))
         db.session.commit()
         Dispatcher().run()
     return bool(scene.receiver.bodies)

@@ -1,24 +1,23 @@
 """Every door that changes something records it, or is named here with the reason why not."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
 import click
-import pytest
 from flask import Flask
 
 from testimonials.cli.groups import COMMANDS
 from testimonials.cli.groups import GROUPS as COMMAND_GROUPS
-from testimonials.core.event_types import GROUPS, EventType
+from testimonials.core.audit import EventType
+from testimonials.dashboard.account import GROUPS
 from testimonials.projects.changes import CHANGES
 from tests.contracts.test_architecture import PACKAGE, modules
 
 # Which kind of change it makes, and with it the event, is known when it is called.
 CARRIED_OUT = "projects.change_calls.carry_out"
-RECORDERS = {CARRIED_OUT} | {
-    f"core.audit.{name}" for name in ("record_event", "record_project_event", "add_event")
-}
+RECORDERS = {CARRIED_OUT, "core.audit.record"}
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
 AWAY = "It sends the browser away; what it comes back with is recorded."
 AUTHOR = "Nobody but the author is concerned."
@@ -144,17 +143,27 @@ def test_each_door_that_changes_something_records_it(described_app: Flask) -> No
 
 def test_each_type_can_be_told_and_is_written_somewhere() -> None:
     subjects = {subject for group in GROUPS.values() for subject in group}
-    assert [type for type in EventType if type.partition(".")[0] not in subjects] == []
-    written = {
-        node.attr
+    assert [
+        type for type in EventType.known.values() if type.partition(".")[0] not in subjects
+    ] == []
+    declared = {}
+    for module in modules().values():
+        for node in module.tree.body:
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Call)
+                and ast.unparse(node.value.func) == "EventType"
+            ):
+                declared[ast.unparse(node.targets[0])] = ast.literal_eval(node.value.args[0])
+    assert set(declared.values()) == EventType.known.keys()
+    used = Counter(
+        node.id
         for module in modules().values()
-        if module.name not in ("core.audit", "core.event_types")
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute)
-    }
-    assert [type for type in EventType if type.name not in written] == []
+        if isinstance(node, ast.Name)
+    )
+    assert [name for name in declared if used[name] < 2] == []
 
 
-@pytest.mark.usefixtures("described_app")
 def test_each_kind_of_change_by_agents_is_recorded() -> None:
     assert [name for name, each in CHANGES.items() if not records(name_of(each.apply))] == []

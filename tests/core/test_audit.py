@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from testimonials.auth.events import KEY_REPLACED, SESSION_ENDED, SESSION_REFUSED
 from testimonials.core import audit, clock
 from testimonials.core.audit import Actor, ActorKind
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
@@ -77,8 +77,7 @@ def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Call
     if backend == "sqlite":
         pytest.skip("SQLite has one writer anyway.")
     add = functools.partial(
-        audit.add_event, EventType.SESSION_ENDED, owner.account_id, None,
-        Actor(ActorKind.SYSTEM), None, {},
+        audit.record, SESSION_ENDED, owner.account_id, Actor(ActorKind.SYSTEM)
     )  # fmt: skip
     with app.app_context():
         add()
@@ -144,9 +143,8 @@ def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, own
         pytest.skip("PostgreSQL reads a small table whole, whatever indexes it has.")
 
     def work() -> None:
-        record = (EventType.SESSION_REFUSED, owner.account_id, None, Actor(ActorKind.VISITOR))
-        audit.add_event(*record, "203.0.113.0/24", {})
-        wanted = audit.EventFilter(owner.account_id, [EventType.KEY_REPLACED], before="f" * 24)
+        audit.record(SESSION_REFUSED, owner.account_id, Actor(ActorKind.VISITOR))
+        wanted = audit.EventFilter(owner.account_id, [KEY_REPLACED], before="f" * 24)
         list(audit.list_events(wanted, 50))
         audit.forget_networks(clock.now(), 1000)
         audit.delete_old_events(clock.now(), 1000)

@@ -20,6 +20,7 @@ from testimonials.auth.cookies import (
     sign_browser_in,
     use_persons_language,
 )
+from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
 from testimonials.auth.limits import COMPANY_PER_ADDRESS
 from testimonials.auth.login import read_draft
 from testimonials.auth.models import CompanyAttempt
@@ -45,8 +46,7 @@ from testimonials.auth.oidc.client import (
     read_answer,
 )
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
-from testimonials.core.audit import ActorKind, act_as, record_event
-from testimonials.core.event_types import EventType
+from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.forms import add_notice
@@ -148,7 +148,7 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
     logger.warning("The company's sign-in: %s %s", error.message, reason)
     if not isinstance(error, ProviderAway):
         begin_write()
-        record_event(EventType.COMPANY_REFUSED, None, reason=reason or error.message)
+        record(COMPANY_REFUSED, None, reason=reason or error.message)
         db.session.commit()
     target = g.get("company_target", "")
     page = render_template("auth/company/problem.html", error=error, target=target)
@@ -179,9 +179,9 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
 def _record_arrival(arrival: Arrival, person: CompanyPerson) -> None:
     account = arrival.account
     if arrival.how == How.CREATED:
-        record_event(EventType.ACCOUNT_CLAIMED, account.id)
+        record(ACCOUNT_CLAIMED, account.id)
     if arrival.how != How.KNOWN:
-        record_event(EventType.COMPANY_LINKED, account.id, who=person.email or person.subject)
+        record(COMPANY_LINKED, account.id, who=person.email or person.subject)
 
 
 def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
@@ -190,7 +190,7 @@ def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     check_domain(person)
     begin_write()
     link_account(lock_owner(owner), person)
-    record_event(EventType.COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
+    record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
     follow_groups(owner.account_id, owner.email, person.groups)
     db.session.commit()
     return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)

@@ -25,14 +25,19 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, Session, aliased, mapped_column
 
 from testimonials.core import clock
+from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.i18n import gettext_noop
 
 # The outbox: mail is a row, written in the transaction of what it reports, and sent later.
 #
 # A worker leases a row before it sends the mail, so that no other worker sends it too. When a
 # worker dies, its lease runs out and the mail is sent again, with the same Message-ID: at least
 # once.
+
+MAIL_RETRIED = EventType("mail.retried", gettext_noop("tried waiting mail again: %(count)s"))
+MAIL_DROPPED = EventType("mail.dropped", gettext_noop("dropped mail that had not left: %(count)s"))
 
 LEASE = timedelta(minutes=3)
 # Most servers have taken a mail after a second.

@@ -16,13 +16,13 @@ from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
-from testimonials.core.audit import Event, record_project_event
+from testimonials.core.audit import Event, record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http_client import Check
+from testimonials.integrations.events import WEBHOOK_STOPPED
 from testimonials.integrations.webhooks.endpoints import (
     is_any_left,
     may_hear,
@@ -279,7 +279,7 @@ def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
         stopped.append((project, endpoint))
     # In the order of the records, which other processes lock too.
     for project, endpoint in sorted(stopped, key=lambda pair: pair[0].account_id):
-        record_project_event(EventType.WEBHOOK_STOPPED, project, url=name_host(endpoint))
+        record(WEBHOOK_STOPPED, project, url=name_host(endpoint))
 
 
 # The background thread of webhooks: it reads the record, and sends what is due, 20 at a time.

@@ -11,15 +11,21 @@ from sqlalchemy import ColumnElement, and_, exists, func, select, update
 from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.audit import Event, record_project_event
+from testimonials.core.audit import Event, EventType, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
 from testimonials.core.http_client import is_public
 from testimonials.core.settings.current import current_settings
+from testimonials.integrations.events import (
+    WEBHOOK_ADDED,
+    WEBHOOK_CHANGED,
+    WEBHOOK_REMOVED,
+    WEBHOOK_ROTATED,
+    WEBHOOK_STOPPED,
+)
 from testimonials.integrations.webhooks.models import IS_DUE, LEFT, WebhookDelivery, WebhookEndpoint
 from testimonials.integrations.webhooks.sending import new_secret
 from testimonials.projects.access import Role, has_role
@@ -119,7 +125,7 @@ def add_endpoint(
     )
     db.session.add(endpoint)
     db.session.flush()
-    _record(EventType.WEBHOOK_ADDED, project, endpoint)
+    _record(WEBHOOK_ADDED, project, endpoint)
     return endpoint, endpoint.secret
 
 
@@ -157,7 +163,7 @@ def change_endpoint(
     _mark_changed(endpoint)
     if is_off := changes.get("is_active") is False:
         stop_endpoint(endpoint, BY_HAND)
-    _record(EventType.WEBHOOK_STOPPED if is_off else EventType.WEBHOOK_CHANGED, project, endpoint)
+    _record(WEBHOOK_STOPPED if is_off else WEBHOOK_CHANGED, project, endpoint)
     return True
 
 
@@ -185,14 +191,14 @@ def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) 
     endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_SIGNS
     endpoint.secret = new_secret()
     _mark_changed(endpoint)
-    _record(EventType.WEBHOOK_ROTATED, project, endpoint)
+    _record(WEBHOOK_ROTATED, project, endpoint)
     return endpoint.secret
 
 
 def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
     """Remove an endpoint with its deliveries."""
     db.session.delete(endpoint)
-    _record(EventType.WEBHOOK_REMOVED, project, endpoint)
+    _record(WEBHOOK_REMOVED, project, endpoint)
 
 
 def require_unpaused(endpoint: WebhookEndpoint) -> None:
@@ -256,7 +262,7 @@ def _mark_changed(endpoint: WebhookEndpoint) -> None:
 
 
 def _record(type: EventType, project: Project, endpoint: WebhookEndpoint) -> None:
-    record_project_event(type, project, url=name_host(endpoint))
+    record(type, project, url=name_host(endpoint))
 
 
 # The mail about webhooks.
@@ -360,5 +366,5 @@ def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
         hosts[project].append(name_host(endpoint))
     for project, names in hosts.items():
         for host in names:
-            record_project_event(EventType.WEBHOOK_STOPPED, project, url=host)
+            record(WEBHOOK_STOPPED, project, url=host)
     return hosts

@@ -9,15 +9,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials.auth.callers import Caller
-from testimonials.auth.events import Names, name_actor, token_key
 from testimonials.auth.tokens import find_token_names
+from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.core import clock
-from testimonials.core.audit import ActorKind, Event
+from testimonials.core.audit import ActorKind, Event, EventType
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import find_time
-from testimonials.core.event_types import EventType
+from testimonials.core.event_texts import Names, name_actor, token_key
 from testimonials.core.extensions import db
 from testimonials.core.http.resource import dump_json
+from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.schemas import ProjectSchema
@@ -27,45 +28,8 @@ from testimonials.testimonials.schemas import VisibleTestimonialSchema
 
 # What others are told of the record: the types by the names they have outside, and the data.
 
-SUBMITTED, APPROVED = "testimonial.submitted", "testimonial.approved"
-REJECTED, UPDATED = "testimonial.rejected", "testimonial.updated"
-DELETED, WITHDRAWN = "testimonial.deleted", "testimonial.withdrawn"
-ANSWERED, DECIDED = "request.answered", "proposal.decided"
-PROJECT_UPDATED, TEST = "project.updated", "webhook.test"
-
-# Everything else in the record concerns the account's own people alone.
-TOLD: dict[str, str] = {
-    EventType.TESTIMONIAL_SUBMITTED: SUBMITTED,
-    EventType.TESTIMONIAL_CREATED: APPROVED,
-    EventType.TESTIMONIAL_APPROVED: APPROVED,
-    EventType.TESTIMONIAL_REJECTED: REJECTED,
-    EventType.TESTIMONIAL_UPDATED: UPDATED,
-    EventType.REPLY_CHANGED: UPDATED,
-    # Whatever their state is.
-    EventType.TESTIMONIALS_IMPORTED: UPDATED,
-    EventType.TESTIMONIAL_DELETED: DELETED,
-    EventType.TESTIMONIAL_WITHDRAWN: WITHDRAWN,
-    EventType.REQUEST_ANSWERED: ANSWERED,
-    EventType.PROPOSAL_DECIDED: DECIDED,
-    **dict.fromkeys(
-        (
-            EventType.PROJECT_CHANGED,
-            EventType.PROJECT_RENAMED,
-            EventType.PROJECT_PAUSED,
-            EventType.PROJECT_RESUMED,
-            EventType.PAGE_CHANGED,
-            EventType.FORM_ADDED,
-            EventType.FORM_CHANGED,
-            EventType.FORM_DELETED,
-            EventType.WIDGET_CHANGED,
-            EventType.WIDGET_SAVED,
-            EventType.WIDGET_RENAMED,
-            EventType.WIDGET_DELETED,
-        ),
-        PROJECT_UPDATED,
-    ),
-}
-NAMES = tuple(dict.fromkeys(TOLD.values()))
+ANSWERED, DECIDED, TEST = REQUEST_ANSWERED.webhook, PROPOSAL_DECIDED.webhook, "webhook.test"
+NAMES = tuple(dict.fromkeys(type.webhook for type in EventType.known.values() if type.webhook))
 MOST_BYTES = 20_000
 
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
@@ -87,7 +51,8 @@ class Told:
 
 def find_stored(names: Sequence[str]) -> list[str]:
     """Return the types in the record that have one of these names outside; all for none."""
-    return [stored for stored, name in TOLD.items() if not names or name in names]
+    stored = ((type, type.webhook) for type in EventType.known.values() if type.webhook)
+    return [type for type, name in stored if not names or name in names]
 
 
 def find_moment(event: Event) -> datetime:
@@ -97,7 +62,7 @@ def find_moment(event: Event) -> datetime:
 
 def expand(event: Event, after: str) -> Iterator[Told]:
     """Yield what an event tells somebody who has read to the event `after`: one or many things."""
-    name = TOLD.get(event.type)
+    name = EventType.known[event.type].webhook
     if name is None:
         return
     details = event.details
@@ -214,7 +179,7 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
     is_person = event.actor_kind == ActorKind.PERSON
     described = {
         "id": event.id,
-        "type": TOLD[event.type],
+        "type": EventType.known[event.type].webhook,
         "projectId": event.project_id,
         "actor": {
             "kind": event.actor_kind,

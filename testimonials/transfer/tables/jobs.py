@@ -13,10 +13,9 @@ from sqlalchemy.orm import undefer
 
 from testimonials.auth.sessions import SignedIn, SignInMethod
 from testimonials.core import clock
-from testimonials.core.audit import Actor, ActorKind, add_event, current_actor
+from testimonials.core.audit import Actor, ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.event_types import EventType
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -26,6 +25,7 @@ from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.batches import GoOn, Part, in_parts
+from testimonials.testimonials.events import TESTIMONIALS_IMPORTED
 from testimonials.testimonials.history import delete_matching
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.transfer.models import TableImport, WaitingArchive
@@ -368,9 +368,8 @@ def work_through(
         row.added += count
         row.done = row.total - remaining
         if count:
-            done = {"count": count, "batch": batch_id}
-            type = EventType.TESTIMONIALS_IMPORTED
-            add_event(type, project.account_id, project.id, _actor_of(row), None, done)
+            actor = _actor_of(row)
+            record(TESTIMONIALS_IMPORTED, project, actor, count=count, batch=batch_id)
         db.session.commit()
     while True:
         _, row = _begin_part(import_id, is_ending)
