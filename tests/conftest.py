@@ -30,10 +30,10 @@ from setup import compile_catalogs
 from testimonials import create_app
 from testimonials.auth.accounts import claim_account, start_account
 from testimonials.core import clock, passwords
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import upgrade
 from testimonials.testimonials.counts import find_wrong_counts
 from tests.support import sampling
 from tests.support.applications import Applications

@@ -19,9 +19,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from testimonials import create_app
 from testimonials.core import clock, passwords
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import upgrade
 from tests.attacks import machines
 from tests.auth.links import ORIGIN
 from tests.conftest import QUICK_METHOD, MovableClock

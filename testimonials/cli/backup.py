@@ -13,11 +13,11 @@ from flask.cli import with_appcontext
 from testimonials.cli.output import database_command, json_option, print_json, print_rows
 from testimonials.core.clock import iso
 from testimonials.core.db.kept_backups import find_kept, list_kept
+from testimonials.core.db.migrate import head
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import PREFIX, load_settings
-from testimonials.migrations.runner import head
 from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
 from testimonials.operations.backup.creating import (
     BACKUP_JOB,

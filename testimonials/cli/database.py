@@ -17,6 +17,7 @@ from testimonials.cli.output import (
     print_record,
     print_rows,
 )
+from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage
 from testimonials.core.extensions import begin_write
 from testimonials.core.extensions import db as database
@@ -24,14 +25,12 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_alone
 from testimonials.core.settings.parsers import parse_database_url
 from testimonials.core.settings.table import PREFIX, Settings, make_instance
-from testimonials.migrations import checks, runner
-from testimonials.migrations.words_check import find_wrong_words
 from testimonials.operations.database import forget_secret, move_database
 from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep
 from testimonials.operations.upgrading import upgrade_database
 from testimonials.testimonials.counts import count_again, find_wrong_counts
-from testimonials.testimonials.search import rebuild_index
+from testimonials.testimonials.search import find_wrong_words, rebuild_index
 
 # `testimonials db`: the schema of the database.
 
@@ -58,7 +57,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
         return
     make_instance(current_settings())
     before, after = upgrade_database(is_backed_up=not no_backup)
-    if findings := checks.find_differences(database.engine):
+    if findings := migrate.find_differences(database.engine):
         raise click.ClickException(
             f"The database is at {after}, but its schema is wrong: {'; '.join(findings)}. "
             "Restore a backup, or undo the changes that were made to the tables by hand."
@@ -76,7 +75,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
 @with_appcontext
 def current_command(as_json: bool) -> None:
     """Show the revision of the database, and the one this program needs."""
-    revision, newest = runner.current(database.engine), runner.head()
+    revision, newest = migrate.current(database.engine), migrate.head()
     if as_json:
         print_json({"current": revision, "head": newest, "isHead": revision == newest})
     else:
@@ -96,7 +95,7 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
     the database keeps of testimonials are compared with a count of all of them, and SQLite's index
     of words with their words; --repair replaces what is wrong, and nobody can write meanwhile.
     """
-    findings = checks.check_database(database.engine, describe_damage)
+    findings = migrate.check_database(database.engine, describe_damage)
     if not findings and repair:
         _repair()
     if not findings:
@@ -105,7 +104,7 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
     if as_json:
         print_json({"isSound": not findings, "findings": findings})
     elif not findings:
-        click.echo(f"The database is sound, and at {runner.head()}.")
+        click.echo(f"The database is sound, and at {migrate.head()}.")
     else:
         click.echo("\n".join(findings))
     context.exit(1 if findings else 0)
@@ -140,13 +139,13 @@ def _repair() -> None:
 
 def _try_upgrade(as_json: bool) -> None:
     try:
-        before, after = runner.upgrade(database.engine, is_trial=True)
+        before, after = migrate.upgrade(database.engine, is_trial=True)
     except DatabaseError as error:
         reason = " ".join(str(error.orig).split())
         raise click.ClickException(
             f"The upgrade would fail, and leave the database as it is: {reason}"
         ) from None
-    pending = runner.list_pending(before)
+    pending = migrate.list_pending(before)
     if as_json:
         print_json({"before": before, "after": after, "revisions": pending})
     elif before == after:

@@ -11,13 +11,13 @@ import click
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from testimonials.core.db.migrate import require_head
 from testimonials.core.db.outages import MAKE_ROOM, is_disk_full
 from testimonials.core.db.sqlite import describe_damage, is_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.logs import scrub
 from testimonials.core.text import make_printable, write_json
-from testimonials.migrations.runner import require_head
 
 Command = Callable[..., Any]
 

@@ -1,9 +1,9 @@
-"""Alembic's entry: runs the migrations on the connection that `runner` opened."""
+"""Alembic's entry: runs the migrations on the connection that `core.db.migrate` opened."""
 
 from alembic import context
 from sqlalchemy import Connection
 
-import testimonials.migrations.tables  # noqa: F401
+import testimonials.application  # noqa: F401 - for all tables
 from testimonials.core.db.engine import Base
 
 

@@ -32,9 +32,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.clock import to_milliseconds
 from testimonials.core.db.engine import Base, count_for_planner, insert_if_missing
+from testimonials.core.db.migrate import build_schema, current, head, upgrade
 from testimonials.core.extensions import begin_write, db, prepare_engine
 from testimonials.core.settings.current import current_settings
-from testimonials.migrations.runner import build_schema, current, head, upgrade
 from testimonials.testimonials.counts import stop_counting
 
 # Databases that are opened for one piece of work, apart from the application's own.

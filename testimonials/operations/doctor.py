@@ -19,6 +19,7 @@ from testimonials.auth.oidc.client import ProviderAway, ProviderRefused, current
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.clock import iso
+from testimonials.core.db import migrate
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.sqlite import advise_restore, find_damage
 from testimonials.core.extensions import begin_write, db
@@ -30,7 +31,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import PREFIX, Settings
 from testimonials.integrations.webhooks.endpoints import name_host
 from testimonials.integrations.webhooks.log import list_failing
-from testimonials.migrations import runner
 from testimonials.operations.backup.creating import (
     BACKUP_JOB,
     COPY_JOB,
@@ -318,15 +318,15 @@ def check_schema() -> Iterator[Finding]:
     if path is not None and not path.exists():
         yield NO_SCHEMA
         return
-    revision, newest = runner.current(db.engine), runner.head()
+    revision, newest = migrate.current(db.engine), migrate.head()
     problem = f"The database is at revision {revision}, and this version needs {newest}."
     if revision is None:
         yield Finding(
             "The database is empty.", "Start `testimonials serve` or run `testimonials db upgrade`."
         )
-    elif revision == runner.OLDER:
-        yield Finding(problem, f"The database can't be upgraded: {runner.OLDER_ADVICE}.")
-    elif runner.is_newer(revision):
+    elif revision == migrate.OLDER:
+        yield Finding(problem, f"The database can't be upgraded: {migrate.OLDER_ADVICE}.")
+    elif migrate.is_newer(revision):
         yield Finding(problem, "Install the newer version, or restore a backup made with this one.")
     elif revision != newest:
         yield Finding(problem, "Stop the service and run `testimonials db upgrade`.")

@@ -14,12 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage, is_damage, read_damage
 from testimonials.core.extensions import db, limiter
 from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.core.settings.current import current_settings
-from testimonials.migrations import runner
 from testimonials.operations.backup.creating import COPY_JOB, LIST_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
@@ -87,7 +87,7 @@ def _check_redis() -> Found:
 
 def check_database() -> Check:
     """Check that the database answers and has the schema of this version."""
-    revision, newest = runner.current(db.engine), runner.head()
+    revision, newest = migrate.current(db.engine), migrate.head()
     name = db.engine.dialect.name
     if revision != newest:
         return Check(False, f"{name}, at revision {revision or 'none'}, needs {newest}")
@@ -171,7 +171,7 @@ def _run(app: Flask, name: str, check: Callable[[], Found], future: Future[Found
         with app.app_context():
             found = check()
         future.set_result(found)
-    except runner.SchemaError:
+    except migrate.SchemaError:
         # Its message names the server.
         future.set_result({name: Check(False, "can't be reached")})
     except (SQLAlchemyError, OSError) as error:

@@ -5,9 +5,9 @@ import logging
 import click
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage, is_damage
 from testimonials.core.extensions import db
-from testimonials.migrations import runner
 from testimonials.operations.backup.creating import BackupFailed, back_up_before
 
 logger = logging.getLogger("testimonials.operations.server.serve")
@@ -19,7 +19,7 @@ def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
     Raises `click.ClickException`, with nothing changed, if the backup or the upgrade fails.
     """
     try:
-        before, after = runner.upgrade(db.engine, _back_up if is_backed_up else None)
+        before, after = migrate.upgrade(db.engine, _back_up if is_backed_up else None)
     except DatabaseError as error:
         reason = " ".join(str(error.orig).split())
         if is_damage(error):

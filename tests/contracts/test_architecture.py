@@ -21,7 +21,6 @@ PACKAGES = (
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route")
 
-SCHEMA = "It needs to know what schema the database has, or brings it to another."
 DESCRIBED = "The API's answer describes what a feature above keeps."
 # What a module imports from above its own package, and why.
 UPWARD = {
@@ -30,19 +29,6 @@ UPWARD = {
         "cli.output": "Its faults are told as those of every command.",
     },
     "cli.main": {"application": "`flask` and `testimonials` build the application."},
-    **{
-        name: {"migrations.runner": SCHEMA}
-        for name in (
-            "cli.backup", "cli.output", "operations.backup.restoring", "operations.database",
-            "operations.doctor", "operations.health", "operations.upgrading",
-        )
-    },
-    **{
-        name: dict.fromkeys(
-            ("migrations.runner", "migrations.checks", "migrations.words_check"), SCHEMA
-        )
-        for name in ("cli.database", "operations.backup.verifying")
-    },
     "auth.api": {"testimonials.testimonials": "Claiming mails what came in before."},
     "auth.login": {
         "projects.projects": "A password may not be the name of a project.",
@@ -226,8 +212,7 @@ LAZY = {
     "auth.email_addresses": {"disposable_email_domains", "email_validator"},
     "core.db.engine": {"sqlalchemy.dialects.postgresql"},
     "core.logs": {"sentry_sdk", "sentry_sdk.integrations.logging"},
-    "migrations.checks": {"alembic.autogenerate", "alembic.migration"},
-    "migrations.runner": {"alembic", "alembic.config"},
+    "core.db.migrate": {"alembic", "alembic.autogenerate", "alembic.config", "alembic.migration"},
     "core.passwords": {"zxcvbn"},
     "dashboard.share": {"segno"},
     "operations.metrics": {

@@ -5,8 +5,8 @@ from typing import Any
 
 from flask import Flask
 
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
-from testimonials.migrations.runner import upgrade
 from tests.attacks.conftest import world
 from tests.attacks.test_access import addresses
 from tests.attacks.world import Door, World, build_world

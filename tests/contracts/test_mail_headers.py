@@ -25,13 +25,13 @@ from testimonials.cli.delivery import make_test_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.request_mail import send_author_mail, send_flood_mail, write_due_mails
 from testimonials.core import clock
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
 from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.smtp import make_transport
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
-from testimonials.migrations.runner import upgrade
 from testimonials.operations.backup import notices
 from testimonials.projects.emails import (
     send_handed_over_mail,

@@ -14,11 +14,11 @@ from flask import Flask
 from sqlalchemy import create_engine, inspect, text
 
 from testimonials import create_app
+from testimonials.core.db import migrate
 from testimonials.core.db.engine import Base
+from testimonials.core.db.migrate import FORMER_HEAD, SchemaError, current, head, upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations import runner
-from testimonials.migrations.runner import FORMER_HEAD, SchemaError, current, head, upgrade
 from tests.migrations.conftest import execute
 from tests.support.schemas import make_filled, migrate_to, render_schema
 from tests.support.servers import POSTGRES, find_program, new_database
@@ -32,7 +32,7 @@ def tables() -> set[str]:
 
 
 def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
-    assert runner.SCHEMA.read_text() == render_schema()
+    assert migrate.SCHEMA.read_text() == render_schema()
     made = []
     for name, build in (("new", upgrade), ("migrated", lambda engine: migrate_to(engine, head()))):
         engine = create_engine(f"sqlite:///{tmp_path / name}")
@@ -48,7 +48,7 @@ def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None
     made = []
     for name, build in (("former", make_filled), ("first", migrate_to)):
         engine = create_engine(f"sqlite:///{tmp_path / name}")
-        build(engine, FORMER_HEAD if name == "former" else runner.FIRST)
+        build(engine, FORMER_HEAD if name == "former" else migrate.FIRST)
         engine.dispose()
         with closing(sqlite3.connect(tmp_path / name)) as file:
             # In this order: it is the one in which triggers of the same event run.
@@ -62,7 +62,7 @@ def test_the_first_revision_is_the_former_head_on_postgresql(empty_postgres: str
         made = []
         for url, build in ((empty_postgres, make_filled), (other, migrate_to)):
             engine = create_engine(url)
-            build(engine, FORMER_HEAD if url == empty_postgres else runner.FIRST)
+            build(engine, FORMER_HEAD if url == empty_postgres else migrate.FIRST)
             engine.dispose()
             made.append(dump_schema(url))
     assert "CREATE TABLE" in made[0]
@@ -153,7 +153,7 @@ def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> None:
     upgrade(db.engine)
     execute("UPDATE alembic_version SET version_num = '9999'")
-    for use in (upgrade, runner.require_head):
+    for use in (upgrade, migrate.require_head):
         with pytest.raises(SchemaError, match=r"newer version of this program \(revision 9999\)"):
             use(db.engine)
     assert current(db.engine) == "9999"
@@ -175,7 +175,7 @@ def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
         "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)",
         f"INSERT INTO alembic_version VALUES ('{stored}')",
     )
-    for use in (upgrade, runner.require_head):
+    for use in (upgrade, migrate.require_head):
         with pytest.raises(SchemaError, match=OLD):
             use(db.engine)
     invoke = app.test_cli_runner().invoke

@@ -8,9 +8,9 @@ import pytest
 from flask import Flask
 
 from testimonials import create_app
+from testimonials.core.db.migrate import FORMER_HEAD, current, head, revisions, upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import FORMER_HEAD, current, head, revisions, upgrade
 from tests.conftest import StartService
 from tests.migrations.conftest import execute
 from tests.operations.instances import query, restore_here

@@ -14,9 +14,9 @@ from sqlalchemy import create_engine, insert
 from testimonials.auth.models import Account
 from testimonials.cli.backup import backup, restore
 from testimonials.core import clock
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import prepare_engine
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import upgrade
 from tests.support.process import clean_environment, run_command
 
 

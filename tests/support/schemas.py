@@ -23,8 +23,16 @@ from sqlalchemy import (
     types,
 )
 
-from testimonials.migrations.runner import FOLDER, FORMER_HEAD, SCHEMA, find_file, head, revisions
-from testimonials.migrations.statements import SEPARATOR, run_statements
+from testimonials.core.db.migrate import (
+    FOLDER,
+    FORMER_HEAD,
+    SCHEMA,
+    SEPARATOR,
+    find_file,
+    head,
+    revisions,
+    run_statements,
+)
 from tests.support.servers import POSTGRES, new_database
 
 ROWS = 3

@@ -1,13 +1,13 @@
 """The first schema, in SQL of each database.
 
-Before it there were 21 revisions, which ended in the same one (`runner.FORMER_HEAD`).
+Before it there were 21 revisions, which ended in the same one (`core.db.migrate.FORMER_HEAD`).
 """
 
 from pathlib import Path
 
 from alembic import op
 
-from testimonials.migrations.statements import run_statements
+from testimonials.core.db.migrate import run_statements
 
 revision: str = "0001"
 down_revision: str | None = None

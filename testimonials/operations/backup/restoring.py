@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 
 from testimonials.core import clock
 from testimonials.core.db.erasure import PROJECT
+from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.core.db.sqlite import (
     count_rows,
     find_damage,
@@ -30,7 +31,6 @@ from testimonials.core.settings.instance import (
     sync,
 )
 from testimonials.core.settings.table import Settings, load_settings
-from testimonials.migrations.runner import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.operations.backup.archive import (
     DATABASE,
     RECORDING,

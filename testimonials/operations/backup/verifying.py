@@ -9,13 +9,12 @@ from pathlib import Path
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core import clock
+from testimonials.core.db import migrate
 from testimonials.core.db.kept_backups import KeptBackup, list_kept
 from testimonials.core.extensions import db
 from testimonials.core.jobs import BackgroundJob, is_over
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
-from testimonials.migrations import checks, runner
-from testimonials.migrations.words_check import find_wrong_words
 from testimonials.operations.backup.archive import (
     DATABASE,
     Manifest,
@@ -39,6 +38,7 @@ from testimonials.operations.backup.offsite import (
 from testimonials.operations.backup.restoring import check_backup, list_erased
 from testimonials.operations.database import opened_file
 from testimonials.testimonials.counts import find_wrong_counts
+from testimonials.testimonials.search import find_wrong_words
 from testimonials.transfer.erasure import ListDamaged, erase_again
 
 # How backups are: for the operator's page and the commands.
@@ -192,7 +192,7 @@ def verify(settings: Settings, source: Path) -> Verified:
             erased = list_erased(source, settings, settings.database_file, work / DATABASE)
             erased_again = erase_again(work, work / DATABASE, erased)
             findings = _check_whole(work / DATABASE)
-    except (RestoreRefused, ListDamaged, runner.SchemaError) as error:
+    except (RestoreRefused, ListDamaged, migrate.SchemaError) as error:
         raise VerifyFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())
@@ -207,8 +207,8 @@ def verify(settings: Settings, source: Path) -> Verified:
 def _check_whole(database: Path) -> list[str]:
     """Do what the next start and `db check` would do; return what is wrong."""
     with opened_file(database) as engine:
-        runner.upgrade(engine)
-        if findings := checks.check_database(engine):
+        migrate.upgrade(engine)
+        if findings := migrate.check_database(engine):
             return findings
         with engine.connect() as connection:
             return find_wrong_counts(connection) + find_wrong_words(connection)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from testimonials.migrations.runner import head
+from testimonials.core.db.migrate import head
 from tests.conftest import StartService
 from tests.operations.disks import mount, small_disk
 from tests.operations.instances import (

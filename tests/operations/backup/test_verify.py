@@ -11,9 +11,9 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy import create_engine
 
+from testimonials.core.db.migrate import FORMER_HEAD
 from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.jobs import BackgroundJob
-from testimonials.migrations.runner import FORMER_HEAD
 from testimonials.operations.backup.creating import VERIFY_JOB
 from testimonials.operations.backup.verifying import describe_backups
 from tests.conftest import Caller, MovableClock

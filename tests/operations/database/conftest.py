@@ -14,9 +14,9 @@ from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table
 from testimonials import create_app
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import upgrade
 from tests.support.schemas import KEPT
 
 ROWS = 3

@@ -18,12 +18,12 @@ from sqlalchemy import create_engine, func, inspect, select, text
 
 from testimonials import create_app
 from testimonials.auth.accounts import start_account
+from testimonials.core.db import migrate
 from testimonials.core.db.engine import Base
+from testimonials.core.db.migrate import FORMER_HEAD, head, upgrade
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations import checks
-from testimonials.migrations.runner import FORMER_HEAD, head, upgrade
 from testimonials.operations.database import BATCH
 from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.transfer.erasure import write_list
@@ -206,7 +206,7 @@ def test_it_is_restored_on_either(
     restore_here(on_file, archive)
     assert read_all(app_on(on_file)) == before
     with app_on(on_file).app_context():
-        assert checks.check_database(db.engine) == []
+        assert migrate.check_database(db.engine) == []
         assert find_wrong_counts(db.session.connection()) == []
         db.session.remove()
         db.engine.dispose()
@@ -289,7 +289,7 @@ def test_an_older_backup_of_sqlite_is_upgraded_on_its_way(other: str, tmp_path: 
     back_up(folder, archive)
     restore_here(tmp_path / "new", archive, database_url=other)
     with app_on(tmp_path / "new", database_url=other).app_context():
-        assert checks.check_database(db.engine) == []
+        assert migrate.check_database(db.engine) == []
         assert db.session.scalar(text("SELECT count(*) FROM testimonial")) == 3
         db.session.remove()
         db.engine.dispose()

@@ -22,13 +22,13 @@ from werkzeug.serving import make_server
 
 from testimonials import create_app
 from testimonials.core import clock, extensions
+from testimonials.core.db.migrate import upgrade
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
-from testimonials.migrations.runner import upgrade
 from testimonials.operations.doctor_network import CHECKS, NETWORK_KINDS, find_filesystem
 from testimonials.operations.jobs import run_backups, run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import testimonials
-from testimonials.migrations.runner import head
+from testimonials.core.db.migrate import head
 from testimonials.widget.script import build_script
 from tests.operations.server.test_serve_pictures import send_photo
 from tests.support.pictures import photo, to_bytes

@@ -1,4 +1,4 @@
-"""Runs the migrations: in one transaction, and once when several processes start together.
+"""Runs the migrations once, in one transaction, and checks whether a database is sound.
 
 Alembic is loaded only when something is to be migrated, since it takes an eighth of a second and
 10 MB. An empty SQLite file gets the schema that all migrations together make from `schema.sql`
@@ -9,22 +9,26 @@ schema of the first, so a database of it gets the first's name; older ones are r
 """
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.db import sqlite
 from testimonials.core.db.engine import Base
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.db.sqlite import describe_damage, is_damage, is_lost
 from testimonials.core.extensions import BUSY_TIMEOUT_MS
-from testimonials.migrations.statements import run_statements
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[2] / "migrations"
 SCHEMA = FOLDER / "schema.sql"
+# Between two statements of a file.
+SEPARATOR = ";\n\n"
 # A revision's id is in its file name: rev_0001_first_schema.py.
 FILES = "rev_*.py"
 # Any number, as long as every version of the program uses the same.
@@ -266,6 +270,12 @@ def _migrate(connection: Connection) -> None:
         _run_alembic(connection)
 
 
+def run_statements(connection: Connection, statements: str) -> None:
+    """Run all statements as they are written."""
+    for statement in statements.strip().split(SEPARATOR):
+        connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
+
+
 def _run_alembic(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
@@ -275,3 +285,56 @@ def _run_alembic(connection: Connection) -> None:
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list[str]:
+    """Return the problems of a database, a sentence each; none if it is sound and up to date.
+
+    Reads all of an SQLite file, while the service may be running; what is damaged in it is told as
+    `describe` does. Raises `SchemaError` if there is no database.
+    """
+    try:
+        differences = find_differences(engine)
+        file = find_file(engine)
+        damage = sqlite.find_damage(file) if file is not None else []
+        return [*map(describe, damage), *differences]
+    except (DatabaseError, sqlite3.Error) as error:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        return [describe(reason) if is_damage(error) else f"the database can't be read: {reason}"]
+
+
+def find_differences(engine: Engine) -> list[str]:
+    """Return how the schema differs from what this program needs, a sentence each."""
+    if (revision := current(engine)) != head():
+        return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
+    with open_connection(engine) as connection:
+        return [f"the schema differs: {each}" for each in _compare(connection)]
+
+
+def _compare(connection: Connection) -> list[str]:
+    """Return how the tables differ from those of the models."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    context = MigrationContext.configure(
+        connection, opts={"compare_type": True, "include_name": _is_compared}
+    )
+    differences: list[Any] = []
+    for each in compare_metadata(context, Base.metadata):
+        # Changes of one column come as a list.
+        differences += each if isinstance(each, list) else [each]
+    return [_describe(each) for each in differences]
+
+
+def _is_compared(name: str | None, _kind: str, _parents: Any) -> bool:
+    # The index of words has tables of SQLite's own, and an expression on PostgreSQL.
+    return not (name or "").startswith("testimonial_search")
+
+
+def _describe(difference: tuple[Any, ...]) -> str:
+    names = [
+        str(getattr(part, "name", part))
+        for part in difference[1:]
+        if part is not None and not isinstance(part, dict)
+    ]
+    return f"{difference[0].replace('_', ' ')} {' '.join(names)}"
