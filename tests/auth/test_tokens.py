@@ -23,7 +23,6 @@ from tests.auth.browsers import open_browser
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.support.plans import count_statements
-from tests.support.rows import add_member
 from tests.support.sampling import sample
 from tests.support.shapes import data_of, error_of
 
@@ -143,22 +142,6 @@ def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(
     assert browser.post(f"{base}/take-back").status_code == 303
     assert agent.get(path).status_code == 200
     error_of(agent.post("/v1/projects"), 403, "ONE_PROJECT_ONLY")
-
-
-@pytest.mark.parametrize("end", ["remove", "leave", "role"])
-def test_tokens_go_with_a_colleague(app: Flask, owner: Caller, outsider: Caller, end: str) -> None:
-    project = owner.create_project()["_id"]
-    add_member(app, project, outsider, "admin")
-    theirs = give_token(app, owner, project_id=project, by=outsider)
-    stays = give_token(app, owner, project_id=project)
-    base = f"/dashboard/projects/{project}"
-    if end == "leave":
-        open_browser(app, outsider).post(f"{base}/leave")
-    else:
-        member = f"{base}/team/members/{outsider.account_id}/{end}"
-        open_browser(app, owner).post(member, data={"role": "moderator"})
-    assert "revoked" in refuse(theirs)
-    assert stays.get("/v1/me").status_code == 200
 
 
 def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(

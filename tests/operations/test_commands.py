@@ -1,7 +1,6 @@
 """The admin commands: output for people and programs, and errors in one sentence."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from testimonials.cli.groups import COMMANDS as SINGLE
 from testimonials.cli.groups import GROUPS
 from testimonials.cli.main import main
 from testimonials.cli.testimonials import STATES
-from testimonials.core.settings.current import current_settings
-from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.conftest import Caller, MakeCaller
 from tests.operations.instances import make_instance
 from tests.projects.proposals.agents import propose
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
@@ -247,16 +245,6 @@ def test_a_removal_that_is_not_confirmed_removes_nothing(app: Flask, owner: Call
     assert owner.get(f"/v1/projects/{project['_id']}").status_code == 200
 
 
-def test_config_show_hides_secrets(make_app: MakeApp) -> None:
-    app = make_app(smtp_url="smtp://user:opensesame@mail.example.com:587?starttls=1")
-    shown = _read(app, "config", "show")
-    assert shown["TESTIMONIALS_SMTP_URL"].startswith("smtp://user:(hidden)@mail.example.com")
-    assert shown["TESTIMONIALS_SECRET_KEY"] == "(hidden)"
-    for text in (json.dumps(shown), _run(app, "config", "show").stdout):
-        assert "opensesame" not in text
-        assert current_settings(app).secret_key not in text
-
-
 @pytest.mark.process
 def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
     environment = clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {})
@@ -353,27 +341,3 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
         assert done.returncode == 1
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-
-
-@pytest.mark.thorough
-@pytest.mark.process
-def test_flask_has_the_same_groups(tmp_path: Path) -> None:
-    environment = clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {})
-    command = [sys.executable, "-m", "flask", "--app", "testimonials", "--help"]
-    done = run_program(command, env=environment, check=True)
-    for command in (*GROUPS, *SINGLE):
-        assert f"\n  {command.name} " in done.stdout
-
-
-def test_what_the_database_can_not_do_is_one_sentence(tmp_path: Path) -> None:
-    instance = make_instance(tmp_path / "instance", "owner@example.com")
-    with (instance / "testimonials.db").open("r+b") as file:
-        file.seek(4096)
-        file.write(b"damage" * 500)
-    runner = CliRunner(env={"TESTIMONIALS_INSTANCE_PATH": str(instance)})
-    result = runner.invoke(main, ["accounts", "list"])
-    assert isinstance(result.exception, SystemExit), result.exception
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(
-        "Error: The database is damaged: database disk image is malform"
-    )

@@ -87,13 +87,6 @@ def test_a_rating_comes_back_as_the_number_it_is(owner: Caller, project_id: str)
         assert isinstance(created, int) == float(rating).is_integer()
 
 
-def test_a_wrong_json_type_is_400_and_null_omits_no_field(owner: Caller, project_id: str) -> None:
-    for name in FULL:
-        for value in (None, 1, True, ["a"], {"a": "b"}):
-            if name != "rating" or value is True or value != 1:
-                assert list(_refuse(owner, project_id, FULL | {name: value})["errors"]) == [name]
-
-
 def test_every_broken_rule_is_named_at_once(app: Flask, owner: Caller, project_id: str) -> None:
     before = read_project(app, project_id)
     error = _refuse(owner, project_id, {"text": 5, "rating": 9, "shoe": "x"})
@@ -103,18 +96,6 @@ def test_every_broken_rule_is_named_at_once(app: Flask, owner: Caller, project_i
     after = read_project(app, project_id)
     assert before.feed_version == after.feed_version
     assert before.last_testimonial_at == after.last_testimonial_at
-
-
-def test_text_comes_back_as_it_was_sent(owner: Caller, project_id: str) -> None:
-    for words in [
-        "<script>alert(1)</script> & \"quotes\" 'n' {{7*7}}",
-        "tab\there\nand a new line",
-        "مرحبا — שלום — 日本語 — 👩‍👩‍👧 — Ünïcödé",
-        "'; DROP TABLE testimonial; --",
-        "%s %n \\u0000 \\",
-    ]:
-        assert owner.create_testimonial(project_id, text=words)["text"] == words
-        assert owner.get(_path(project_id)).json["data"]["items"][0]["text"] == words
 
 
 @pytest.mark.parametrize("hours", [0, -48])

@@ -2,29 +2,18 @@
 
 from typing import Any
 
-import pytest
 from flask import Flask
 
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.projects import delete_project, get_project
 from testimonials.testimonials import models
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, count_rows, read_project, read_testimonials
 
 
 def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
     answer = caller.get(f"/v1/projects/{project['_id']}/testimonials")
     return list(answer.json["data"]["items"])
-
-
-@pytest.mark.parametrize("hours", [0, -5])
-def test_their_times_are_distinct(owner: Caller, moved_clock: MovableClock, hours: int) -> None:
-    moved_clock.move(hours=hours)
-    project = owner.create_project(skipDemoTestimonials=False)
-    times = [item["createdAt"] for item in _items(owner, project)]
-    assert times == sorted(set(times), reverse=True)
-    # What comes next is newer than all of them, although the clock stands still.
-    assert owner.create_testimonial(project["_id"])["createdAt"] > times[0]
 
 
 def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller) -> None:

@@ -20,7 +20,6 @@ from testimonials.core.settings.table import (
     load_settings,
     unknown_variables,
 )
-from tests.support.process import clean_environment, run_command
 
 
 @pytest.fixture
@@ -300,13 +299,6 @@ WRONG_PORT = "Error: TESTIMONIALS_PORT must be a whole number from 0 to 65535, n
 def test_a_wrong_setting_ends_a_command_with_one_sentence(instance: Path) -> None:
     done = run(instance, "accounts", "list", port="many")
     assert (done.exit_code, done.stderr) == (1, WRONG_PORT)
-
-
-@pytest.mark.process
-@pytest.mark.thorough
-def test_a_wrong_setting_ends_the_service_with_one_sentence(instance: Path) -> None:
-    done = run_command(["serve"], clean_environment(instance, {"port": "many"}))
-    assert (done.returncode, done.stderr) == (1, WRONG_PORT)
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])

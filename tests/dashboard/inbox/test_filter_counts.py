@@ -95,21 +95,3 @@ def test_what_no_count_has_is_counted_so_far(inbox: Inbox, monkeypatch: pytest.M
     ] == ["1 to 2 of 3+", "3 to 4 of 4+", "5 to 5 of 5"]
     assert "Select all 3+" in pages[0]
     assert ['rel="next"' in page for page in pages] == [True, True, False]
-
-
-def test_few_with_a_tag_are_looked_up_by_it(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many are met soon on the way through the newest."""
-    wanted = InboxFilter("all", tag="Kind", rating=4)
-    for few, place in ((5_000, "(id=?)"), (0, "(project_id=?")):
-        monkeypatch.setattr("testimonials.testimonials.inbox.FEW", few)
-        with inbox.app.app_context():
-            counts = count_tabs(inbox.project)[inbox.project]
-            plans = explain_statements(
-                db.engine,
-                lambda counts=counts: list_inbox(inbox.project, wanted, 1, counts),
-                "testimonial \n",
-            )
-        assert len(plans) == 2
-        for plan in plans:
-            (read,) = [line for line in plan.splitlines() if " testimonial " in line]
-            assert place in read

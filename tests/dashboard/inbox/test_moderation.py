@@ -9,10 +9,9 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
-from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
-from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
+from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.rows import add_member, change_testimonial, read_testimonials
 
@@ -138,33 +137,6 @@ def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox)
     shown = re.findall(r'<span class="item-time">(.*?)</span>(?:</span>)?', inbox.get("inbox").text)
     words = [re.sub("<.*?>", " ", each).split() for each in shown]
     assert words == [["12", "Mar", "2024"]] * 2
-
-
-def test_pinned_stands_first_in_the_widget(inbox: Inbox) -> None:
-    maya, tom = inbox.receive("Maya", "Tom")
-    for each in (maya, tom):
-        inbox.act(each, "approve")
-    assert inbox.shown() == ["Tom", "Maya"]
-    inbox.act(maya, "pin")
-    assert inbox.shown() == ["Maya", "Tom"]
-    inbox.act(maya, "unpin")
-    assert inbox.shown() == ["Tom", "Maya"]
-
-
-def test_trash_keeps_for_thirty_days(inbox: Inbox, moved_clock: MovableClock) -> None:
-    (maya,) = inbox.receive("Maya")
-    inbox.act(maya, "approve")
-    inbox.act(maya, "delete")
-    assert (inbox.shown(), inbox.counts()["trash"]) == ([], 1)
-    moved_clock.move(days=29)
-    inbox.client.post("/login", data={"email": inbox.owner.email, "password": PASSWORD})
-    with inbox.app.app_context():
-        sweep()
-        assert db.session.get(models.Testimonial, maya) is not None
-    moved_clock.move(days=2)
-    with inbox.app.app_context():
-        sweep()
-        assert db.session.get(models.Testimonial, maya) is None
 
 
 def test_all_means_what_the_filter_finds(inbox: Inbox, app: Flask, make_caller: MakeCaller) -> None:

@@ -103,21 +103,6 @@ def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox: Inbox)
         assert inbox.act(row, "spam").status_code == 409
 
 
-def test_many_at_once(inbox: Inbox) -> None:
-    ids = [hold(inbox, f"Robot {number}") for number in range(3)]
-    answer = inbox.bulk("release", ids=ids[:2])
-    assert answer.json["notice"]["text"] == "Moved 2 testimonials to Pending"
-    assert inbox.undo(answer).status_code == 200
-    answer = inbox.bulk("release", all="1", status="spam")
-    assert answer.json["notice"]["text"] == "Moved 3 testimonials to Pending"
-    answer = inbox.bulk("spam", all="1", status="pending")
-    assert answer.json["notice"]["text"] == "Marked 3 testimonials as spam"
-    assert inbox.bulk("delete", all="1", status="spam").status_code == 200
-    assert inbox.counts()["trash"] == 3
-    assert inbox.bulk("restore", all="1", status="trash").status_code == 200
-    assert (inbox.counts()["spam"], inbox.counts()["all"]) == (3, 0)
-
-
 def test_whoever_released_it_is_told_nothing_more(inbox: Inbox, moved_clock: MovableClock) -> None:
     inbox.receive("Maya")
     before = count_rows(inbox.app, OutboxMail)

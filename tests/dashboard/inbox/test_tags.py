@@ -9,7 +9,6 @@ from testimonials.core.extensions import db
 from testimonials.testimonials import batches, history, models
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.support.plans import count_statements
 from tests.support.rows import count_rows, read_project
 
 pytestmark = pytest.mark.recount
@@ -200,22 +199,3 @@ def test_many_are_changed_and_put_back_exactly(
         assert (answer.json["notice"]["text"], len(read(inbox))) == (text, rows)
         assert (inbox.undo(answer).status_code, read(inbox)) == (200, before)
     assert count_rows(inbox.app, models.TestimonialChange) == 2 * (30 + 30 + 15)
-
-
-def test_twice_as_many_take_no_more_statements(inbox: Inbox) -> None:
-    with inbox.app.app_context():
-        engine = db.engine
-
-    def work() -> None:
-        assert inbox.undo(inbox.bulk("approve", all="1", status="all")).status_code == 200
-        answer = inbox.client.post(f"{inbox.base}/tags", data=ADD, headers=JSON)
-        assert inbox.undo(answer).status_code == 200
-
-    counts = []
-    for count in (20, 40):
-        with inbox.app.app_context():
-            db.session.execute(models.Testimonial.__table__.delete())
-            db.session.commit()
-        fill(inbox, count)
-        counts.append(count_statements(engine, work))
-    assert counts[0] == counts[1] < 60

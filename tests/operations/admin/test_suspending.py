@@ -5,16 +5,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.scopes import Scope
-from testimonials.collection.request_mail import has_due_mails
-from testimonials.core.extensions import db
-from testimonials.integrations.webhooks.delivery import Busy, has_due, read_events
 from testimonials.testimonials import models
-from testimonials.testimonials.notifications import find_waiting
 from tests.auth.browsers import is_signed_in, open_browser, purposes, sign_in
 from tests.auth.links import mails
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
-from tests.integrations.webhooks.receiver import add_hook
 from tests.support.rows import add_member, count_rows
 from tests.support.shapes import error_of
 
@@ -115,24 +110,6 @@ def test_hidden_widgets_are_empty_wherever_they_were_kept(
     assert not any(OTHERS_WORDS in client.get(path).text for path in paths)
     run(app, "restore", owner.email)
     assert all(OTHERS_WORDS in client.get(path).text for path in paths)
-
-
-def test_webhooks_and_mail_wait(app: Flask, owner: Caller, project: dict[str, str]) -> None:
-    add_hook(app, owner, "http://127.0.0.1:9/", project=project["_id"])
-    owner.create_testimonial(project["_id"], text="Told of later.")
-    with app.app_context():
-        read_events()
-        assert has_due(Busy())
-    suspend(app, owner)
-    with app.app_context():
-        read_events()
-        assert not has_due(Busy())
-        assert find_waiting() == []
-        assert not has_due_mails()
-        db.session.rollback()
-    run(app, "restore", owner.email)
-    with app.app_context():
-        assert has_due(Busy())
 
 
 def test_the_owner_is_told_and_the_record_says_it(app: Flask, owner: Caller) -> None:

@@ -8,9 +8,7 @@ import pytest
 from flask import Flask
 
 from testimonials.core.db.kept_backups import KeptBackup, choose_expired, measure_longest
-from testimonials.core.jobs import settle_job, take_job
 from testimonials.core.settings.table import load_settings
-from testimonials.operations.backup.creating import BACKUP_JOB, is_backup_due
 from testimonials.operations.backup.verifying import describe_backups, drop_old
 from tests.conftest import MakeApp
 
@@ -52,15 +50,6 @@ def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app: Flask, fold
     assert drop_old().names == old
     assert {path.name for path in folder.iterdir()} == before - set(old)
     assert drop_old().names == []
-
-
-def test_one_that_runs_or_failed_is_told(app: Flask) -> None:
-    assert take_job(BACKUP_JOB, is_backup_due)
-    assert describe_backups().is_running
-    settle_job(BACKUP_JOB, "BackupFailed: the disk is full")
-    assert describe_backups().last_error == "BackupFailed: the disk is full"
-    assert not describe_backups().is_running
-    assert not take_job(BACKUP_JOB, is_backup_due)
 
 
 def test_elsewhere_the_newest_are_kept_and_one_of_each_week_and_month(tmp_path: Path) -> None:

@@ -185,23 +185,6 @@ def test_a_write_shows_in_the_next_answer_of_each(service: Service, keys: dict[s
     answers.close()
 
 
-def test_a_rate_limit_counts_over_all_workers(service: Service) -> None:
-    body = {"email": "another@example.com"}
-    statuses = [service.call("POST", "/v1/auth/agent-init", body).status for _ in range(4)]
-    assert statuses == [200, 200, 200, 429]
-
-
-def test_of_concurrent_creations_of_a_slug_one_wins(service: Service, keys: dict[str, str]) -> None:
-    body = {"slug": "One Slug", "skipDemoTestimonials": True}
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(
-            pool.map(lambda _: service.call("POST", "/v1/projects", body, keys), range(16))
-        )
-    assert sorted(answer.status for answer in answers) == [200] + [400] * 15
-    taken = {answer.json["message"] for answer in answers if answer.status == 400}
-    assert taken == {"This slug is already taken. Please choose a different one."}
-
-
 def test_concurrent_patches_of_other_fields_stay(service: Service, keys: dict[str, str]) -> None:
     path = f"/v1/projects/{service.make_project(keys)}"
 
