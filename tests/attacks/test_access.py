@@ -18,6 +18,7 @@ from tests.attacks.forms import crawl
 from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
+from tests.conftest import MakeApp
 from tests.support.rows import everything
 from tests.support.sampling import mostly_thorough
 
@@ -409,13 +410,26 @@ def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: Doors) ->
     assert everything(app) == before
 
 
-def test_a_link_opens_what_it_was_mailed_for_alone(app: Flask, world: World, doors: Doors) -> None:
+def test_a_link_opens_what_it_was_mailed_for_alone(
+    app: Flask, make_app: MakeApp, world: World, doors: Doors
+) -> None:
     browser, before = world.open(app, "nobody"), everything(app)
     with app.app_context():
         forged = TokenPurpose("nothing").sign([world.ids["project_id"], "x"])
+        payload, _ = TokenPurpose("reset").read(world.links["reset"])
+    with make_app(secret_key="another secret of another service").app_context():
+        foreign = TokenPurpose("reset").sign(payload)
     for door in of(doors, "link"):
         right = world.links[door.first]
-        wrong = [forged, right[:-2], right[:8] + "A" * 8 + right[16:], "..", "é", "0" * 2000]
+        wrong = [
+            forged,
+            foreign,
+            right[:-2],
+            right[:8] + "A" * 8 + right[16:],
+            "..",
+            "é",
+            "0" * 2000,
+        ]
         wrong += [token for first, token in world.links.items() if first != door.first]
         known = None
         for token in wrong:
