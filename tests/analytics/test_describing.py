@@ -9,7 +9,8 @@ from flask import Flask
 from testimonials.analytics.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
 from testimonials.analytics.reports import describe_insights
 from testimonials.core.db.engine import Base
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from tests.conftest import Caller, MovableClock
 from tests.support.plans import explain_statements
@@ -27,10 +28,8 @@ def project(owner: Caller, moved_clock: MovableClock) -> str:
 
 
 def add(app: Flask, *rows: Base) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.add_all(rows)
-        db.session.commit()
 
 
 def viewed(project: str, ago: int, website: str, views: int, clicks: int = 0) -> InsightDay:

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
@@ -51,10 +52,8 @@ class Machine(RuleBasedStateMachine):
 
     def forget_limits(self) -> None:
         """Start every hour anew."""
-        with self.app.app_context():
-            begin_write()
+        with self.app.app_context(), write():
             db.session.query(RateLimitCounter).delete()
-            db.session.commit()
 
     def choose(self, items: list[Any], index: int) -> Any:
         return items[index % len(items)]

@@ -18,7 +18,8 @@ from testimonials.auth.oidc.id_tokens import Expected, IdTokenRefused, read_id_t
 from testimonials.auth.webauthn import PasskeyInvalid
 from testimonials.collection.verified_purchases import make_secret, read_purchase
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http_client import TXT, LookupFailed, look_up
 from testimonials.integrations.webhooks.sending import Message, send
 from testimonials.projects.models import Project
@@ -118,10 +119,8 @@ def _(attacked: Attacked) -> Parser:
 @parser("proofs of purchase")
 def _(attacked: Attacked) -> Parser:
     project_id = attacked.project_id
-    with attacked.app.app_context():
-        begin_write()
+    with attacked.app.app_context(), write():
         secret = make_secret(lock_project(project_id))
-        db.session.commit()
     until = int(clock.now().timestamp()) + 3600
 
     def read(sample: Any) -> object:

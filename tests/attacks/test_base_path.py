@@ -23,7 +23,8 @@ from werkzeug.serving import make_server
 from werkzeug.test import EnvironBuilder
 
 from testimonials.auth.models import Session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from tests.attacks.conftest import restore
 from tests.attacks.test_access import addresses, keeper
 from tests.attacks.world import Door, World, find_doors
@@ -203,10 +204,8 @@ def test_a_path_that_only_begins_alike_is_not_the_services(host: Host) -> None:
 
 
 def test_asking_for_the_password_again_stays_within_the_path(host: Host, world: World) -> None:
-    with host.app.app_context():
-        begin_write()
+    with host.app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
-        db.session.commit()
     path = f"{BASE}/dashboard/account/delete"
     cookie = f"testimonials={world.cookies['owner']}"
     answer = host.ask(path, "POST", cookie, data={"confirm": "owner@example.com"})

@@ -9,7 +9,8 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account, Session
 from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import PASSWORD, Caller
 
@@ -34,12 +35,10 @@ def sign_in(
 
 def open_browser(app: Flask, caller: Caller) -> FlaskClient:
     """Return a browser that is signed in, without the time that checking a password takes."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         account = db.session.get(Account, caller.account_id)
         assert account is not None
         token = start_session(account, FIREFOX)
-        db.session.commit()
     browser = app.test_client()
     browser.set_cookie(COOKIE, token, path="/")
     return browser

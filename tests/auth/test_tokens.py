@@ -16,7 +16,8 @@ from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import find_token, list_tokens, revoke_token
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_access_token
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.openapi import method_of, operations
 from testimonials.operations.jobs import write_token_uses
 from tests.auth.browsers import open_browser
@@ -28,11 +29,9 @@ from tests.support.shapes import data_of, error_of
 
 
 def revoke(app: Flask, owner: Caller) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         newest = list_tokens(owner.account_id)[0].token.id
         revoke_token(find_token(owner.account_id, newest))
-        db.session.commit()
 
 
 def refuse(agent: TokenCaller, headers: dict[str, str] | None = None) -> str:

@@ -6,7 +6,7 @@ from flask import Flask
 
 from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import make_token
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from tests.conftest import Caller
 
 
@@ -27,11 +27,9 @@ def give_token(
     by: Caller | None = None,
 ) -> TokenCaller:
     """Return an agent with a token of these scopes, or of all, for one project or all."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         made_by = (by or owner).account_id
         names = scopes or Scope
         _, plain = make_token(owner.account_id, project_id, "Helper", names, days, made_by)
-        db.session.commit()
     values = {field.name: getattr(owner, field.name) for field in dataclasses.fields(owner)}
     return TokenCaller(**values | {"api_key": plain})

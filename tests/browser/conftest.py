@@ -19,7 +19,8 @@ from testimonials import create_app
 from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
 from tests.conftest import hash_of_password
 from tests.operations.server.hosts.nginx import run_below
@@ -98,14 +99,12 @@ class Project:
         What the form does is done by the same services, so most tests need not wait for a mail and
         for a new hash; the tests of claiming and signing in go the whole way.
         """
-        with self.site.app.app_context():
-            begin_write()
+        with self.site.app.app_context(), write():
             account = db.session.get(Account, self.headers["x-service-account-id"])
             assert account is not None
             if account.claimed_at is None:
                 claim_account(account, hash_of_password())
             token = start_session(account, "Chrome on Linux")
-            db.session.commit()
         cookie = {"name": "testimonials", "value": token, "url": self.site.url}
         page.context.add_cookies([cookie | {"httpOnly": True, "sameSite": "Lax"}])  # type: ignore[list-item]
         if path:

@@ -13,7 +13,8 @@ from flask import Flask
 from testimonials import create_app
 from testimonials.collection.forms import create_form, update_page_design
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
 from testimonials.projects.page_design import PageDesignSchema
 from testimonials.projects.projects import lock_project
@@ -59,12 +60,10 @@ class RichSite:
 
 def fill_project(app: Flask, project_id: str, name: str) -> None:
     """Give a project all that its pages can show, in the greatest length."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = lock_project(project_id)
         update_page_design(row, PageDesignSchema().check(DESIGN))
         create_form(row, {"title": f"After the course {'x' * 40}"})
-        db.session.commit()
     change_project(app, project_id, business_name=name)
     asked = {"id": "aaaaaaaa", "question": "Who sent you?", "kind": "text", "answer": LONG[:200]}
     now = clock.now()

@@ -17,6 +17,7 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import LEASE, MailState, OutboxMail
@@ -41,10 +42,8 @@ def look(client: FlaskClient) -> tuple[int, dict[str, Any]]:
 
 def put_mail(app: Flask, **values: Any) -> None:
     texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.add(OutboxMail(recipient="private@example.com", **texts, **values))
-        db.session.commit()
 
 
 def test_all_is_well(make_app: MakeApp) -> None:

@@ -13,7 +13,8 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.jobs import BackgroundJob
 from testimonials.operations.backup.creating import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
@@ -154,15 +155,13 @@ def test_the_instance_is_described(
 
 def put_jobs(app: Flask) -> datetime:
     now = clock.now()
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.add_all(
             (
                 BackgroundJob(name="sweep", finished_at=now),
                 BackgroundJob(name="backup", failed_at=now + timedelta(seconds=5), error="disk"),
             )
         )
-        db.session.commit()
     return now
 
 
@@ -177,10 +176,8 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
 def test_a_job_that_is_off_is_not_told_of_for_ever(make_app: MakeApp, tmp_path: Path) -> None:
     place = str(tmp_path / "elsewhere")
     copied = make_app(metrics_token=TOKEN, backup_to=place)
-    with copied.app_context():
-        begin_write()
+    with copied.app_context(), write():
         db.session.add(BackgroundJob(name=COPY_JOB, failed_at=clock.now(), error="no folder"))
-        db.session.commit()
     (failed,) = read(copied.test_client(), "testimonials_job_last_failure_timestamp_seconds")
     assert failed == (("job", COPY_JOB),)
     other = make_app(metrics_token=TOKEN).test_client()

@@ -11,6 +11,7 @@ from testimonials.auth.models import Account, Passkey
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
@@ -70,24 +71,20 @@ def add_recording(app: Flask, testimonial_id: str, kind: str = "video", **values
 
 
 def change_testimonial(app: Flask, testimonial_id: str, **values: Any) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = db.session.get_one(Testimonial, testimonial_id)
         mark_changed(lock_project(row.project_id))
         for name, value in values.items():
             setattr(row, name, value)
-        db.session.commit()
 
 
 def change_project(app: Flask, project_id: str, **values: Any) -> None:
     """Set columns of a project; `page_config` is merged into what it has."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         project = lock_project(project_id)
         mark_changed(project)
         for name, value in values.items():
             setattr(project, name, project.page_config | value if name == "page_config" else value)
-        db.session.commit()
 
 
 def count_for_planner(app: Flask) -> None:
@@ -100,18 +97,14 @@ def count_for_planner(app: Flask) -> None:
 
 def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
     """Make an account a colleague in a project, as accepting an invitation does."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
         db.session.add(row)
-        db.session.commit()
 
 
 def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         assert set_workspace_role(owner.account_id, caller.account_id, role)
-        db.session.commit()
 
 
 def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:
@@ -124,10 +117,8 @@ def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hoo
 
 
 def expire_account(app: Flask, account_id: str) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.get_one(Account, account_id).claim_expires_at = clock.EPOCH
-        db.session.commit()
 
 
 def read_testimonials(app: Flask, project_id: str) -> list[Testimonial]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Flask
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from testimonials.projects.projects import delete_project, get_project
 from testimonials.testimonials import models
 from tests.conftest import Caller
@@ -18,10 +18,8 @@ def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller) -> None:
     first = owner.create_project(skipDemoTestimonials=False)
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         delete_project(get_project(first["_id"]))
-        db.session.commit()
     assert count_rows(app, models.Testimonial) == 0
     assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
 

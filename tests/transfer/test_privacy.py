@@ -23,7 +23,8 @@ from testimonials.core.db.engine import Base
 from testimonials.core.db.erasure import Erased
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.sqlite import copy_database, find_damage
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
@@ -50,8 +51,7 @@ def fill(app: Flask, owner: Caller, outsider: Caller, email: str) -> str:
         app, second["_id"], author_email=email, status="spam", held_for="links", text="Held"
     )
     others = add_testimonial(app, second["_id"], author_email=OTHER, text="Words of Li")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         words = {"actor": "a@b.example", "subject": "Please", "message": "Write"}
         batch = RequestBatch(project_id=second["_id"], language="en", size=1, **words)
         db.session.add(batch)
@@ -85,7 +85,6 @@ def fill(app: Flask, owner: Caller, outsider: Caller, email: str) -> str:
                 ),
             )
         )  # fmt: skip
-        db.session.commit()
     return written
 
 
@@ -174,14 +173,12 @@ class Kept:
         media = self.instance / "media"
         media.mkdir(exist_ok=True)
         (media / self.recording).write_bytes(b"v")
-        with app.app_context():
-            begin_write()
+        with app.app_context(), write():
             change = models.TestimonialChange(
                 testimonial_id=self.lis, batch_id=new_identifier(), actor="a", action="edit",
                 before={"author_email": EMAIL, "rating": 4},
             )  # fmt: skip
             db.session.add(change)
-            db.session.commit()
         self.backup = folder / "backup.tar.gz"
         back_up(self.instance, self.backup)
 
@@ -215,10 +212,8 @@ def delete_account(kept: Kept) -> None:
 
 
 def change(kept: Kept, statement: str) -> None:
-    with kept.app.app_context():
-        begin_write()
+    with kept.app.app_context(), write():
         db.session.execute(text(statement), {"id": kept.noors})
-        db.session.commit()
 
 
 def texts(folder: Path) -> list[str]:
@@ -343,10 +338,8 @@ def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) ->
     assert EMAIL not in (kept.folder / NAME).read_text()
     assert (kept.folder / NAME).stat().st_mode & 0o777 == 0o600
     known = read_list(kept.instance / NAME)
-    with kept.app.app_context():
-        begin_write()
+    with kept.app.app_context(), write():
         db.session.execute(delete(Erased))
-        db.session.commit()
     run_well(kept.app, "prune")
     assert count_rows(kept.app, Erased) == 2
     assert read_list(kept.instance / NAME) == known == read_list(kept.folder / NAME)

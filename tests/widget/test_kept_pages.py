@@ -9,7 +9,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.projects.settings import rename_slug, update_page_config
 from testimonials.widget.versions import EXTENSION, ToldVersions
@@ -70,10 +71,8 @@ def test_a_change_shows_in_the_next_answer(
         assert after.status_code == 200
         assert before[path][0] == before[path][1] != after.data, path
     # As in the trash, but without the version that this raises.
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         lock_project(project).deleted_at = clock.now()
-        db.session.commit()
     assert {client.get(path).status_code for path in paths} == {404}
 
 
@@ -82,22 +81,16 @@ def test_a_new_address_and_website_show_now(app: Flask, client: FlaskClient, pro
     for _ in range(2):
         assert client.get("/kiln/wall").status_code == 200
         assert client.get(embed).json["author_url"].endswith("/kiln/wall")  # type: ignore[index]
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         update_page_config(lock_project(project), {"website": "https://clay.example.com"})
-        db.session.commit()
     assert "clay.example.com" in client.get("/kiln/wall").text
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         rename_slug(lock_project(project), "clay")
-        db.session.commit()
     assert client.get("/kiln/wall").status_code == 307
     assert client.get("/clay/wall").status_code == 200
     assert client.get(embed).json["author_url"].endswith("/clay/wall")  # type: ignore[index]
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         lock_project(project).deleted_at = clock.now()
-        db.session.commit()
     assert client.get(embed).status_code == 404
 
 

@@ -7,7 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from testimonials.operations.jobs import write_seen_websites
 from testimonials.projects import models
@@ -97,10 +98,8 @@ def test_they_are_forgotten_after_ninety_days(
     moved_clock.move(days=2)
     run_sweep(app)
     assert stored(app)[project] == {"https://kept.example"}
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         move_to_trash(db.session.get_one(models.Project, project))
-        db.session.commit()
     moved_clock.move(days=8)
     run_sweep(app)
     with app.app_context():
@@ -154,10 +153,8 @@ def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, pr
     gone = owner.create_project()["_id"]
     see(client, gone, "https://gone.example")
     see(client, project, "https://fern.example")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.delete(db.session.get_one(models.Project, gone))
-        db.session.commit()
     run_sweep(app)
     assert stored(app) == {project: {"https://fern.example"}}
 

@@ -7,7 +7,8 @@ from sqlalchemy import select
 
 from testimonials.auth.models import Session
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.passwords import is_password
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import (
@@ -309,11 +310,9 @@ def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
 def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -> None:
     browser = open_browser(app, owner)
     assert is_signed_in(browser)
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         for row in db.session.scalars(select(Session)):
             db.session.delete(row)
-        db.session.commit()
     answer = browser.get("/dashboard/account")
     assert (answer.status_code, answer.headers["Location"]) == (
         303,

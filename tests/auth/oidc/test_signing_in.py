@@ -7,7 +7,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from testimonials.auth.models import Account, CompanyAttempt, CompanyIdentity, Session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.operations.doctor import check_company
 from testimonials.projects.models import WorkspaceMember
 from testimonials.projects.team import set_workspace_role
@@ -241,11 +242,9 @@ def test_an_agents_account_is_claimed_after_a_look_at_its_key(
 
 def test_attempts_are_swept_away(app: Flask, provider: InventiveProvider) -> None:
     leave(app.test_client())
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = db.session.scalars(select(CompanyAttempt)).one()
         row.started_at -= timedelta(minutes=16)
-        db.session.commit()
     browser = app.test_client()
     assert app.test_cli_runner().invoke(args=["prune"]).exit_code == 0
     leave(browser)
@@ -310,10 +309,8 @@ def test_the_company_confirms_who_it_is(make_app: MakeApp, certified: CertifiedP
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     assert come_back(browser, mira.go(leave(browser))).status_code == 303
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.scalars(select(Session)).one().proved_at = None
-        db.session.commit()
     page = browser.post("/dashboard/account/key", data={"any": "thing"})
     assert (page.status_code, "Confirm with Maplevale ID" in page.text) == (401, True)
     # There is no password to ask for.
@@ -438,10 +435,8 @@ def test_what_the_owner_gave_stays(
     app = make_app(**settings_for(provider.issuer, **groups))
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     mira = make_caller(MIRA["email"], is_claimed=True, on=app)
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         set_workspace_role(owner.account_id, mira.account_id, "admin")
-        db.session.commit()
     for claims in ({"groups": ["Marketing"]}, {}):
         provider.claims = claims
         assert sign_in_by(provider, app).status_code == 303

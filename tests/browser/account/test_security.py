@@ -7,7 +7,8 @@ from playwright.sync_api import CDPSession, Page, expect
 from sqlalchemy import update
 
 from testimonials.auth.models import Session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from tests.browser.conftest import OpenPage, Project, Site, serve_site
 from tests.support.servers import free_port
 
@@ -44,10 +45,8 @@ def add_passkey(page: Page, name: str) -> None:
 
 
 def forget_proofs(site: Site) -> None:
-    with site.app.app_context():
-        begin_write()
+    with site.app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
-        db.session.commit()
 
 
 def test_a_passkey_proves_and_signs_in(site: Site, project: Project, open_page: OpenPage) -> None:

@@ -5,7 +5,8 @@ from playwright.sync_api import Route, expect
 from sqlalchemy import update
 
 from testimonials.auth.models import Account, Session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import PAINTED, follow
 
@@ -16,20 +17,16 @@ PASSWORD = "three blue wardrobes"
 
 def forget_proofs(site: Site) -> None:
     """Let more than ten minutes pass for everybody."""
-    with site.app.app_context():
-        begin_write()
+    with site.app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
-        db.session.commit()
 
 
 def create_many(site: Site) -> Project:
     """Create a project whose account has eleven others."""
     project = site.create_project()
-    with site.app.app_context():
-        begin_write()
+    with site.app.app_context(), write():
         account = db.session.get_one(Account, project.headers["x-service-account-id"])
         account.project_limit = 100
-        db.session.commit()
     for letter in "abcdefghijk":
         # No address has these letters by chance.
         body = {"businessName": f"Bakery {5 * letter}", "slug": f"{project.slug}-{letter}"}

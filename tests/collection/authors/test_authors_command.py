@@ -14,7 +14,8 @@ from testimonials.collection.models import (
     hash_email,
 )
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.testimonials import models
@@ -37,8 +38,7 @@ def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
     add_testimonial(app, second, author_email=EMAIL, text="Elsewhere too")
     answer = add_testimonial(app, second, author_email=None, text="An answer without an address")
     mixed = add_testimonial(app, second, author_email=OTHER, text="Words of Li")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         image = read_image(to_bytes(photo(80, 80), "PNG"), AVATAR)
         db.session.add(image)
         db.session.flush()
@@ -75,7 +75,6 @@ def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
                 account_id=outsider.account_id, email_hash=hash_email(outsider.account_id, EMAIL)
             )
         )
-        db.session.commit()
     return found
 
 
@@ -131,12 +130,10 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
 def test_mails_lose_the_words_whatever_address_the_service_had(app: Flask, inbox: Inbox) -> None:
     (sent,) = inbox.receive("Ada", author_email="ada@example.com")
     link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/decide/{sent}"
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         told = _mail(inbox.owner.email, "submissions")
         told.text = told.html = f"“Words of Ada” {link}"
         db.session.add(told)
-        db.session.commit()
     run_well(app, "authors", "erase", "ada@example.com", "--yes")
     assert not [row for row in everything(app)["outbox_mail"] if "Words of Ada" in row]
 

@@ -13,6 +13,7 @@ from PIL import Image as Pictures
 from testimonials.collection import models
 from testimonials.collection.images import fonts, pictures
 from testimonials.collection.images.typesetting import Text, measure
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import AVATAR, LOGO
@@ -104,13 +105,11 @@ def test_it_follows_what_it_shows_alone(app: Flask, client: FlaskClient, kiln: s
 
 def test_it_is_drawn_once_and_shows_the_logo(app: Flask, client: FlaskClient, kiln: str) -> None:
     first = client.get("/kiln-clay/share.png")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = db.session.get_one(models.SharePicture, kiln)
         assert row.content == first.data
         # Had it been drawn anew, this would not come back.
         row.content = to_bytes(photo(), "PNG")
-        db.session.commit()
     assert draw_shared(client).size == (64, 48)
     with app.app_context():
         begin_write()
@@ -211,13 +210,11 @@ def test_each_look_has_the_brands_colours(app: Flask, owner: Caller, project: st
             # Apps lay their buttons over these.
             for box in ((0, 0, 1080, 250), (0, 1580, 1080, 1920)):
                 assert ink(picture, box, rgb(ground)) == 1080 * (box[3] - box[1])
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         red = read_image(to_bytes(Pictures.new("RGB", (200, 200), (220, 20, 20)), "PNG"), AVATAR)
         db.session.add(red)
         db.session.flush()
         db.session.get_one(rows_of.Testimonial, row).avatar_id = red.id
-        db.session.commit()
     pixel = draw(owner, project, row).getpixel((72 + 46, 474 + 46))
     assert pixel[0] > 180 > 60 > pixel[1]
 
@@ -233,13 +230,11 @@ def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testi
         client.get(f"/oat/{row}").text
     )
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         kept = db.session.get_one(models.TestimonialPicture, (row, "paper", "landscape"))
         assert kept.content == first.data
         # Were it drawn anew, this would not come back.
         kept.content = to_bytes(photo(), "PNG")
-        db.session.commit()
     assert draw(owner, project, row).size == (64, 48)
     for change in ({"text": "Other words."}, {"highlights": [[0, 5]]}, {"rating": 2}):
         change_testimonial(app, row, **change)
@@ -249,10 +244,8 @@ def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testi
     assert count_rows(app, models.TestimonialPicture) == 1
     change_testimonial(app, row, status="rejected")
     assert client.get(url).status_code == 404
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.delete(db.session.get_one(rows_of.Testimonial, row))
-        db.session.commit()
     assert count_rows(app, models.TestimonialPicture) == 0
 
 

@@ -12,7 +12,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.jobs import BackgroundWorker, deliver_due_mail
 from testimonials.core.mail.outbox import (
     LEASE,
@@ -175,10 +176,8 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     app: Flask, smtp: MailSink, moved_clock: MovableClock
 ) -> None:
     put_mail(app)
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         assert lease_mail(db.session()) is not None
-        db.session.commit()
     assert deliver(app, smtp.url) == 0
     moved_clock.time += LEASE
     assert deliver(app, smtp.url) == 1
@@ -238,10 +237,8 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
     moved_clock.move(days=3000)
     put_mail(app)
     put_mail(app, recipient="other@example.com")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         assert lease_mail(db.session()) is not None
-        db.session.commit()
     # Its worker dies, and the clock is set right.
     moved_clock.move(days=-3000)
     assert deliver(app, smtp.url) == 2

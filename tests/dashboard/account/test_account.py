@@ -10,7 +10,8 @@ from sqlalchemy import func, select, update
 
 from testimonials.auth.models import Session
 from testimonials.core.db.engine import Base
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
@@ -114,10 +115,8 @@ def test_one_proof_is_enough_for_ten_minutes(
     # A new password was proved by the present one; a session of before this was noted by nothing.
     browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
     assert browser.post(f"{HERE}/key").status_code == 200
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
-        db.session.commit()
     assert browser.post(f"{HERE}/key").status_code == 401
 
 

@@ -7,7 +7,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.dashboard import account
 from tests.auth.browsers import open_browser, sign_in
 from tests.conftest import Caller
@@ -88,11 +89,9 @@ def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.M
 
 
 def test_the_table_has_no_formula(app: Flask, busy: FlaskClient, owner: Caller) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         for event in read_events(app, owner.account_id):
             db.session.merge(event).network = "=1+1"
-        db.session.commit()
     answer = busy.get(f"{HERE}.csv", buffered=True)
     assert answer.headers["Content-Disposition"].startswith("attachment; filename=activity-")
     rows = list(csv.DictReader(io.StringIO(answer.data.decode("utf-8-sig"))))

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.team import remove_member
 from tests.auth.browsers import open_browser, sign_in
@@ -203,14 +203,12 @@ def test_who_is_removed_while_their_link_waits_for_the_lock_decides_nothing(
     inbox.receive("Maya")
     path = mailed_link(inbox, outsider.email)
     with ThreadPoolExecutor(1) as pool:
-        with inbox.app.app_context():
-            begin_write()
+        with inbox.app.app_context(), write():
             owner = SignedIn("", inbox.owner.account_id, inbox.owner.email, None)
             access = find_access(owner, inbox.project, Role.OWNER, for_update=True)
             remove_member(access, outsider.account_id)
             waiting = pool.submit(client.post, path, data={"action": "approve"})
             # Long enough for it to wait for the lock, usually.
             time.sleep(0.5)
-            db.session.commit()
         assert waiting.result().status_code == 404
     assert inbox.shown() == []

@@ -6,38 +6,33 @@ from flask import Flask
 
 from testimonials.analytics.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 
 
 def add_views(
     app: Flask, project: str, views: int, *, website: str = "", ago: int = 0, clicks: int = 0
 ) -> None:
     """Store the views of a day, those of the wall unless a website is named."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         time = clock.now() - timedelta(days=ago)
         surface = "widget" if website else "wall"
         row = InsightDay(project_id=project, day=f"{time:%Y-%m-%d}", surface=surface)
         row.website, row.views, row.clicks, row.last_seen_at = website, views, clicks, time
         db.session.add(row)
-        db.session.commit()
 
 
 def add_reads(app: Flask, project: str, testimonial: str, seen: int, read: int) -> None:
     """Store how often a testimonial was seen and read today."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = InsightTestimonialDay(project_id=project, testimonial_id=testimonial)
         row.day, row.seen, row.read = f"{clock.now():%Y-%m-%d}", seen, read
         db.session.add(row)
-        db.session.commit()
 
 
 def add_forms(app: Flask, project: str, opened: int, started: int) -> None:
     """Store how often the collection page was opened and begun today."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         row = InsightFunnelDay(project_id=project, day=f"{clock.now():%Y-%m-%d}", form="")
         row.opened, row.started = opened, started
         db.session.add(row)
-        db.session.commit()

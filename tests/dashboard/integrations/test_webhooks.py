@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.conftest import Caller
@@ -35,10 +36,8 @@ def stored(app: Flask) -> WebhookEndpoint:
 
 def fare(app: Flask, **columns: Any) -> None:
     """Let the only endpoint fare as the background work would say."""
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.execute(update(WebhookEndpoint).values(**columns))
-        db.session.commit()
 
 
 @pytest.fixture

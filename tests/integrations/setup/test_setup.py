@@ -13,7 +13,8 @@ from sqlalchemy import event
 
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.integrations import setup
 from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_project
@@ -50,12 +51,10 @@ def read_sections(data: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def decide(app: Flask, project: str, proposals: list[str], status: str, note: str = "") -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         decider = Decider(None, "the owner")
         decided = decide_proposals(lock_project(project), proposals, status, decider, note)
         assert not decided.problems
-        db.session.commit()
 
 
 def test_everything_in_one_call_and_nothing_twice(app: Flask, agent: Caller) -> None:

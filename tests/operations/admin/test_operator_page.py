@@ -10,6 +10,7 @@ from sqlalchemy import text, update
 
 from testimonials.core import clock
 from testimonials.core.audit import Event
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -37,12 +38,10 @@ def add_mail(app: Flask, state: MailState) -> str:
 
 
 def set_domain(app: Flask, project_id: str, host: str, **values: object) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         domains.set_domain(lock_project(project_id), host)
         if values:
             db.session.execute(update(CustomDomain).values(values))
-        db.session.commit()
 
 
 def test_only_operators_find_the_page(
@@ -114,24 +113,20 @@ def test_nothing_needs_somebody(make_app: MakeApp, make_caller: MakeCaller) -> N
 
 def test_troubles_said(server: Flask, boss: FlaskClient, customer: Caller, backend: str) -> None:
     now = clock.now()
-    with server.app_context():
-        begin_write()
+    with server.app_context(), write():
         names = {"sweep": None, "send-mail": "[Errno 111] Connection refused"}
         for name, error in names.items():
             times = {"started_at": now, "finished_at": now - timedelta(hours=3)}
             failed = now if error else None
             db.session.add(BackgroundJob(name=name, error=error, failed_at=failed, **times))
         folder = Path(current_settings().backup_path)
-        db.session.commit()
     folder.mkdir(exist_ok=True)
     (folder / f"scheduled-{now - timedelta(days=4):%Y%m%dT%H%M%SZ}.tar.gz").touch()
     visitor = server.test_client()
     for number in range(4):
         sign_in(visitor, customer.email, "not this one", ip=f"203.0.{number}.77")
-    with server.app_context():
-        begin_write()
+    with server.app_context(), write():
         db.session.execute(update(Event).where(Event.type == "session.refused").values(times=90))
-        db.session.commit()
     page = boss.get("/operator").text
     for words in (
         "No background work since", "Failed: send-mail", "wrong passwords or codes within an hour",

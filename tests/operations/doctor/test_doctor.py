@@ -24,7 +24,8 @@ from testimonials import create_app
 from testimonials.core import clock, extensions
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.db.outages import MAKE_ROOM
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.jobs import BackgroundJob
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
@@ -56,12 +57,10 @@ def consult(app: Flask) -> Found:
 
 
 def change(app: Flask, *rows: object, sql: str = "") -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.add_all(rows)
         if sql:
             db.session.execute(text(sql))
-        db.session.commit()
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from testimonials.collection.abuse import AbuseReport
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.db.erasure import Erased
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.images.uploads import Image
@@ -53,8 +54,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
     add_testimonial(app, project, status="spam")
     add_testimonial(app, project)
     webhook, now = add_webhook(app, project), clock.now()
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         sent = {"endpoint_id": webhook, "event_type": "project.updated", "state": "sent"}
         db.session.add_all(
             WebhookDelivery(event_id=str(place), **sent) for place in range(KEPT + 1)
@@ -126,7 +126,6 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
             )
         )  # fmt: skip
-        db.session.commit()
 
 
 def test_each_kind_goes_when_its_time_has_passed_and_is_counted(

@@ -6,6 +6,7 @@ from flask import Flask
 
 from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import make_token
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
 from tests.conftest import Caller
@@ -28,12 +29,10 @@ def read_proposal(caller: Caller, project: str, proposal: str) -> dict[str, Any]
 
 def make_agent(owner: Caller, *scopes: Scope, project: str | None = None) -> Caller:
     """Return a caller with an access token of the owner's."""
-    with owner.client.application.app_context():
-        begin_write()
+    with owner.client.application.app_context(), write():
         _, plain = make_token(
             owner.account_id, project, "Shop assistant", scopes, 90, owner.account_id
         )
-        db.session.commit()
     return Caller(owner.client, owner.account_id, owner.email, plain)
 
 

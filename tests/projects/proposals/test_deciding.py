@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.scopes import Scope
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
 from testimonials.dashboard.diff import compare_texts
@@ -209,14 +210,12 @@ def test_two_people_at_once_have_one_effect(
 
 
 def test_only_what_was_seen(app: Flask, owner: Caller, browser: FlaskClient, project: str) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         more = {"kind": "page", "actor_kind": "agent", "actor_name": "abcd", "project_id": project}
         db.session.add_all(
             Proposal(values={"headline": f"Number {n}"}, before={"headline": ""}, **more)
             for n in range(30)
         )
-        db.session.commit()
     text = page(browser, project)
     seen = re.search(r'class="proposals-all".*?</form>', text, re.DOTALL)
     assert seen

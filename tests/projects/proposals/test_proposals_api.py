@@ -7,7 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.scopes import Scope
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import MOST_WAITING
 from tests.auth.browsers import open_browser
@@ -95,14 +96,12 @@ def test_only_so_many_wait_and_the_same_twice_is_one(agent: Caller, project: str
     values = {"headline": "New words"}
     first = propose(agent, project, "page", values)
     assert propose(agent, project, "page", values) == first
-    with agent.client.application.app_context():
-        begin_write()
+    with agent.client.application.app_context(), write():
         row = db.session.get_one(Proposal, first["_id"])
         more = {"kind": row.kind, "actor_kind": row.actor_kind, "project_id": project}
         db.session.add_all(
             Proposal(values={"headline": str(n)}, **more) for n in range(MOST_WAITING - 1)
         )
-        db.session.commit()
     path = f"/v1/projects/{project}/proposals"
     answer = agent.post(path, {"kind": "page", "values": {"headline": "One more"}})
     assert (answer.status_code, answer.json["code"]) == (409, "TOO_MANY_PROPOSALS")
@@ -164,10 +163,8 @@ def test_a_picture_of_another_account_is_none(
     app: Flask, agent: Caller, outsider: Caller, project: str
 ) -> None:
     logo, photo = hold_picture(app), hold_picture(app)
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.get_one(Project, project).logo_id = logo
-        db.session.commit()
     add_testimonial(app, project, avatar_id=photo)
     other = outsider.create_project()["_id"]
     written = outsider.create_testimonial(other)["_id"]

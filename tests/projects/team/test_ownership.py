@@ -16,6 +16,7 @@ from testimonials.collection.models import (
 )
 from testimonials.core import clock
 from testimonials.core.audit import Event
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
@@ -166,10 +167,8 @@ def test_tokens_end_and_the_unsubscribed_stay_so(team: Team, owner: Caller, admi
 
 def test_an_offer_goes_with_project_and_accounts(team: Team, owner: Caller, admin: Caller) -> None:
     offer(team, admin)
-    with team.app.app_context():
-        begin_write()
+    with team.app.app_context(), write():
         db.session.get_one(Project, team.project).deleted_at = clock.now()
-        db.session.commit()
     assert answer(team, admin, "accept") == 404
     runner = team.app.test_cli_runner()
     assert runner.invoke(args=["accounts", "delete", admin.email, "--yes"]).exit_code == 0

@@ -7,7 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
@@ -27,10 +28,8 @@ def moderator(team: Team, make_caller: MakeCaller) -> Caller:
 
 
 def forget_limits(app: Flask) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.query(RateLimitCounter).delete()
-        db.session.commit()
 
 
 def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
@@ -190,11 +189,9 @@ def test_removing_somebody_ends_access_at_once(team: Team, admin: Caller, owner:
     testimonial = owner.create_testimonial(team.project)["_id"]
     inbox = f"/dashboard/projects/{team.project}/inbox"
     act = f"/dashboard/projects/{team.project}/testimonials/{testimonial}/action"
-    with team.app.app_context():
-        begin_write()
+    with team.app.app_context(), write():
         for account_id in (admin.account_id, owner.account_id):
             db.session.add(NotificationChoice(project_id=team.project, account_id=account_id))
-        db.session.commit()
     here.invite("back-door@example.com")
     assert here.browser.get(inbox).status_code == 200
     removal = f"members/{admin.account_id}/remove"

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from testimonials.auth.models import AccessToken
 from testimonials.core.audit import Event
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import (
     MemberInvitation,
@@ -155,11 +156,9 @@ def test_the_higher_of_both_roles_counts(
 def test_what_hung_on_a_role_ends_with_it(
     app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str, way: str
 ) -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         source = "company" if way == "company" else "owner"
         assert set_workspace_role(owner.account_id, noor.account_id, "admin", source)
-        db.session.commit()
     theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
     form = {"name": "Till", "scopes": "read", "project": fern}
     made = theirs.post(f"{base}/integrations/tokens", data=form)
@@ -183,10 +182,8 @@ def test_what_hung_on_a_role_ends_with_it(
         assert theirs.post(leaving).status_code == 303
         assert theirs.post(leaving).status_code == 404
     elif way == "company":
-        with app.app_context():
-            begin_write()
+        with app.app_context(), write():
             assert set_workspace_role(owner.account_id, noor.account_id, None, "company")
-            db.session.commit()
     else:
         done = theirs.post("/dashboard/account/delete", data={"confirm": NOOR})
         assert done.status_code == 303

@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, event, text, update
 
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
@@ -65,11 +66,9 @@ def fill(app: Flask, project_id: str) -> None:
         text="A quick, well-made thing",
     )  # fmt: skip
     add_testimonial(app, project_id, author_name="Tokyo", text="日本の東京は都です 🌿 ดีมาก")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         project = lock_project(project_id)
         add_tag(project, [zoe], "Press", "me", lambda: project)
-        db.session.commit()
 
 
 def test_the_index_follows_every_change(app: Flask, project_id: str) -> None:
@@ -187,10 +186,8 @@ def test_db_check_knows_when_it_is_in_step(app: Flask, project_id: str, backend:
             "INSERT INTO testimonial_search (rowid, project, words) VALUES (1, 'x', 'quick')",
         ]
     for damage in damages:
-        with app.app_context():
-            begin_write()
+        with app.app_context(), write():
             db.session.execute(text(damage))
-            db.session.commit()
         wrong = run(args=check)
         assert wrong.exit_code == 1
         assert "index of words" in wrong.output

@@ -17,6 +17,7 @@ from sqlalchemy import select, update
 
 from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core.db.engine import Base
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import HAS_SHARED, KEYS
@@ -167,11 +168,9 @@ def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> No
 def test_a_project_comes_back(app: Flask, project: str, archive: Path, outsider: Caller) -> None:
     before = read_rows(app, project)
     run_well(app, "projects", "delete", "fern", "--yes")
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         for image in db.session.scalars(select(Image)):
             db.session.delete(image)
-        db.session.commit()
     said = run_well(
         app, "projects", "import", str(archive), "--account", outsider.email, "--resume-requests"
     )

@@ -8,7 +8,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.projects.settings import rename_slug
 from testimonials.widget.wall import read_choice, read_wall
@@ -156,10 +157,8 @@ def test_it_leads_nowhere_else(app: Flask, client: FlaskClient, owner: Caller, w
     key = add_testimonial(app, wall)
     waiting = add_testimonial(app, wall, status="pending")
     elsewhere = add_testimonial(app, owner.create_project(slug="other")["_id"])
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         rename_slug(lock_project(wall), "ovens")
-        db.session.commit()
     for path in (f"/kiln/{key}", "/kiln/wall"):
         answer = client.get(f"{path}?lang=de")
         assert (answer.status_code, answer.location) == (

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from testimonials.projects.projects import lock_project
 from testimonials.widget.call_to_action import change_rated
 from tests.conftest import Caller
@@ -21,10 +21,8 @@ ATTACK = (
 
 
 def _rate(app: Flask, project: str, name: str = "Wheel course") -> None:
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         change_rated(lock_project(project), {"kind": "Course", "name": name})
-        db.session.commit()
 
 
 def _structured_data(page: str) -> Any:

@@ -8,7 +8,8 @@ from base64 import b64encode
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.widget.embed import build_checked_script
 from testimonials.widget.models import WidgetScript
 from testimonials.widget.script import MODULES, build_module, build_script, keep_script
@@ -34,10 +35,8 @@ def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskCl
 def test_an_earlier_version_is_served_after_an_upgrade(app: Flask, client: FlaskClient) -> None:
     old = b"console.log('an earlier version')"
     digest = hashlib.sha256(old).hexdigest()[:16]
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         db.session.add(WidgetScript(digest=digest, content=gzip.compress(old)))
-        db.session.commit()
     answer = client.get(f"/widget/v1-{digest}.js")
     assert (answer.status_code, answer.data) == (200, old)
     assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
