@@ -13,7 +13,8 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import is_identifier, new_identifier
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop, use_visitors_language
 from testimonials.core.http.rate_limits import Limit, client_key
@@ -149,10 +150,9 @@ def send_report(slug: str) -> ResponseReturnValue:
         return answer_privately(_page(project, is_wrong=True), 422)
     limiter.count(PER_ADDRESS, client_key(ipv6_bits=48))
     limiter.count(PER_PROJECT, project.id)
-    begin_write()
     about, words = form.get("testimonial", ""), form.get("words", "")
-    add_report(project, form.get("page", ""), about, form["reason"], words)
-    db.session.commit()
+    with write():
+        add_report(project, form.get("page", ""), about, form["reason"], words)
     return answer_privately(_page(project, is_sent=True))
 
 

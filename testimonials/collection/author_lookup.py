@@ -15,9 +15,10 @@ from testimonials.collection.author_rights import (
     forget_email,
     is_unwanted,
     record_erased,
+    send_author_mail,
 )
 from testimonials.collection.models import MailedRequest
-from testimonials.collection.request_mail import PURPOSES, send_author_mail
+from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
 from testimonials.core.db.erasure import note_erased_person
 from testimonials.core.db.identifiers import new_identifier

@@ -1,6 +1,7 @@
 """The author's own page, by a personal link."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
@@ -15,8 +16,7 @@ from testimonials.collection.author_rights import (
     OwnTestimonial,
     find_own,
 )
-from testimonials.collection.form_data import list_form_questions
-from testimonials.collection.forms import find_named
+from testimonials.collection.forms import find_named, list_form_questions
 from testimonials.collection.page_data import describe_with_owner, find_targets
 from testimonials.collection.questions import (
     ANSWER_LENGTH,
@@ -25,13 +25,16 @@ from testimonials.collection.questions import (
     read_typed,
     show_question,
 )
-from testimonials.collection.submission_schemas import (
+from testimonials.collection.submission import (
     ConsentForm,
+    SentenceForm,
+    WordsForm,
     consent_sentence,
-    read_correction,
+    read_words,
 )
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import limiter
 from testimonials.core.http.errors import FieldErrors
 from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import language_query, use_visitors_language
@@ -215,11 +218,8 @@ def give_consent(token: str) -> ResponseReturnValue:
     """Give consent again after a withdrawal."""
     if errors := ConsentForm().read(request.form).errors:
         return _show(token, errors, 422)
-    begin_write()
-    own = find_own(token, for_update=True)
-    author_rights.verify_email(own)
-    author_rights.consent_again(own)
-    db.session.commit()
+    with write(partial(_lock, token)) as own:
+        author_rights.consent_again(own)
     return _go(token, "consented")
 
 
@@ -227,10 +227,8 @@ def give_consent(token: str) -> ResponseReturnValue:
 @limit_changes
 def verify(token: str) -> ResponseReturnValue:
     """Note that the address of the mailed link is the author's."""
-    begin_write()
-    author_rights.verify_email(find_own(token, for_update=True))
-    db.session.commit()
-    return _go(token, "verified")
+    with write(partial(_lock, token)):
+        return _go(token, "verified")
 
 
 @author.get("/yours/<token>/correct")
@@ -245,18 +243,15 @@ def show_correction(token: str) -> ResponseReturnValue:
 def correct(token: str) -> ResponseReturnValue:
     """Replace the words; the owner decides again."""
     own = find_own(token)
-    is_recorded = own.row.kind != "written"
-    sent = read_correction(request.form, own.correctable, has_recording=is_recorded)
+    schema = WordsForm if own.row.kind == "written" else SentenceForm
+    sent = read_words(request.form, own.correctable, schema)
     _, problems = read_corrected(own, request.form)
     if errors := sent.errors | problems:
         answered = read_typed(request.form, list_questions(own))
         return _edit(own, token, errors, 422, typed=sent.typed, answered=answered)
-    begin_write()
-    own = find_own(token, for_update=True)
-    author_rights.verify_email(own)
-    answers, _ = read_corrected(own, request.form)
-    is_changed = author_rights.correct(own, sent.values | {"answers": answers})
-    db.session.commit()
+    with write(partial(_lock, token)) as own:
+        answers, _ = read_corrected(own, request.form)
+        is_changed = author_rights.correct(own, sent.values | {"answers": answers})
     return _go(token, "corrected" if is_changed else "")
 
 
@@ -264,11 +259,8 @@ def correct(token: str) -> ResponseReturnValue:
 @limit_changes
 def withdraw(token: str) -> ResponseReturnValue:
     """Remove the testimonial from every public place at once."""
-    begin_write()
-    own = find_own(token, for_update=True)
-    author_rights.verify_email(own)
-    author_rights.withdraw(own)
-    db.session.commit()
+    with write(partial(_lock, token)) as own:
+        author_rights.withdraw(own)
     return _go(token, "withdrawn")
 
 
@@ -276,11 +268,8 @@ def withdraw(token: str) -> ResponseReturnValue:
 @limit_changes
 def remove_recording(token: str) -> ResponseReturnValue:
     """Remove the recording for good; the words stay."""
-    begin_write()
-    own = find_own(token, for_update=True)
-    author_rights.verify_email(own)
-    author_rights.remove_recording(own)
-    db.session.commit()
+    with write(partial(_lock, token)) as own:
+        author_rights.remove_recording(own)
     return _go(token, "unrecorded")
 
 
@@ -288,11 +277,9 @@ def remove_recording(token: str) -> ResponseReturnValue:
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
     """Delete everything for good."""
-    begin_write()
-    own = find_own(token, for_update=True)
-    author_rights.erase(own)
-    author_rights.record_erased(own)
-    db.session.commit()
+    with write(partial(find_own, token, for_update=True)) as own:
+        author_rights.erase(own)
+        author_rights.record_erased(own)
     return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 
 
@@ -321,9 +308,8 @@ def download_data(token: str) -> ResponseReturnValue:
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
     """Remove the address of somebody who didn't write this, and stop all mail to it."""
-    begin_write()
-    author_rights.disown(find_own(token, for_update=True))
-    db.session.commit()
+    with write(partial(find_own, token, for_update=True)) as own:
+        author_rights.disown(own)
     return redirect(url_for("author.show_farewell", reason="not-mine", **language_query()), 303)
 
 
@@ -336,7 +322,6 @@ def show_farewell(reason: str) -> ResponseReturnValue:
 @author.errorhandler(AuthorLinkInvalid)
 def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
     """Say what is wrong with a link."""
-    db.session.rollback()
     reason = "gone" if error.status == 410 else "invalid"
     unsent = read_unsent_form()
     page = render_template("collection/authors/end.html", reason=reason, unsent=unsent)
@@ -346,8 +331,14 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
 @author.errorhandler(AuthorRefused)
 def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
     """Redirect to the page, which shows the current state."""
-    db.session.rollback()
     return _go((request.view_args or {})["token"])
+
+
+def _lock(token: str) -> OwnTestimonial:
+    """Return what is to be changed by who shows that the address is theirs."""
+    own = find_own(token, for_update=True)
+    author_rights.verify_email(own)
+    return own
 
 
 def _show(token: str, errors: FieldErrors, status: int = 200) -> ResponseReturnValue:

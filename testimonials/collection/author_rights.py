@@ -6,24 +6,25 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from flask import render_template
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
 from testimonials.collection.models import UnsubscribedAddress, hash_email
-from testimonials.collection.submission_schemas import consent_sentence
+from testimonials.collection.submission import consent_sentence
 from testimonials.core import clock
 from testimonials.core.db.erasure import ADDRESS, TESTIMONIAL, is_erased, note_erased
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.identifiers import hash_secret, new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.i18n import PARAMETER, current_language, gettext_noop
+from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
 from testimonials.core.http.idempotency import forget_answers
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import author_url, project_url
+from testimonials.core.http.urls import app_url, author_url, project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.projects.models import Project
-from testimonials.projects.projects import mark_changed
+from testimonials.projects.projects import mark_changed, names_service
 from testimonials.testimonials.events import ADDRESS as EVENTS_ADDRESS
 from testimonials.testimonials.events import (
     AUTHOR,
@@ -41,7 +42,7 @@ from testimonials.testimonials.media.removal import (
     take_off_recording,
 )
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
-from testimonials.testimonials.notifications import tell_of_submission
+from testimonials.testimonials.notifications import NAME_LENGTH, cut, tell_of_submission
 from testimonials.testimonials.testimonials import next_time
 
 # What the author of a testimonial can do with a personal link, without an account.
@@ -54,6 +55,8 @@ LINK_SECONDS = 5 * 365 * 24 * 60 * 60
 OWNERS = ("highlights", "reply", "replied_at")
 # How long the author of a rejected testimonial waits before correcting it again.
 REJECTED_PAUSE = timedelta(days=1)
+
+AUTHOR_MAIL = "author-link"
 
 author_purpose = TokenPurpose("author-link")
 
@@ -167,6 +170,47 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
 
 
+def send_author_mail(
+    project: Project, row: Testimonial, email: str | None = None, words: str = ""
+) -> None:
+    """Send the author's own link, in the language of their form.
+
+    By default to the author's address; another one that they give on the thank-you page gets the
+    link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
+    strangers; `words` are the owner's, who thanks a proven address. Not sent for spam, nor to an
+    address that wants no mail.
+    """
+    is_theirs = email in (None, row.author_email)
+    email = email or row.author_email
+    if row.status == "spam" or email is None or is_unwanted(project, email):
+        return
+    with speaking(row.consent_language) as language:
+        token = make_author_token(row, is_mailed=is_theirs)
+        name = cut(project.name, NAME_LENGTH)
+        values = {
+            "title": gettext("Your testimonial for %(name)s", name=name),
+            "project_name": name,
+            "words": words,
+            "link": make_author_url(project, token, language.code),
+            # An address that isn't kept needn't be taken back.
+            "disown_link": make_author_url(project, token, language.code, "not-mine")
+            if is_theirs
+            else "",
+            "names_service": names_service(project),
+            "app_url": app_url(),
+        }
+        db.session.add(
+            OutboxMail(
+                purpose=AUTHOR_MAIL,
+                recipient=email,
+                subject=values["title"],
+                text=render_template("email/author.txt", **values),
+                html=render_template("email/author.html", **values),
+                sender_name=None if values["names_service"] else project.name,
+            )
+        )
+
+
 def verify_email(own: OwnTestimonial) -> None:
     """Note that the address is the author's, if the link was mailed to it.
 
@@ -278,7 +322,6 @@ def _fingerprint(row: Testimonial) -> str:
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
 
-AUTHOR_MAIL = "author-link"
 SUBMISSIONS_MAIL = "submissions"
 
 

@@ -140,6 +140,13 @@ def read_form_design(form: CollectionForm) -> dict[str, Any]:
     return DESIGN | form.design
 
 
+def list_form_questions(project: Project, form: CollectionForm | None) -> Sequence[Question]:
+    """Return the questions that the page, or a form, asks, in the owner's words."""
+    design = read_form_design(form) if form else project.whole_page_design
+    questions: Sequence[Question] = design["questions"]
+    return questions
+
+
 def describe_form(project: Project, form: CollectionForm) -> dict[str, Any]:
     """Return what `FormSchema` dumps."""
     columns = ("name", "title", "is_open", "created_at", "updated_at")

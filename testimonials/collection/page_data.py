@@ -1,79 +1,42 @@
-"""What the templates of the form show."""
+"""What the templates of the collection page show, also in the page editor's preview."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import url_for
 from sqlalchemy import select
 
-from testimonials.collection.form_data import shown_design, speak
+from testimonials.collection.context import INVITATION, Context
+from testimonials.collection.forms import read_form_design
 from testimonials.collection.images.pictures import versioned_picture_url
 from testimonials.collection.models import CollectionForm
-from testimonials.collection.questions import ANSWER_LENGTH
-from testimonials.collection.steps import Step, describe_steps, find_gift
-from testimonials.collection.submission import FilledForm
-from testimonials.collection.submission_schemas import (
+from testimonials.collection.questions import ANSWER_LENGTH, show_question, speak_lines
+from testimonials.collection.submission import (
+    SentRecording,
+    Submission,
     consent_sentence,
-    describe_recorder,
     make_kept_token,
 )
+from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.http.i18n import PARAMETER, asked_language, current_language
+from testimonials.core.http.i18n import PARAMETER, asked_language, current_language, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, form_url, image_url
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.defaults import PAGE_CONFIG
+from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
+from testimonials.projects.page_design import list_open_steps
 from testimonials.projects.projects import name_owner
 from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH, Answer
 from testimonials.testimonials.models import Testimonial
+from testimonials.widget.dates import write_dates
 from testimonials.widget.render import Still, make_still
 from testimonials.widget.selection import write_answers
 from testimonials.widget.settings import describe_shown, read_settings
-
-# The finished card on the form and on the thank-you page, as the widget is configured.
-
-
-def show_card(project: Project, row: Testimonial) -> Still:
-    """Return the card of a testimonial as the public will see it."""
-    return _make(project, describe_shown(project, [row])[0])
-
-
-def preview_card(
-    project: Project,
-    typed: Mapping[str, str],
-    photo: str | None,
-    answers: Sequence[Answer] | None,
-    gift: Step | None,
-) -> Still:
-    """Return the card of what was typed so far, with everything in it that a script may fill in."""
-    rating = typed.get("rating") or "5"
-    item: dict[str, Any] = {
-        "id": "",
-        "authorName": typed.get("name") or _("Your name"),
-        "authorRole": typed.get("role", ""),
-        "authorCompany": typed.get("company"),
-        "authorAvatar": photo,
-        "text": typed.get("text") or _("Your words"),
-        "rating": int(rating) if rating in "12345" else 5,
-        "submittedAt": clock.iso(clock.now()),
-    }
-    item["extras"] = {
-        "answers": write_answers(each for each in answers or () if each["isPublic"]),
-        "marks": ["rewarded"] if gift else [],
-    }
-    return _make(project, item)
-
-
-def _make(project: Project, item: dict[str, Any]) -> Still:
-    settings = read_settings(project)
-    return make_still(project, settings, [item], kind="single", is_player=True)
-
-
-# What the templates of the collection page show, also in the page editor's preview.
 
 # From this ratio on, a logo has the name in it.
 WIDE = 2
@@ -84,46 +47,67 @@ SEPARATORS = {"ar": "، ", "ja": "、"}
 
 _FIRST = re.compile(r"[^,،、]+")
 
+Step = dict[str, Any]
 
-def describe_form(project: Project, filled: FilledForm) -> dict[str, Any]:
+
+def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
     """Return what `collection/page.html` shows; the photo is stored already."""
-    form = filled.form
-    at: dict[str, Any] = {"slug": project.slug} | ({"form_name": form.name} if form else {})
-    page = describe_with_owner(project, form)
+    project, links = context.project, dict(context.links)
+    name = context.form.name if context.form else None
+    page = describe_with_owner(project, context.form)
     shown, collect = page["shown"], project.page_config["collectFields"]
-    photo = image_url(filled.photo.id if filled.photo else None)
+    photo = image_url(sent.photo.id if sent.photo else None)
     gift = find_gift(shown["steps"])
-    record = describe_recorder(project, shown["prompts"], filled.recording)
+    record = _describe_recorder(context, shown["prompts"], sent.recording)
     consents = ("written", "video", "voice", "any") if record else ("written",)
+    invitation = links.pop(INVITATION, "")
     return page | {
         "collect": collect,
         "details": _name_details(collect),
-        "values": filled.typed,
-        "answers": filled.answered,
-        "hidden": filled.hidden,
-        "errors": filled.errors,
+        "values": sent.typed,
+        "answers": sent.answered,
+        "hidden": links,
+        "request_token": invitation if context.asked else "",
+        "is_verified": bool(context.order) and not is_used(project, context.order),
+        "errors": sent.errors,
         "targets": find_targets(shown["questions"]),
-        "form_token": filled.token,
+        "form_token": sent.token,
         # Whatever a link has filled in is seen at once.
-        "is_open": bool(filled.errors or any(filled.typed.values()) or not collect.get("rating")),
+        "is_open": bool(sent.errors or any(sent.typed.values()) or not collect.get("rating")),
         "is_multipart": bool(collect.get("avatar") or record),
-        "draft_name": draft_name(project, form.name if form else None),
-        "action": url_for("collection.submit_testimonial", **at),
+        "draft_name": draft_name(project, name),
+        "action": url_for("collection.submit_testimonial", slug=project.slug, form_name=name),
         "seen_url": url_for("beacons.note_seen", project_id=project.id),
-        "form_name": form.name if form else "",
+        "form_name": name or "",
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
         "consents": {kind: consent_sentence(project, kind) for kind in consents},
         "prompts": shown["prompts"],
         "questions": shown["questions"],
         "record": record,
         "gift": gift,
-        "still": preview_card(project, filled.typed, photo, filled.values.get("answers"), gift),
+        "still": preview_card(project, sent.typed, photo, sent.values.get("answers"), gift),
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
-        "photo": {
-            "token": make_kept_token(project, filled.photo),
-            "url": photo,
-            "max_bytes": AVATAR.max_bytes,
-        },
+        "photo": {"token": make_kept_token(context, sent.photo), "url": photo},
+        "max_photo_bytes": AVATAR.max_bytes,
+    }
+
+
+def _describe_recorder(
+    context: Context, prompts: list[str], kept: SentRecording | None
+) -> dict[str, Any] | None:
+    """Return what `collection/_record.html` shows; None if the page takes no recordings."""
+    if not context.kinds:
+        return None
+    slug, settings = context.project.slug, current_settings()
+    language: dict[str, Any] = {PARAMETER: current_language().code}
+    return {
+        "kinds": context.kinds,
+        "seconds": settings.recording_seconds,
+        "megabytes": settings.recording_megabytes,
+        "url": url_for("recordings.begin_upload", slug=slug),
+        "recorder_url": url_for("collection.get_recorder", slug=slug, **language),
+        "prompts": prompts,
+        "kept": kept.id if kept else "",
     }
 
 
@@ -244,3 +228,113 @@ def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
     fields = ("text", "name", "email", "role", "company", "photo", "consent")
     others = {"rating": "rating-1", "recording": "recording_file"}
     return others | {name: name for name in fields} | own
+
+
+# The finished card on the form and on the thank-you page, as the widget is configured.
+
+
+def show_card(project: Project, row: Testimonial) -> Still:
+    """Return the card of a testimonial as the public will see it."""
+    return _make(project, describe_shown(project, [row])[0])
+
+
+def preview_card(
+    project: Project,
+    typed: Mapping[str, str],
+    photo: str | None,
+    answers: Sequence[Answer] | None,
+    gift: Step | None,
+) -> Still:
+    """Return the card of what was typed so far, with everything in it that a script may fill in."""
+    rating = typed.get("rating") or "5"
+    item: dict[str, Any] = {
+        "id": "",
+        "authorName": typed.get("name") or _("Your name"),
+        "authorRole": typed.get("role", ""),
+        "authorCompany": typed.get("company"),
+        "authorAvatar": photo,
+        "text": typed.get("text") or _("Your words"),
+        "rating": int(rating) if rating in "12345" else 5,
+        "submittedAt": clock.iso(clock.now()),
+    }
+    item["extras"] = {
+        "answers": write_answers(each for each in answers or () if each["isPublic"]),
+        "marks": ["rewarded"] if gift else [],
+    }
+    return _make(project, item)
+
+
+def _make(project: Project, item: dict[str, Any]) -> Still:
+    settings = read_settings(project)
+    return make_still(project, settings, [item], kind="single", is_player=True)
+
+
+# The owner's words, in the visitor's language.
+
+
+def shown_design(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
+    """Return `headline`, `description`, `signature`, `prompts`, `questions` and `steps`.
+
+    `questions` are as `show_question` returns them, and `steps` those that are still offered.
+    """
+    page = project.whole_page_design
+    own = read_form_design(form) if form else page
+    usual, words = _words(page["translations"]), _words(own["translations"])
+    shown = {
+        "headline": usual.get("headline") or _speak_headline(project),
+        "description": usual.get("description") or _speak_description(project),
+        "signature": usual.get("signature") or page["signature"],
+        "prompts": speak_lines(page["prompts"], usual.get("prompts")),
+        "questions": [show_question(each) for each in own["questions"]],
+        "steps": list_open_steps(page["steps"]),
+    }
+    if form is not None:
+        for name in ("headline", "description"):
+            shown[name] = words.get(name) or own[name] or shown[name]
+        shown["prompts"] = speak_lines(own["prompts"], words.get("prompts")) or shown["prompts"]
+    return shown
+
+
+def speak(text: str, standard: str) -> str:
+    """Return a text of the owner's, or the standard one in the visitor's language."""
+    return translate(standard) if text == standard else text
+
+
+def _words(translations: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = translations.get(current_language().code, {})
+    return found
+
+
+def _speak_description(project: Project) -> str:
+    return speak(project.page_config["description"], PAGE_CONFIG["description"])
+
+
+def _speak_headline(project: Project) -> str:
+    headline: str = project.page_config["headline"]
+    if headline != default_page_config(project.business_name)["headline"]:
+        return headline
+    if not project.business_name:
+        return translate(PAGE_CONFIG["headline"])
+    return _(HEADLINE, name=project.business_name)
+
+
+# The owner's next steps after sending, which are the same for everybody.
+
+
+def describe_steps(steps: Sequence[Step]) -> list[Step]:
+    """Return open steps with the name of the website, and the last day as the language has it."""
+    return [
+        step
+        | {
+            "website": (urlsplit(step["url"]).hostname or "").removeprefix("www."),
+            "last_day": write_dates([step["until"]], "absolute", is_long=True)[0]
+            if step["until"]
+            else "",
+        }
+        for step in steps
+    ]
+
+
+def find_gift(steps: Sequence[Step]) -> Step | None:
+    """Return the code that everybody gets who writes now, whatever they say; steps are open."""
+    return next((step for step in steps if step["kind"] == "code"), None)

@@ -1,6 +1,7 @@
 """The mails of a request, and their pace."""
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -8,28 +9,25 @@ from flask import render_template
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
 from testimonials.auth.accounts import is_live
-from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
-from testimonials.collection.author_rights import (
-    AUTHOR_MAIL,
-    is_unwanted,
-    make_author_token,
-    make_author_url,
-)
 from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
-from testimonials.collection.responses import make_answer_url, make_form_url
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.http.i18n import gettext, gettext_noop, speaking
-from testimonials.core.http.urls import app_url, image_url, project_url
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, speaking
+from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.http.urls import (
+    app_url,
+    collection_page_url,
+    form_url,
+    image_url,
+    request_url,
+)
 from testimonials.core.images.colors import find_text
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.settings.current import count_days, current_settings
+from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import Reader, make_unsubscribe_url
-from testimonials.projects.projects import names_service
-from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH, cut
+from testimonials.projects.projects import is_shown, names_service
 
 # The mails that ask for a testimonial, and the pace at which they are sent.
 #
@@ -221,71 +219,66 @@ def _lock_pace() -> None:
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
-# The mail to an author, and the one to owners about a flood.
+# The links in the mails.
+
+LINK_SECONDS = 60 * 24 * 60 * 60
+LINK_BROKEN = gettext_noop("This link is incomplete. Copy all of it from the mail.")
+
+link_purpose = TokenPurpose("request")
+answer_purpose = TokenPurpose("request-answer")
 
 
-def send_author_mail(
-    project: Project, row: Testimonial, email: str | None = None, words: str = ""
-) -> None:
-    """Send the author's own link, in the language of their form.
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked, and by which account, according to a mailed link.
 
-    By default to the author's address; another one that they give on the thank-you page gets the
-    link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
-    strangers; `words` are the owner's, who thanks a proven address. Not sent for spam, nor to an
-    address that wants no mail.
+    With the hash, the link can unsubscribe even after the request is deleted.
     """
-    is_theirs = email in (None, row.author_email)
-    email = email or row.author_email
-    if row.status == "spam" or email is None or is_unwanted(project, email):
-        return
-    with speaking(row.consent_language) as language:
-        token = make_author_token(row, is_mailed=is_theirs)
-        name = cut(project.name, NAME_LENGTH)
-        values = {
-            "title": gettext("Your testimonial for %(name)s", name=name),
-            "project_name": name,
-            "words": words,
-            "link": make_author_url(project, token, language.code),
-            # An address that isn't kept needn't be taken back.
-            "disown_link": make_author_url(project, token, language.code, "not-mine")
-            if is_theirs
-            else "",
-            "names_service": names_service(project),
-            "app_url": app_url(),
-        }
-        db.session.add(
-            OutboxMail(
-                purpose=AUTHOR_MAIL,
-                recipient=email,
-                subject=values["title"],
-                text=render_template("email/author.txt", **values),
-                html=render_template("email/author.html", **values),
-                sender_name=None if values["names_service"] else project.name,
-            )
-        )
+
+    request_id: str
+    account_id: str
+    email_hash: str
 
 
-def _for_days(days: int) -> str:
-    return f" for {days} day{'s' if days > 1 else ''}" if days else ""
-
-
-def send_flood_mail(project: Project, reader: Reader) -> None:
-    """Tell somebody that a flood was held as spam, and that some of it may be real."""
-    name = cut(project.name, NAME_LENGTH)
-    send_plain_mail(
-        reader.email,
-        "flood",
-        f"Many testimonials came at once for {name}",
-        [
-            f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
-            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly "
-            "programs that send so many.",
-            "If they came from an event or a newsletter, release them there; nothing is lost. The "
-            "operator of this service can raise the limit.",
-        ],
-        footnote="You get this mail once a day at most, and never if you choose no mail under "
-        "Notifications.",
-        link=f"{project_url(project.id, 'inbox')}?status=spam",
-        button="Open the spam folder",
-        list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
+def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
+    page = (
+        form_url(project.slug, batch.form_name, project.own_host)
+        if batch.form_name
+        else collection_page_url(project.slug, project.own_host)
     )
+    return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
+
+
+def make_answer_url(project: Project, request: MailedRequest, answer: str) -> str:
+    token = answer_purpose.sign([request.id, project.account_id, request.email_hash])
+    return request_url(token, answer, project.own_host)
+
+
+def find_request(token: str, project_id: str) -> MailedRequest | None:
+    """Return the request of a mailed link to the project's form; None for an invalid link."""
+    try:
+        request_id, _ = link_purpose.read(token, LINK_SECONDS)
+    except (TokenInvalid, TokenExpired):
+        return None
+    request = db.session.get(MailedRequest, str(request_id))
+    return request if request and request.project_id == project_id else None
+
+
+def lock_request(request: MailedRequest) -> MailedRequest | None:
+    """Return a request, locked; None if it was deleted since."""
+    return db.session.get(MailedRequest, request.id, with_for_update=True)
+
+
+def read_answer_token(token: str) -> tuple[Asked, Project | None]:
+    """Return who was asked, and the project if it is still there; raise `NotFound`."""
+    named = answer_purpose.find(token, 3)
+    if named is None:
+        raise NotFound(LINK_BROKEN)
+    request_id, account_id, email_hash = named
+    project = db.session.scalars(
+        select(Project)
+        .join(MailedRequest, MailedRequest.project_id == Project.id)
+        .join(Account, Account.id == Project.account_id)
+        .where(MailedRequest.id == request_id, is_shown())
+    ).one_or_none()
+    return Asked(request_id, account_id, email_hash), project

@@ -4,20 +4,30 @@ A GET changes nothing, since mail scanners open links; mail programs send the on
 themselves (RFC 8058).
 """
 
-from collections.abc import Callable
+from functools import partial
 
 from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
+from sqlalchemy import delete, update
 
-from testimonials.collection import responses
-from testimonials.collection.models import MailedRequest
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.collection.page_data import describe_page
-from testimonials.collection.responses import Asked, read_answer_token
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.http.i18n import use_visitors_language
+from testimonials.collection.request_mail import (
+    Asked,
+    find_request,
+    lock_request,
+    read_answer_token,
+)
+from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext_noop, use_visitors_language
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.models import Project
-from testimonials.projects.projects import find_public_project
+from testimonials.projects.projects import find_public_project, lock_account
+
+LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
 
 requests = Blueprint("requests", __name__)
 requests.before_request(use_visitors_language)
@@ -26,25 +36,24 @@ requests.before_request(use_visitors_language)
 @requests.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
     """Note that a browser opened the form by a mailed link; the page's script calls this."""
-    return _note(slug, "opened_at", responses.note_opened)
+    return _note(slug, "opened_at")
 
 
 @requests.post("/<slug>/started")
 def note_started(slug: str) -> ResponseReturnValue:
     """Note that somebody began to write after a mailed link; the page's script calls this."""
-    return _note(slug, "started_at", responses.note_started)
+    return _note(slug, "started_at")
 
 
-def _note(slug: str, column: str, note: Callable[[MailedRequest], None]) -> Response:
-    token = request.form.get("invitation", "")
-    project_id = find_public_project(slug=slug).id
-    found = responses.find_request(token, project_id)
-    if found is not None and getattr(found, column) is None:
-        begin_write()
-        found = responses.find_request(token, project_id, for_update=True)
-        if found is not None:
-            note(found)
-        db.session.commit()
+def _note(slug: str, column: str) -> Response:
+    project = find_public_project(slug=slug)
+    asked = find_request(request.form.get("invitation", ""), project.id)
+    if asked is not None and getattr(asked, column) is None:
+        with write(partial(lock_request, asked)) as asked:
+            if asked is not None:
+                now = clock.now()
+                asked.opened_at = asked.opened_at or now
+                setattr(asked, column, getattr(asked, column) or now)
     return Response(status=204)
 
 
@@ -58,14 +67,9 @@ def show_answer(token: str, answer: str) -> ResponseReturnValue:
 @requests.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
 def take_answer(token: str, answer: str) -> ResponseReturnValue:
     """Decline a request, unsubscribe, or subscribe again."""
-    begin_write()
-    asked, project = read_answer_token(token)
-    {
-        "decline": responses.decline,
-        "unsubscribe": responses.unsubscribe,
-        "subscribe": responses.subscribe_again,
-    }[answer](asked)
-    db.session.commit()
+    act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]
+    with write(partial(read_answer_token, token)) as (asked, project):
+        act(asked)
     return _page(asked, project, token, answer, is_done=True)
 
 
@@ -77,7 +81,60 @@ def _page(
         **(describe_page(project) if project else {"project": None}),
         answer=answer,
         is_done=is_done,
-        is_unsubscribed=responses.is_unsubscribed(asked),
+        is_unsubscribed=is_unsubscribed(asked),
         token=token,
     )
     return answer_privately(page)
+
+
+def decline(asked: Asked) -> None:
+    """Note that somebody doesn't want to write, and cancel the reminder."""
+    request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
+    if request is not None and request.answered_at is None:
+        request.declined_at = request.declined_at or clock.now()
+        request.next_mail_at = None
+
+
+def is_unsubscribed(asked: Asked) -> bool:
+    return db.session.get(UnsubscribedAddress, (asked.account_id, asked.email_hash)) is not None
+
+
+def unsubscribe(asked: Asked) -> None:
+    """End all requests of the account to the address."""
+    _lock_account(asked)
+    if is_unsubscribed(asked):
+        return
+    db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
+    db.session.execute(
+        update(MailedRequest)
+        .where(MailedRequest.email_hash == asked.email_hash)
+        .values(next_mail_at=None)
+    )
+
+
+def subscribe_again(asked: Asked) -> None:
+    """Let the account ask the address again, and send what was held back."""
+    _lock_account(asked)
+    db.session.execute(
+        delete(UnsubscribedAddress).where(
+            UnsubscribedAddress.account_id == asked.account_id,
+            UnsubscribedAddress.email_hash == asked.email_hash,
+        )
+    )
+    db.session.execute(
+        update(MailedRequest)
+        .where(
+            MailedRequest.email_hash == asked.email_hash,
+            MailedRequest.sent_at.is_(None),
+            MailedRequest.answered_at.is_(None),
+            MailedRequest.declined_at.is_(None),
+        )
+        .values(next_mail_at=clock.now())
+    )
+
+
+def _lock_account(asked: Asked) -> None:
+    try:
+        lock_account(asked.account_id)
+    except NotFound:
+        raise NotFound(LINK_GONE) from None

@@ -4,7 +4,6 @@ Nothing is refused: a held submission is stored and can be released. Each rule l
 that people don't do, so one is enough; speed counts only together with a link.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,15 +11,17 @@ from typing import Any
 
 from sqlalchemy import Select, func, select
 
+from testimonials.auth.emails import send_plain_mail
 from testimonials.collection.questions import list_texts
-from testimonials.collection.request_mail import send_flood_mail
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.settings.current import current_settings
-from testimonials.core.text import normalize
+from testimonials.core.http.urls import project_url
+from testimonials.core.settings.current import count_days, current_settings
+from testimonials.core.text import bare
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import list_readers
+from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.notifications import NAME_LENGTH, cut
 
 # Stored in `Testimonial.held_for`, in this order.
 BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
@@ -51,11 +52,16 @@ _MARKUP = re.compile(r"<a\s[^<>]*href|\[(?:url|link)\b", re.IGNORECASE)
 
 
 def find_reasons(
-    project: Project, values: Mapping[str, Any], signs: Sequence[str], now: datetime
+    project: Project,
+    values: Mapping[str, Any],
+    words: str | None,
+    signs: Sequence[str],
+    now: datetime,
 ) -> list[str]:
     """Return why a submission to the locked project is held; nothing if it isn't.
 
-    `values` are its columns, `signs` the reasons that the request itself gave.
+    `values` are its columns, `words` the fingerprint of its text, if it has any, and `signs` the
+    reasons that the request itself gave.
     """
     found = set(signs)
     if not find_links(values["text"]):
@@ -64,7 +70,7 @@ def find_reasons(
     said = [values["text"], *list_texts(values.get("answers") or ())]
     if any(is_link_stuffed(text, values["author_name"]) for text in said):
         found.add(LINKS)
-    if _has_duplicate(project, values, now):
+    if words and _has_duplicate(project, values, words, now):
         found.add(DUPLICATE)
     if _is_flooded(project, now):
         found.add(FLOOD)
@@ -84,11 +90,6 @@ def find_links(text: str) -> list[str]:
     return _LINK.findall(text)
 
 
-def fingerprint(text: str) -> str:
-    """Return a hash of the words, whatever their case, spaces and punctuation."""
-    return hashlib.sha256(_bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 def tell_of_flood(project: Project, row: Testimonial) -> None:
     """Notify the project's people of the first submission of a day that is held as a flood.
 
@@ -101,7 +102,33 @@ def tell_of_flood(project: Project, row: Testimonial) -> None:
         return
     for reader in list_readers(project):
         if reader.mode != "never":
-            send_flood_mail(project, reader)
+            _send_flood_mail(project, reader)
+
+
+def _send_flood_mail(project: Project, reader: Reader) -> None:
+    """Tell somebody that a flood was held as spam, and that some of it may be real."""
+    name = cut(project.name, NAME_LENGTH)
+    send_plain_mail(
+        reader.email,
+        "flood",
+        f"Many testimonials came at once for {name}",
+        [
+            f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
+            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly "
+            "programs that send so many.",
+            "If they came from an event or a newsletter, release them there; nothing is lost. The "
+            "operator of this service can raise the limit.",
+        ],
+        footnote="You get this mail once a day at most, and never if you choose no mail under "
+        "Notifications.",
+        link=f"{project_url(project.id, 'inbox')}?status=spam",
+        button="Open the spam folder",
+        list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
+    )
+
+
+def _for_days(days: int) -> str:
+    return f" for {days} day{'s' if days > 1 else ''}" if days else ""
 
 
 def count_flood(project: Project) -> int:
@@ -118,21 +145,13 @@ def _find_flood(project: Project, since: datetime) -> Select[str]:
     )
 
 
-def _bare(text: str) -> str:
-    folded = normalize("NFKC", text).casefold()
-    return "".join(letter for letter in folded if letter.isalnum()) or folded.strip()
-
-
-def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -> bool:
-    if not values["text"]:
-        # A recording without words.
-        return False
+def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now: datetime) -> bool:
     # The newest are enough in a flood of the same words.
     names = db.session.scalars(
         select(Testimonial.author_name)
         .where(
             Testimonial.project_id == project.id,
-            Testimonial.text_fingerprint == fingerprint(values["text"]),
+            Testimonial.text_fingerprint == words,
             Testimonial.created_at > now - DUPLICATE_DAYS,
             Testimonial.deleted_at.is_(None),
             # An author who withdrew may write again.
@@ -141,9 +160,9 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], now: datetime) -
         .order_by(Testimonial.created_at.desc())
         .limit(50)
     ).all()
-    if len(_bare(values["text"])) >= OWN_WORDS_LENGTH:
+    if len(bare(values["text"])) >= OWN_WORDS_LENGTH:
         return bool(names)
-    return _bare(values["author_name"]) in map(_bare, names)
+    return bare(values["author_name"]) in map(bare, names)
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:

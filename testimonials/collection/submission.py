@@ -1,180 +1,390 @@
-"""The form of the collection page as it was sent: text, photo, token, and reasons to hold it."""
+"""The form of the collection page as it was sent: its fields, token, photo and recording."""
 
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from flask import current_app, request
-from werkzeug.exceptions import RequestEntityTooLarge
+from flask import Request
+from marshmallow import post_load
+from sqlalchemy import inspect
+from werkzeug.datastructures import MultiDict
 
-from testimonials.collection import submission_schemas
-from testimonials.collection.form_data import list_form_questions
-from testimonials.collection.forms import read_form_design
-from testimonials.collection.models import CollectionForm
+from testimonials.auth.email_addresses import Email, hash_mailbox
+from testimonials.collection.context import Context
 from testimonials.collection.questions import read_answers, read_typed
-from testimonials.collection.spam import BAIT
-from testimonials.collection.storing import (
-    FormStale,
-    FormToken,
-    Submission,
-    make_form_token,
-    read_form_token,
-)
-from testimonials.collection.submission_schemas import (
-    SentRecording,
-    has_file,
-    has_recording,
-    largest_form,
-    list_kinds,
-    read_recording,
-    read_submission,
-    refuse_large_form,
-)
-from testimonials.collection.verified_purchases import PURCHASE, Purchase, read_purchase
-from testimonials.core.extensions import limiter
+from testimonials.collection.spam import ADDRESS, BAIT, FAST
+from testimonials.core import clock
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.http.i18n import translate
-from testimonials.core.http.rate_limits import client_key
+from testimonials.core.http.fields import Switch
+from testimonials.core.http.forms import FormSchema, SentForm
+from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, translate
+from testimonials.core.http.rate_limits import Limit, client_key
 from testimonials.core.http.security import answer_as
-from testimonials.core.images.uploads import Image, ImageBusy, ImageRefused
+from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
+from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import offers_code
-from testimonials.testimonials.media.recordings import NoRoom, RecordingGone, RecordingRefused
+from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words
+from testimonials.testimonials.media import uploads
+from testimonials.testimonials.media.containers import Contents
+from testimonials.testimonials.media.recordings import (
+    TOO_LARGE,
+    NoRoom,
+    RecordingGone,
+    RecordingRefused,
+)
 
+# Asked for where the project collects them.
+OPTIONAL = ("role", "company", "email", "rating")
+
+
+# Without the author's photo, and with it.
+_CONSENTS = {
+    "written": (
+        gettext_noop("%(name)s may show my words and name on its website and in print."),
+        gettext_noop("%(name)s may show my words, name and photo on its website and in print."),
+    ),
+    "video": (
+        gettext_noop(
+            "%(name)s may show my video, voice, words and name on its website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may show my video, voice, words, name and photo on its website and in print."
+        ),
+    ),
+    "voice": (
+        gettext_noop(
+            "%(name)s may play my voice and show my words and name on its website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may play my voice and show my words, name and photo on its website and in "
+            "print."
+        ),
+    ),
+    "any": (
+        gettext_noop(
+            "%(name)s may show my words and name, and my video or voice if I send one, on its "
+            "website and in print."
+        ),
+        gettext_noop(
+            "%(name)s may show my words, name and photo, and my video or voice if I send one, on "
+            "its website and in print."
+        ),
+    ),
+}
+
+
+class WordsForm(FormSchema):
+    """What an author may correct."""
+
+    text = Words(error_messages={"required": gettext_noop("Write a sentence or two.")})
+    name = AuthorName(
+        attribute="author_name",
+        error_messages={"required": gettext_noop("Add your name, as it should appear.")},
+    )
+    role = AuthorLine(attribute="author_role", load_default="")
+    company = AuthorLine(attribute="author_company")
+    rating = Rating(is_whole=True)
+
+
+class SentenceForm(WordsForm):
+    """What the author of a recording may correct."""
+
+    text = Words(required=False, load_default="")
+
+
+class ConsentForm(FormSchema):
+    """The consent to show the words."""
+
+    consent = Switch(
+        required=True,
+        error_messages={"required": gettext_noop("Tick this, so that your words may be shown.")},
+    )
+
+    @post_load
+    def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        # The sentence is stored, not the tick.
+        values.pop("consent", None)
+        return values
+
+
+class SubmissionForm(WordsForm, ConsentForm):
+    """The form of the collection page."""
+
+    email = Email(
+        attribute="author_email",
+        error_messages={
+            "malformed": gettext_noop(
+                "Write the address like name@example.com, or leave it empty."
+            ),
+            "disposable": gettext_noop("Use a permanent address, or leave this empty."),
+        },
+    )
+
+
+class RecordingForm(SubmissionForm):
+    """The form of the collection page, sent with a recording."""
+
+    text = Words(required=False, load_default="")
+
+
+class MailMeForm(FormSchema):
+    """Where the author's own link is mailed to."""
+
+    email = Email(required=True)
+
+
+def read_words(
+    form: Mapping[str, str], collect: Mapping[str, bool], schema: type[FormSchema]
+) -> SentForm:
+    """Read what somebody sent, of the fields that the project collects."""
+    return _make_schema(schema, frozenset(name for name in OPTIONAL if collect.get(name))).read(
+        form
+    )
+
+
+def consent_sentence(project: Project, kind: str = "written") -> str:
+    """Return the sentence that a visitor agrees to; the testimonial keeps it.
+
+    `kind` is that of the testimonial, or "any" where a file may come with the form.
+    """
+    shows_photo = bool(project.page_config["collectFields"].get("avatar"))
+    return gettext(_CONSENTS[kind][shows_photo], name=project.name)
+
+
+@cache
+def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
+    return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])
+
+
+# The form as a whole. A bad photo or recording never loses the text: only its own field has an
+# error, and what came with it is kept while the rest has errors.
+
+# Visitors may share a tablet on a counter, so submissions above this are held, not refused.
+HELD_ABOVE = 30
+SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
+PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
+AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
+AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
+
+TOKEN_SECONDS = 24 * 60 * 60
+# Shorter than unused pictures are kept (testimonials/testimonials.py).
+KEPT_SECONDS = 40 * 60 * 60
 HONEYPOT = "subject"
-# Hidden fields that come again as they were sent: a recording that has arrived, and what proves a
-# purchase, which a link brings along.
-HIDDEN = ("purchase",)
+# The id of an upload, and a file where there is no script; that an upload came as a file of the
+# form before.
+RECORDING, RECORDING_FILE, RECORDING_KEPT = "recording", "recording_file", "recording_kept"
+
+STALE = gettext_noop(
+    "This page was open for a long time. Everything you wrote is still here: send it again."
+)
+GONE = gettext_noop("The photo is no longer stored. Choose it again, or send without it.")
+TOO_MANY = gettext_noop(
+    "Too many photos came from your network. Send without it, or try again in an hour."
+)
+PHOTO_TOO_LARGE = gettext_noop(
+    "The photo is too large: the limit is 10 MB. The rest of the form was not read either. Go back "
+    "in your browser to find what you typed, and choose a smaller photo."
+)
+
+form_purpose = TokenPurpose("collection-form")
+kept_purpose = TokenPurpose("collection-photo")
+
+
+@dataclass(frozen=True)
+class SentRecording:
+    """A recording that came with a form; `found` is what is in one that came as a file."""
+
+    id: str
+    kind: str
+    # The kind of sentence that was agreed to.
+    consent: str
+    found: Contents | None = None
+
+    @property
+    def mark(self) -> str:
+        """The same for the same recording, so that sending a form twice stores one testimonial."""
+        return f"file {self.found.seconds} {self.found.codecs}" if self.found else self.id
 
 
 @dataclass
-class FilledForm:
-    """The form as it was sent: texts, columns, and what is wrong with them."""
+class Submission:
+    """A form as it was sent: texts, columns, and what is wrong with them."""
 
-    token: str
+    token: str = ""
     typed: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
-    photo: Image | None = None
-    recording: SentRecording | None = None
-    sending: FormToken = field(default_factory=FormToken)
-    # None: the project's own page.
-    form: CollectionForm | None = None
-    # What the link proved that led to the form.
-    purchase: Purchase | None = None
     # What was typed or chosen for the questions, by field.
     answered: dict[str, list[str]] = field(default_factory=dict)
-    hidden: dict[str, str] = field(default_factory=dict)
-
-    def to_submission(self, *, signs: list[str], may_mail: bool) -> Submission:
-        if request.form.get(HONEYPOT):
-            signs = [BAIT, *signs]
-        key = self.sending.key
-        return Submission(
-            self.values,
-            f"{key} {self.recording.mark}" if self.recording else key,
-            [*self.sending.signs, *signs],
-            photo=self.photo,
-            recording=self.recording,
-            link=read_link("invitation"),
-            order=self.purchase.order if self.purchase else "",
-            tag=read_form_design(self.form)["tag"] if self.form else "",
-            may_mail=may_mail,
-        )
+    photo: Image | None = None
+    recording: SentRecording | None = None
+    # Which form it is, by which sending it twice stores one row.
+    key: str = ""
+    # Reasons to hold it (see `spam`).
+    signs: list[str] = field(default_factory=list)
+    # Whether the author may get a mail.
+    may_mail: bool = False
 
 
-def read_submission_form(project: Project, own: CollectionForm | None) -> FilledForm:
-    """Read and check the form that was sent to the project's page; count its photo."""
-    if errors := _allow_files(project):
-        return FilledForm(make_form_token(project, is_empty=False), errors=errors, form=own)
-    collect, is_recorded = project.page_config["collectFields"], has_recording(project)
-    sent = read_submission(request.form, collect, has_recording=is_recorded)
-    token = request.form.get("token", "")
-    form = FilledForm(token, sent.typed, sent.values, sent.errors, form=own, hidden=read_hidden())
-    form.purchase = read_purchase(project, read_link(PURCHASE))
-    _read_answers(project, form)
-    try:
-        form.sending = read_form_token(project, token)
-    except FormStale as error:
-        form.errors["form"] = [translate(error.message)]
-        form.token = make_form_token(project, is_empty=False)
-    try:
-        form.photo = _read_photo(project)
-    except (ImageRefused, ImageBusy) as error:
-        form.errors["photo"] = [error.message]
-        answer_as(error)
-    if is_recorded:
-        _read_recording(project, form)
-    return form
+def make_form_token(context: Context, *, is_empty: bool) -> str:
+    """Return a form's token, by which sending it twice stores one row.
 
-
-def read_hidden() -> dict[str, str]:
-    """Return what a link, or the form before, brought along."""
-    return {name: text for name in HIDDEN if (text := request.values.get(name, ""))}
-
-
-def read_link(name: str) -> str:
-    """Return the token of the link that led here, from the address or the form.
-
-    `name` is that of its field: `invitation` of a mailed request, `purchase` of a purchase. From
-    the address alone if the form is too large to be read.
+    Unless a link has filled the form in (`is_empty` is false), its time shows whether it was sent
+    faster than a person types.
     """
-    try:
-        return request.values.get(name, "")
-    except RequestEntityTooLarge:
-        return request.args.get(name, "")
+    return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), int(is_empty)])
 
 
-def _read_answers(project: Project, form: FilledForm) -> None:
-    questions = list_form_questions(project, form.form)
-    answers, errors = read_answers(request.form, questions)
-    form.answered = read_typed(request.form, questions)
-    form.values["answers"] = answers or None
-    form.values["form_name"] = form.form.name if form.form else None
-    form.values["is_rewarded"] = offers_code(project.page_design)
-    form.errors |= errors
+def fill_in(context: Context, query: Mapping[str, str]) -> Submission:
+    """Return the form with what links such as ``?name=Aiko&rating=5`` know, where it is asked for.
 
-
-def _allow_files(project: Project) -> dict[str, list[str]]:
-    """Raise the limit for a form with files, though not for its text; return why it is too large.
-
-    The files travel on the disk.
+    Invalid values are ignored: the visitor didn't write them.
     """
-    is_taken = {
-        "recording": bool(list_kinds(project)),
-        "photo": submission_schemas.collects_photo(project),
+    sent = read_words(query, context.project.page_config["collectFields"], SubmissionForm)
+    typed = {
+        name: text
+        for name in ("name", *OPTIONAL)
+        if (text := sent.typed.get(name, "").strip()) and name not in sent.errors
     }
-    if not any(is_taken.values()) or request.mimetype != "multipart/form-data":
-        return {}
-    request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
-    most = largest_form() if is_taken["recording"] else submission_schemas.UPLOAD_FORM_BYTES
-    request.max_content_length = most
-    if (request.content_length or 0) <= most:
-        return {}
-    if is_taken["recording"]:
-        return {"recording": [refuse_large_form().message]}
-    return {"photo": [translate(submission_schemas.PHOTO_TOO_LARGE)]}
+    if known := context.asked or context.purchase:
+        about = {"name": known.name, "company": known.company or "", "email": known.email}
+        typed |= {name: text for name, text in about.items() if text}
+    # A form that a link has filled in may be sent at once.
+    is_empty = not set(query) - {PARAMETER}
+    return Submission(make_form_token(context, is_empty=is_empty), typed)
 
 
-def _read_recording(project: Project, form: FilledForm) -> None:
+def parse(context: Context, request: Request) -> Submission:
+    """Read and check the form that was sent; count it, its files and the mail to its author."""
+    count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{context.project.id} {client_key()}")
+    if context.is_too_large:
+        limit = current_settings().recording_megabytes
+        errors = (
+            {"recording": [gettext(TOO_LARGE, limit=limit)]}
+            if context.kinds
+            else {"photo": [translate(PHOTO_TOO_LARGE)]}
+        )
+        return Submission(make_form_token(context, is_empty=False), errors=errors)
+    form, collect = request.form, context.project.page_config["collectFields"]
+    has_file = bool(context.kinds) and _has_file(request, RECORDING_FILE)
+    is_recorded = has_file or bool(context.kinds and form.get(RECORDING))
+    read = read_words(form, collect, RecordingForm if is_recorded else SubmissionForm)
+    sent = Submission(form.get("token", ""), read.typed, read.values, read.errors)
+    _read_answers(context, form, sent)
+    _read_token(context, sent)
+    if context.takes_photo:
+        _read_photo(context, request, sent)
+    if is_recorded:
+        _read_recording(context, request, sent, has_file=has_file)
+    if not sent.errors:
+        sent.signs += [BAIT] if form.get(HONEYPOT) else []
+        sent.signs += [ADDRESS] if count > HELD_ABOVE else []
+        sent.may_mail = may_mail(sent.values.get("author_email"))
+    return sent
+
+
+def may_mail(email: str | None) -> bool:
+    """Tell whether a typed address, which may be anybody's, may get a mail; count it."""
+    return (
+        bool(email)
+        and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))
+        and limiter.allows(AUTHOR_MAIL_PER_EMAIL, hash_mailbox(email or ""))
+    )
+
+
+def keep_files(context: Context, sent: Submission) -> None:
+    """Store the files of a form, once, so that they needn't be uploaded again."""
+    if sent.photo is not None and inspect(sent.photo).transient:
+        db.session.add(sent.photo)
+        db.session.flush()
+    if sent.recording is not None and sent.recording.found is not None:
+        uploads.add_taken(context.project, sent.recording.id, sent.recording.found)
+
+
+def make_kept_token(context: Context, photo: Image | None) -> str:
+    """Return the token by which a form names a stored photo."""
+    return kept_purpose.sign([context.project.id, photo.id]) if photo else ""
+
+
+def _read_answers(context: Context, form: MultiDict[str, str], sent: Submission) -> None:
+    answers, errors = read_answers(form, context.questions)
+    sent.answered = read_typed(form, context.questions)
+    sent.values |= {
+        "answers": answers or None,
+        "form_name": context.form.name if context.form else None,
+        "is_rewarded": offers_code(context.project.page_design),
+    }
+    sent.errors |= errors
+
+
+def _read_token(context: Context, sent: Submission) -> None:
     try:
-        form.recording = read_recording(project)
+        (project_id, key, is_empty), made = form_purpose.read(sent.token, TOKEN_SECONDS)
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        project_id = None
+    if project_id != context.project.id:
+        sent.errors["form"] = [translate(STALE)]
+        sent.token = make_form_token(context, is_empty=False)
+        return
+    # Tokens have whole seconds, so a form may seem up to a second older.
+    age = (clock.now() - made).total_seconds()
+    sent.key = str(key)
+    sent.signs += [FAST] if is_empty and age < current_settings().min_form_seconds else []
+
+
+def _read_photo(context: Context, request: Request, sent: Submission) -> None:
+    """Read the photo, or find the kept one that the form names."""
+    form, kept = request.form, request.form.get("kept_photo", "")
+    if form.get("without_photo"):
+        return
+    try:
+        if _has_file(request, "photo"):
+            try:
+                limiter.count(PHOTOS_PER_ADDRESS, client_key())
+            except RateLimited:
+                raise ImageRefused(translate(TOO_MANY)) from None
+            sent.photo = read_image(request.files["photo"].stream, AVATAR)
+            sent.photo.id = new_identifier()
+        elif kept and not form.get("drop_photo"):
+            project_id, image_id = kept_purpose.find(kept, 2, KEPT_SECONDS) or (None, None)
+            is_ours = project_id == context.project.id
+            sent.photo = db.session.get(Image, image_id) if is_ours else None
+            if sent.photo is None:
+                raise ImageRefused(translate(GONE))
+    except (ImageRefused, ImageBusy) as error:
+        sent.errors["photo"] = [error.message]
+        answer_as(error)
+
+
+def _read_recording(
+    context: Context, request: Request, sent: Submission, *, has_file: bool
+) -> None:
+    """Store a recording that came as a file, or find the upload that the form names."""
+    project = context.project
+    try:
+        if has_file:
+            limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
+            file = request.files[RECORDING_FILE].stream
+            taken, found = uploads.take_file(project, context.kinds[0], file)
+            sent.recording = SentRecording(taken, found.kind, "any", found)
+        else:
+            upload = uploads.find_ready(project, request.form.get(RECORDING, ""))
+            consent = "any" if request.form.get(RECORDING_KEPT) else upload.kind
+            sent.recording = SentRecording(upload.id, upload.kind, consent)
+        sent.values["kind"] = sent.recording.kind
     except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
         # The page's script sends a form that lacks something before its recording.
-        if not form.errors or has_file():
-            form.errors["recording"] = [translate(error.message)]
+        if has_file or not sent.errors:
+            sent.errors["recording"] = [translate(error.message)]
             answer_as(error)
-    if form.recording is not None:
-        form.values["kind"] = form.recording.kind
 
 
-def _read_photo(project: Project) -> Image | None:
-    """Return the form's photo; uploads are limited by IP address."""
-    if not submission_schemas.collects_photo(project):
-        return None
-    file = request.files.get("photo")
-    if submission_schemas.is_new_photo(request.form, file):
-        try:
-            limiter.count(submission_schemas.PHOTOS_PER_ADDRESS, client_key())
-        except RateLimited:
-            raise ImageRefused(translate(submission_schemas.TOO_MANY)) from None
-    return submission_schemas.read_photo(project, request.form, file)
+def _has_file(request: Request, name: str) -> bool:
+    file = request.files.get(name)
+    return file is not None and bool(file.filename)

@@ -1,5 +1,6 @@
 """Which characters texts and addresses may have, and text for terminals."""
 
+import hashlib
 import json
 import json.scanner
 import re
@@ -78,6 +79,17 @@ def normalize(form: Form, text: str) -> str:
     ends = [each.end() for each in _SIGNS.finditer(text)]
     parts = (text[start:end] for start, end in pairwise([0, *ends, len(text)]))
     return "".join(unicodedata.normalize(form, part) for part in parts)
+
+
+def bare(text: str) -> str:
+    """Return the letters and digits of a text, folded; of one without any, what there is."""
+    folded = normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if letter.isalnum()) or folded.strip()
+
+
+def fingerprint(text: str) -> str:
+    """Return a hash of the words, whatever their case, spaces and punctuation."""
+    return hashlib.sha256(bare(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def is_web_url(text: str) -> bool:

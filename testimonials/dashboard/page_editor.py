@@ -9,9 +9,10 @@ from flask import Blueprint, g, jsonify, redirect, render_template, request, url
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.collection.context import Context
 from testimonials.collection.forms import find_shown_form, update_page_design
 from testimonials.collection.page_data import describe_form, describe_thanks
-from testimonials.collection.submission import FilledForm
+from testimonials.collection.submission import Submission
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
@@ -243,7 +244,7 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
         if view == "thanks":
             shown = describe_thanks(project, has_steps=True)
             return render_template("collection/thanks.html", is_preview=True, **shown)
-        shown = describe_form(project, FilledForm("", form=form))
+        shown = describe_form(Context(project, form), Submission())
         # Proposals and the other views show all of it.
         shown |= {"is_preview": True, "is_first_look": view == "first"}
         return render_template("collection/page.html", **shown)

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.auth.scopes import Scope
-from testimonials.collection import pages
+from testimonials.collection import submission
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.projects.proposals.agents import make_agent
@@ -241,8 +241,8 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     german = {"Accept-Language": "de-DE"}
-    few = dataclasses.replace(pages.SUBMISSIONS_PER_ADDRESS, per_hour=1)
-    monkeypatch.setattr(pages, "SUBMISSIONS_PER_ADDRESS", few)
+    few = dataclasses.replace(submission.SUBMISSIONS_PER_ADDRESS, per_hour=1)
+    monkeypatch.setattr(submission, "SUBMISSIONS_PER_ADDRESS", few)
     answer = client.post("/kiln", data={"text": "a" * 300_000}, headers=german)
     assert answer.status_code == 413
     assert "höchstens 256 KiB" in _speaks(answer, "de")

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 from werkzeug.test import TestResponse
 
-from testimonials.collection import submission_schemas
+from testimonials.collection import submission
 from testimonials.core.images.uploads import MEGABYTE, Image
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
@@ -207,8 +207,8 @@ def test_repeating_a_form_with_a_photo_makes_one_row(app: Flask, client: FlaskCl
 
 
 def test_too_many_cost_only_the_photo(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = dataclasses.replace(submission_schemas.PHOTOS_PER_ADDRESS, per_hour=1)
-    monkeypatch.setattr(submission_schemas, "PHOTOS_PER_ADDRESS", few)
+    few = dataclasses.replace(submission.PHOTOS_PER_ADDRESS, per_hour=1)
+    monkeypatch.setattr(submission, "PHOTOS_PER_ADDRESS", few)
     assert "GIF pictures" in send(client, pictures.GIF, text="").text
     answer = send(client, PNG)
     assert answer.status_code == 422

@@ -9,10 +9,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.collection import pages
-from testimonials.collection.spam import fingerprint, is_link_stuffed
+from testimonials.collection import submission
+from testimonials.collection.spam import is_link_stuffed
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.text import fingerprint
 from testimonials.testimonials import models
 from tests.auth.links import mails
 from tests.conftest import MakeApp, MakeCaller, MovableClock
@@ -165,10 +166,10 @@ def test_fingerprints_know_the_same_words() -> None:
 
 
 def test_a_tablet_on_a_counter_has_limits(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (pages.HELD_ABOVE, pages.SUBMISSIONS_PER_ADDRESS.per_hour) == (30, 300)
-    monkeypatch.setattr(pages, "HELD_ABOVE", 2)
-    few = dataclasses.replace(pages.SUBMISSIONS_PER_ADDRESS, per_hour=5)
-    monkeypatch.setattr(pages, "SUBMISSIONS_PER_ADDRESS", few)
+    assert (submission.HELD_ABOVE, submission.SUBMISSIONS_PER_ADDRESS.per_hour) == (30, 300)
+    monkeypatch.setattr(submission, "HELD_ABOVE", 2)
+    few = dataclasses.replace(submission.SUBMISSIONS_PER_ADDRESS, per_hour=5)
+    monkeypatch.setattr(submission, "SUBMISSIONS_PER_ADDRESS", few)
     for number in range(2):
         assert page.send(f"Number {number} is satisfied.", name=f"Guest {number}") == "pending"
     assert page.send("One more of us.", name="Guest 3") == "spam address"

@@ -24,7 +24,7 @@ from waitress.server import create_server
 from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import BadRequest, build_http_date
 
-from testimonials.collection.submission_schemas import largest_form
+from testimonials.collection.context import largest_form
 from testimonials.core.http.errors import error_body
 from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.urls import remove_base_path

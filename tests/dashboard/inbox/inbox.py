@@ -8,7 +8,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.collection.storing import submit_testimonial
+from testimonials.collection.context import Context
+from testimonials.collection.storing import announce, store
+from testimonials.collection.submission import Submission
 from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.projects import lock_project
@@ -37,10 +39,13 @@ class Inbox:
         """Let visitors of these names submit; return the ids."""
         with self.app.app_context():
             begin_write()
-            project = lock_project(self.project)
+            context = Context(lock_project(self.project))
             for name in names:
                 columns = {"author_name": name, "text": f"Words of {name}", "author_role": ""}
-                submit_testimonial(project, columns | values, f"{self.project} {name}")
+                sent = Submission(values=columns | values, key=f"{self.project} {name}")
+                row, is_new = store(context, sent)
+                if is_new:
+                    announce(context, sent, row)
             db.session.commit()
             rows = list_all_of_project(self.project, None, 10_000)
             ids = {row.author_name: row.id for row in rows}

@@ -1,0 +1,119 @@
+"""What one request about a project's form is about, asked once and passed on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flask import current_app, request
+
+from testimonials.collection.forms import find_named, list_form_questions, read_form_design
+from testimonials.collection.models import CollectionForm, MailedRequest
+from testimonials.collection.request_mail import find_request, lock_request
+from testimonials.collection.verified_purchases import Purchase, read_purchase
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.uploads import MEGABYTE
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.projects.page_design import Question
+from testimonials.projects.projects import find_public_project, lock_project
+
+# Of a form besides its recording: enough that the text arrives even if the photo is too large.
+UPLOAD_FORM_BYTES = 16 * MEGABYTE
+# The fields of a form, and of an address, that tell whose link led here: of a mailed request, and
+# of a purchase.
+INVITATION, PURCHASE = LINKS = ("invitation", "purchase")
+
+
+@dataclass(frozen=True)
+class Context:
+    """The project's form, and what the link proves by which somebody came."""
+
+    project: Project
+    # None: the project's own page.
+    form: CollectionForm | None = None
+    asked: MailedRequest | None = None
+    purchase: Purchase | None = None
+    # The links' tokens, which the form sends on.
+    links: dict[str, str] = field(default_factory=dict)
+    # The form is larger than a form with a file may be, so nothing of it was read.
+    is_too_large: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.project.is_open and (self.form is None or self.form.is_open)
+
+    @property
+    def takes_photo(self) -> bool:
+        return bool(self.project.page_config["collectFields"].get("avatar"))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of recordings that the page takes."""
+        design = self.project.whole_page_design
+        has_room = current_settings().account_recordings_megabytes > 0
+        return [kind for kind in ("video", "voice") if has_room and design[kind]]
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return list_form_questions(self.project, self.form)
+
+    @property
+    def tag(self) -> str:
+        """What is sent by the form gets this tag."""
+        return read_form_design(self.form)["tag"] if self.form else ""
+
+    @property
+    def answers(self) -> MailedRequest | None:
+        """The request that a submission would answer."""
+        return self.asked if self.asked and self.asked.answered_at is None else None
+
+    @property
+    def order(self) -> str:
+        """The purchase that the link proves."""
+        mailed = self.answers.purchase_reference if self.answers else None
+        return mailed or (self.purchase.order if self.purchase else "")
+
+    def lock(self) -> "Context":
+        """Return the same with what a submission changes looked up again and locked."""
+        asked = lock_request(self.asked) if self.asked else None
+        return replace(self, project=lock_project(self.project.id), asked=asked)
+
+
+def resolve(slug: str, form_name: str = "") -> Context:
+    """Return what this request is about; raise `NotFound`.
+
+    A mailed link to a form that is gone leads to the page.
+    """
+    project = find_public_project(slug=slug)
+    form = find_named(project, form_name) if form_name else None
+    context = Context(project, form)
+    is_missing = bool(form_name) and form is None
+    if not (context.is_open or is_missing):
+        return context
+    is_too_large = _allow_files(context)
+    read: dict[str, Any] = request.args if is_too_large else request.values
+    links = {name: token for name in LINKS if (token := read.get(name, ""))}
+    asked = find_request(links[INVITATION], project.id) if INVITATION in links else None
+    if is_missing and asked is None:
+        raise NotFound(gettext_noop("There is no page at this address."))
+    purchase = read_purchase(project, links[PURCHASE]) if PURCHASE in links else None
+    return Context(project, form, asked, purchase, links, is_too_large)
+
+
+def largest_form() -> int:
+    """Return how many bytes a form with a recording may have."""
+    return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
+
+
+def _allow_files(context: Context) -> bool:
+    """Raise the limit for a form with files, though not for its text; tell if it is too large.
+
+    The files travel on the disk.
+    """
+    takes_files = context.kinds or context.takes_photo
+    if not takes_files or request.mimetype != "multipart/form-data":
+        return False
+    request.max_form_memory_size = current_app.config["MAX_CONTENT_LENGTH"]
+    request.max_content_length = largest_form() if context.kinds else UPLOAD_FORM_BYTES
+    return (request.content_length or 0) > request.max_content_length
