@@ -1,8 +1,6 @@
 """The pages behind the magic link (decisions, "Accounts, keys, claiming")."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from urllib.parse import quote
 
 import pytest
@@ -16,6 +14,7 @@ from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.support.racing import at_once
 
 EMAIL = "new@example.com"
 
@@ -124,14 +123,7 @@ def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) 
 
 @pytest.mark.postgres
 def test_of_two_one_wins(app: Flask, client: FlaskClient, key: dict[str, str], link: str) -> None:
-    barrier = Barrier(2)
-
-    def click(_: int) -> str:
-        barrier.wait()
-        return redeem(app.test_client(), link, key="replace").text
-
-    with ThreadPoolExecutor(2) as pool:
-        texts = list(pool.map(click, range(2)))
+    texts = at_once(2, lambda _: redeem(app.test_client(), link, key="replace").text)
     shown = [set(re.findall(r"tst_live_\w+", text)) for text in texts]
     (new,) = set().union(*shown)
     assert sorted(map(len, shown)) == [0, 1]

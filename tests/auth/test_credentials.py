@@ -4,8 +4,6 @@ import hashlib
 import math
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from disposable_email_domains import blocklist
@@ -27,6 +25,7 @@ from testimonials.core.db.identifiers import (
 from testimonials.core.extensions import db
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import Caller, MakeApp, MovableClock
+from tests.support.racing import at_once
 from tests.support.shapes import data_of, error_of
 
 UNKNOWN = "0" * 24
@@ -303,14 +302,7 @@ def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp
 
 @pytest.mark.postgres
 def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
-    barrier = Barrier(3)
-
-    def call(number: int) -> TestResponse:
-        barrier.wait()
-        return init(app.test_client(), ip=f"10.0.0.{number}")
-
-    with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(call, range(3)))
+    answers = at_once(3, lambda number: init(app.test_client(), ip=f"10.0.0.{number}"))
     assert len({data_of(answer)["accountId"] for answer in answers}) == 1
     client = app.test_client()
     statuses = [client.get("/v1/me", headers=credentials(answer)).status_code for answer in answers]

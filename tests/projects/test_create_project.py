@@ -2,9 +2,7 @@
 
 import itertools
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from threading import Barrier
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +17,7 @@ from testimonials.core.text import is_web_url
 from testimonials.projects.projects import RESERVED, complete_website, make_slug, random_slug
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.support.racing import at_once
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of, error_of
 
@@ -212,24 +211,21 @@ def test_the_limit_is_each_accounts_own(app: Flask, agent: Caller, outsider: Cal
     agent.create_project()
 
 
-def at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any]]) -> list[Any]:
+def create_at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any]]) -> list[Any]:
     """Create a project for each body at the same moment, every caller with its own client."""
-    barrier = Barrier(len(bodies))
 
-    def create(caller: Caller, body: dict[str, Any]) -> Any:
-        client = app.test_client()
-        barrier.wait()
-        return client.post(PATH, json=body, headers=caller.headers)
+    def create(place: int) -> Any:
+        headers = callers[place].headers
+        return app.test_client().post(PATH, json=bodies[place], headers=headers)
 
-    with ThreadPoolExecutor(len(bodies)) as pool:
-        return list(pool.map(create, callers, bodies))
+    return at_once(len(bodies), create)
 
 
 @pytest.mark.postgres
 def test_one_slug_wanted_by_many_has_one_winner(app: Flask, make_caller: MakeCaller) -> None:
     callers = [make_caller(f"a{number}@example.com") for number in range(6)]
     bodies = [{"slug": "wanted"}] * 3 + [{"businessName": "Wanted"}] * 3
-    answers = at_once(app, callers, bodies)
+    answers = create_at_once(app, callers, bodies)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
     for answer in answers:
         if answer.status_code == 400:
@@ -239,7 +235,7 @@ def test_one_slug_wanted_by_many_has_one_winner(app: Flask, make_caller: MakeCal
 @pytest.mark.postgres
 def test_many_at_once_get_the_last_places_and_the_demos_once(app: Flask, agent: Caller) -> None:
     app.test_cli_runner().invoke(args=["accounts", "set-limit", agent.email, "2"])
-    answers = at_once(app, [agent] * 6, [{}] * 6)
+    answers = create_at_once(app, [agent] * 6, [{}] * 6)
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [402] * 4
     projects = data_of(agent.get(PATH))
     assert sorted(len(demos_of(agent, project)) for project in projects) == [0, 6]

@@ -1,6 +1,5 @@
 """POST .../testimonials/bulk: up to a hundred at once, each answered for itself."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from testimonials.auth.scopes import Scope
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.core.events import read_events
+from tests.support.racing import at_once
 from tests.support.rows import everything, read_testimonials
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]
@@ -67,8 +67,7 @@ def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str
 
 def test_at_once_each_is_added_once(app: Flask, owner: Caller, project_id: str) -> None:
     items = [GOOD | {"externalId": str(number)} for number in range(20)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: add(owner, project_id, *items), range(4)))
+    at_once(4, lambda _: add(owner, project_id, *items))
     assert len(read_testimonials(app, project_id)) == 20
 
 

@@ -1,8 +1,5 @@
 """Changing the address: the new one counts once its mail was read (decisions, "Sessions")."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -12,6 +9,7 @@ from testimonials.core import clock
 from tests.auth.browsers import mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.support.racing import at_once
 
 NEW = "new-address@example.com"
 
@@ -131,14 +129,9 @@ def test_of_two_accounts_at_once_one_gets_the_address(
     other = open_browser(app, outsider)
     ask(other)
     clicks = [(browser, link), (other, mailed_path(app, "email-change"))]
-    barrier = Barrier(2)
-
-    def click(each: tuple[FlaskClient, str]) -> int:
-        barrier.wait()
-        return each[0].post(each[1]).status_code
-
-    with ThreadPoolExecutor(2) as pool:
-        statuses = sorted(pool.map(click, clicks))
+    statuses = sorted(
+        at_once(2, lambda number: clicks[number][0].post(clicks[number][1]).status_code)
+    )
     assert statuses[0] == 303
     assert 400 <= statuses[1] < 500
     assert [email_of(owner), email_of(outsider)].count(NEW) == 1

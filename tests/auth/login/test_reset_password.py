@@ -1,8 +1,5 @@
 """Choosing a new password with a mailed link (decisions, "Sessions")."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -19,6 +16,7 @@ from tests.auth.browsers import (
 )
 from tests.auth.links import ask_for_link
 from tests.conftest import Caller, MakeApp, MovableClock
+from tests.support.racing import at_once
 
 NEW = "seven green lanterns"
 
@@ -68,14 +66,8 @@ def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> Non
 
 @pytest.mark.postgres
 def test_of_two_at_once_one_wins(app: Flask, link: str) -> None:
-    barrier = Barrier(2)
-
-    def click(number: int) -> int:
-        barrier.wait()
-        return reset(app.test_client(), link, f"seven green lanterns {number}").status_code
-
-    with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(click, range(2))) == [303, 404]
+    answers = at_once(2, lambda n: reset(app.test_client(), link, f"seven green lanterns {n}"))
+    assert sorted(answer.status_code for answer in answers) == [303, 404]
     assert len(session_ids(app)) == 1
 
 

@@ -2,7 +2,6 @@
 
 import re
 from base64 import b32encode
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -27,6 +26,7 @@ from tests.auth.proofs.authenticator import (
 )
 from tests.auth.proofs.test_passkeys import forget_proof, methods
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.support.racing import at_once
 
 WRONG = "000000"
 # An app's secret and its recovery codes.
@@ -287,6 +287,5 @@ def test_what_was_typed_before_the_session_ended_outlives_the_second_step(
 def test_two_uses_of_a_code(app: Flask, owner: Caller, connected: Connected) -> None:
     clients = [app.test_client() for _ in range(4)]
     tokens = [begin_sign_in(client, owner.email)[1] for client in clients]
-    with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(finish, clients, tokens, [connected[1][0]] * 4)
+    answers = at_once(4, lambda place: finish(clients[place], tokens[place], connected[1][0]))
     assert sorted(answers) == [303, 422, 422, 422]

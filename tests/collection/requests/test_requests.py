@@ -2,7 +2,6 @@
 
 import html
 import re
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import parseaddr
 
 import pytest
@@ -28,6 +27,7 @@ from tests.collection.requests.asking import (
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.racing import at_once
 from tests.support.rows import change_project, read_testimonials
 from tests.support.servers import MailSink
 
@@ -291,11 +291,9 @@ def test_several_processes_send_each_mail_once(
         with app.app_context():
             return send_due_requests()
 
-    with ThreadPoolExecutor(6) as threads:
-        assert sum(threads.map(send, range(6))) == 25
+    assert sum(at_once(6, send)) == 25
     moved_clock.move(minutes=2)
-    with ThreadPoolExecutor(6) as threads:
-        assert sum(threads.map(send, range(6))) == 10
+    assert sum(at_once(6, send)) == 10
     recipients = [mail.recipient for mail in requests_to(app)]
     assert len(recipients) == len(set(recipients)) == 60
 

@@ -3,10 +3,8 @@
 import multiprocessing
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier as ProcessBarrier
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from flask import Flask
@@ -21,6 +19,7 @@ from testimonials.core.settings.table import load_settings
 from testimonials.operations.expiry import sweep
 from tests.collection.authors.authors import Visitor
 from tests.conftest import MakeApp, MakeCaller
+from tests.support.racing import at_once
 from tests.support.servers import PATIENCE, RedisServer, free_port
 
 pytestmark = pytest.mark.postgres
@@ -64,14 +63,11 @@ def test_so_many_are_let_in_and_no_more(make_counting_app: MakeApp, limit: Limit
 
 def test_counts_are_exact_over_threads_and_apps(make_counting_app: MakeApp, limit: Limit) -> None:
     apps = [make_counting_app(), make_counting_app()]
-    barrier = Barrier(8)
 
     def count(number: int) -> int:
-        barrier.wait()
         return sum(is_let_in(apps[number % 2], limit) for _ in range(5))
 
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(count, range(8))) == 20
+    assert sum(at_once(8, count)) == 20
 
 
 def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: ProcessBarrier) -> int:

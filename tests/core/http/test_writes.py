@@ -1,8 +1,6 @@
 """What every write of the API offers: Idempotency-Key, If-Match, and dryRun."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial as Row
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.racing import at_once
 from tests.support.rows import count_rows
 from tests.support.shapes import data_of, error_of
 
@@ -45,15 +44,8 @@ def test_many_at_once_with_one_key_make_one_row(make_app: MakeApp, make_caller: 
     app = make_app(threads=MANY)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     path = f"/v1/projects/{owner.create_project()['_id']}/testimonials"
-    barrier = Barrier(MANY)
-
-    def call(_: int) -> TestResponse:
-        client = app.test_client()
-        barrier.wait()
-        return client.post(path, json=BODY, headers=owner.headers | {"Idempotency-Key": "a b"})
-
-    with ThreadPoolExecutor(MANY) as pool:
-        answers = list(pool.map(call, range(MANY)))
+    headers = owner.headers | {"Idempotency-Key": "a b"}
+    answers = at_once(MANY, lambda _: app.test_client().post(path, json=BODY, headers=headers))
     assert Counter(answer.status_code for answer in answers) == {200: MANY}
     assert len({(answer.data, answer.headers["ETag"]) for answer in answers}) == 1
     replayed = [answer.headers.get("Idempotent-Replayed") for answer in answers]

@@ -2,9 +2,7 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
 from flask import Flask
@@ -29,6 +27,7 @@ from testimonials.core.settings.current import current_settings
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
 from tests.support.applications import change_settings
+from tests.support.racing import at_once
 from tests.support.servers import MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.postgres
@@ -99,14 +98,7 @@ def test_a_sent_mail_is_emptied(app: Flask, smtp: MailSink, link: str | None, su
 
 def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) -> None:
     put_mail(app, 12)
-    barrier = Barrier(4)
-
-    def work(_: int) -> int:
-        barrier.wait()
-        return deliver(app, smtp.url)
-
-    with ThreadPoolExecutor(4) as pool:
-        tried = sum(pool.map(work, range(4)))
+    tried = sum(at_once(4, lambda _: deliver(app, smtp.url)))
     subjects = [received.message["Subject"] for received in smtp.received]
     assert (tried, len(subjects), len(set(subjects))) == (12, 12, 12)
 

@@ -3,9 +3,7 @@
 import dataclasses
 import stat
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,6 +18,7 @@ from testimonials.core.settings.table import (
     load_settings,
     unknown_variables,
 )
+from tests.support.racing import at_once
 
 
 @pytest.fixture
@@ -79,14 +78,7 @@ def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path)
 
 
 def test_two_first_starts_at_once_make_one_secret(instance: Path) -> None:
-    barrier = Barrier(8)
-
-    def start(_: int) -> str:
-        barrier.wait()
-        return load(instance).secret_key
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(start, range(8)))) == 1
+    assert len(set(at_once(8, lambda _: load(instance).secret_key))) == 1
     assert [path.name for path in instance.iterdir()] == ["secret_key"]
 
 

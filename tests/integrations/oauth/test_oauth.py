@@ -1,7 +1,6 @@
 """Connecting by OAuth: a person's consent, the code, the token, and who tries to get round them."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ from tests.integrations.oauth.asking import (
     read_code,
     register,
 )
+from tests.support.racing import at_once
 
 
 @pytest.fixture
@@ -160,8 +160,7 @@ def test_a_code_ends_with_the_browsers(
 def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: FlaskClient) -> None:
     asked = ask_to_connect(app.test_client())
     code = read_code(consent(browser, asked))
-    with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda _: exchange(app.test_client(), asked, code), range(6)))
+    answers = at_once(6, lambda _: exchange(app.test_client(), asked, code))
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
 
 

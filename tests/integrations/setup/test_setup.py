@@ -3,8 +3,6 @@
 import dataclasses
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from testimonials.projects.proposals import Decider, decide_proposals
 from tests.conftest import Caller
 from tests.projects.proposals.agents import make_agent
 from tests.support.killing import watch_statements
+from tests.support.racing import at_once
 from tests.support.rows import change_project, change_testimonial
 from tests.support.shapes import data_of, error_of
 
@@ -317,15 +316,11 @@ MANY = 20
 
 @pytest.mark.postgres
 def test_many_at_once_make_one_of_everything(app: Flask, agent: Caller) -> None:
-    barrier = Barrier(MANY)
 
     def call(_: int) -> Any:
-        client = app.test_client()
-        barrier.wait()
-        return client.put("/v1/setup", json=BAKERY, headers=agent.headers)
+        return data_of(app.test_client().put("/v1/setup", json=BAKERY, headers=agent.headers))
 
-    with ThreadPoolExecutor(MANY) as pool:
-        answers = [data_of(each) for each in pool.map(call, range(MANY))]
+    answers = at_once(MANY, call)
     assert sum("project" in read_sections(each).get("changed", []) for each in answers) == 1
     (project,) = data_of(agent.get("/v1/projects"))
     rows = data_of(agent.get(f"/v1/projects/{project['_id']}/testimonials"))["items"]

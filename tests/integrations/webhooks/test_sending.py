@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.integrations.webhooks.receiver import Handler, Receiver, add_hook, drip, receiving
 from tests.support.process import run_program
+from tests.support.racing import at_once
 from tests.support.servers import PATIENCE, free_port
 
 SECRET = new_secret()
@@ -151,8 +151,7 @@ def test_a_project_has_each_address_once(app: Flask, owner: Caller) -> None:
     answer = post(taken)
     assert (answer.status_code, answer.json["code"]) == (409, "ENDPOINT_EXISTS")  # type: ignore[index]
     # Whoever asks first has it.
-    with ThreadPoolExecutor(4) as threads:
-        answers = list(threads.map(post, [{"url": "https://example.com"}] * 4))
+    answers = at_once(4, lambda _: post({"url": "https://example.com"}))
     assert sorted(each.status_code for each in answers) == [200, 409, 409, 409]
     assert hook.call("PATCH", "", taken | {"events": []})["url"] == taken["url"]
     assert hook.call("PATCH", "", {"url": "https://example.com/"}, 409)["code"] == "ENDPOINT_EXISTS"

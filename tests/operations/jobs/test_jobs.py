@@ -1,8 +1,6 @@
 """The sweep, unclaimed accounts, and background jobs, each done by one of many processes."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
 from flask import Flask
@@ -19,6 +17,7 @@ from testimonials.operations.jobs import JOBS, Job, is_due_each_minute, run_jobs
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 from tests.support.servers import wait_for
 
@@ -162,14 +161,11 @@ def test_every_job_leaves_its_row(app: Flask) -> None:
 
 def test_processes_at_once_do_each_job_once(make_app: MakeApp) -> None:
     apps = [make_app() for _ in range(4)]
-    barrier = Barrier(len(apps))
 
-    def take(app: Flask) -> list[bool]:
-        barrier.wait()
-        return [_take(app, f"job-{number}") for number in range(10)]
+    def take(place: int) -> list[bool]:
+        return [_take(apps[place], f"job-{number}") for number in range(10)]
 
-    with ThreadPoolExecutor(len(apps)) as pool:
-        taken = list(pool.map(take, apps))
+    taken = at_once(len(apps), take)
     assert [sum(each) for each in zip(*taken, strict=True)] == [1] * 10
 
 

@@ -2,7 +2,6 @@
 
 import random
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
 from tests.core.events import read_types
 from tests.projects.proposals.agents import hold_picture, make_agent, propose, read_proposal
+from tests.support.racing import at_once
 from tests.support.rows import add_member, add_testimonial, change_testimonial
 
 pytestmark = pytest.mark.postgres
@@ -203,8 +203,7 @@ def test_two_people_at_once_have_one_effect(
     add_member(app, project, admin, "admin")
     draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
     browsers = [browser, open_browser(app, admin)]
-    with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda each: decide(each, project, "accepted", draft), browsers))
+    answers = at_once(2, lambda place: decide(browsers[place], project, "accepted", draft))
     assert sorted(answer.status_code for answer in answers) == [303, 409]
     assert len(owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]) == 1
 

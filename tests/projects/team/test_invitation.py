@@ -1,6 +1,5 @@
 """Answering an invitation: with an account, without one, with one that an agent began, or not."""
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +17,7 @@ from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session
 from tests.auth.links import init
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
 from tests.projects.team.team_page import NOOR, Team, invited, members
+from tests.support.racing import at_once
 from tests.support.rows import count_rows, everything, expire_account
 
 
@@ -223,14 +223,7 @@ def test_joining_needs_no_room_of_its_own(team: Team, client: FlaskClient, link:
 
 def race(*jobs: Callable[[], TestResponse]) -> list[int]:
     """Let requests go at the same moment; return their statuses."""
-    gate = threading.Barrier(len(jobs))
-
-    def run(job: Callable[[], TestResponse]) -> int:
-        gate.wait()
-        return job().status_code
-
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        return list(pool.map(run, jobs))
+    return at_once(len(jobs), lambda number: jobs[number]().status_code)
 
 
 @pytest.mark.postgres

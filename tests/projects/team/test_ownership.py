@@ -1,7 +1,6 @@
 """Handing a project over: the offer, the answers, and what becomes of everything that was in it."""
 
 import json
-from threading import Barrier, Thread
 
 import pytest
 
@@ -23,6 +22,7 @@ from tests.auth.browsers import open_browser, purposes
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.operations.jobs.test_prune import prune
 from tests.projects.team.team_page import Team, members
+from tests.support.racing import at_once
 from tests.support.rows import add_member, add_workspace_member, count_rows, read_project
 
 pytestmark = pytest.mark.postgres
@@ -177,20 +177,14 @@ def test_an_offer_goes_with_project_and_accounts(team: Team, owner: Caller, admi
 
 def test_of_two_answers_at_once_one_counts(team: Team, owner: Caller, admin: Caller) -> None:
     offer(team, admin, keeps_team="1")
-    browsers, found = [open_browser(team.app, admin) for _ in range(4)], []
-    start = Barrier(4)
+    browsers = [open_browser(team.app, admin) for _ in range(4)]
+    base = f"/dashboard/projects/{team.project}"
 
-    def send(place: int) -> None:
-        start.wait()
+    def send(place: int) -> int:
         word = "accept" if place % 2 else "decline"
-        path = f"/dashboard/projects/{team.project}/offer/{word}"
-        found.append(browsers[place].post(path).status_code)
+        return browsers[place].post(f"{base}/offer/{word}").status_code
 
-    threads = [Thread(target=send, args=(place,)) for place in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    found = at_once(4, send)
     # PostgreSQL doesn't find the project for who waited while its owner changed.
     assert set(found) <= {303, 404}
     with team.app.app_context():

@@ -3,14 +3,12 @@
 import resource
 import struct
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.testimonials.media import recordings, uploads
@@ -25,6 +23,7 @@ from testimonials.testimonials.models import Recording
 from tests.conftest import MovableClock
 from tests.support.applications import change_settings
 from tests.support.pictures import photo, to_bytes
+from tests.support.racing import at_once
 from tests.support.rows import change_project
 from tests.support.sampling import sample
 from tests.testimonials.media.recorded import FILES, JSON, MP4, VIDEO, VOICE, Upload
@@ -107,12 +106,9 @@ def test_an_upload_goes_on_where_it_was_cut(app: Flask, client: FlaskClient) -> 
 def test_one_piece_sent_twice_at_once_is_stored_once(app: Flask, client: FlaskClient) -> None:
     sent = Upload(client)
     first = {"Upload-Offset": "0"}
-
-    def patch(client: FlaskClient) -> TestResponse:
-        return client.patch(sent.path, data=VIDEO[:5000], headers=first)
-
-    with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(patch, [app.test_client() for _ in range(8)]))
+    answers = at_once(
+        8, lambda _: app.test_client().patch(sent.path, data=VIDEO[:5000], headers=first)
+    )
     assert sorted(answer.status_code for answer in answers) == [204] + [409] * 7
     assert sent.offset == 5000
 

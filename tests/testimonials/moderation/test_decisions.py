@@ -1,6 +1,5 @@
 """POST .../submissions/decisions: one answer each, and what a draft becomes."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from testimonials.core import clock
 from testimonials.testimonials import history
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
+from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, everything, read_testimonials
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]
@@ -84,9 +84,7 @@ def test_of_many_at_once_one_decides(
         (result,) = decide(publisher, project_id, "approve", pending)["data"]["results"]
         return str(result["result"])
 
-    with ThreadPoolExecutor(6) as pool:
-        results = list(pool.map(approve, range(6)))
-    assert sorted(results) == ["done", *["unchanged"] * 5]
+    assert sorted(at_once(6, approve)) == ["done", *["unchanged"] * 5]
     other = str(owner.create_project()["_id"])
     stranger = give_token(app, owner, project_id=other)
     decide(stranger, project_id, "reject", pending, status=404)
