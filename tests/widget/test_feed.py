@@ -173,21 +173,6 @@ def test_every_website_may_read_it_from_memory_or_not(client: FlaskClient, proje
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-def test_initial_count_a_page(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
-    owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
-    shown = 0
-    for count, pages in ((3, 1), (4, 2), (6, 2), (7, 3)):
-        for _ in range(count - shown):
-            add_testimonial(app, project)
-        shown = count
-        feed, seen = _feed(client, project), 1
-        while feed["next"] is not None and seen < pages:
-            assert len(feed["items"]) == 3
-            assert feed["total"] == count
-            feed, seen = _feed(client, project, feed["next"]), seen + 1
-        assert (seen, feed["next"]) == (pages, None)
-
-
 def test_no_repeats_no_gaps(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     time = clock.now()

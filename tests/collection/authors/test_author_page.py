@@ -385,17 +385,6 @@ def test_another_address_from_the_owner_is_not_proven(visitor: Visitor, inbox: I
     assert visitor.row().email_verified_at is None
 
 
-def test_it_is_never_public(visitor: Visitor, inbox: Inbox) -> None:
-    visitor.write()
-    visitor.post(visitor.mailed_path() + "/verify")
-    inbox.act(visitor.row().id, "approve")
-    for path in (f"/widget/{inbox.project}/feed", f"/widget/{inbox.project}"):
-        answer = visitor.client.get(path).text
-        assert "Noor Haddad" in answer
-        assert "noor@example.com" not in answer
-        assert "erified" not in answer
-
-
 def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox) -> None:
     for number in range(5):
         visitor.ip = f"10.3.1.{number}"

@@ -104,19 +104,6 @@ def test_who_keeps_a_role_by_another_way_goes_on(
     assert len(receiver.bodies) == 1
 
 
-def test_of_a_suspended_admin_it_waits(
-    app: Flask, admin: Caller, hook: Hook, receiver: Receiver
-) -> None:
-    run = app.test_cli_runner().invoke
-    assert run(args=["accounts", "suspend", admin.email, "--reason", "Spam"]).exit_code == 0
-    hook.caller.create_testimonial(hook.project)
-    hook.deliver()
-    assert (receiver.bodies, hook.call("GET")["state"]) == ([], "working")
-    assert run(args=["accounts", "restore", admin.email]).exit_code == 0
-    hook.deliver()
-    assert len(receiver.bodies) == 1
-
-
 @pytest.mark.parametrize("keeps_team", [True, False])
 def test_a_new_owner_decides_about_what_the_former_one_connected(
     app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver, keeps_team: bool

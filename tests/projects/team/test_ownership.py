@@ -6,7 +6,7 @@ import pytest
 
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.scopes import Scope
-from testimonials.auth.tokens import TokenRefused, check_token, make_token
+from testimonials.auth.tokens import check_token, make_token
 from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,
@@ -192,18 +192,3 @@ def test_of_two_answers_at_once_one_counts(team: Team, owner: Caller, admin: Cal
     taken, declined = types.count("ownership.taken"), types.count("ownership.declined")
     assert (taken, declined) in ((2, 0), (0, 1))
     assert owner_of(team) == (admin.email if taken else owner.email)
-
-
-def test_the_token_of_a_suspended_admin_stops(team: Team, owner: Caller, admin: Caller) -> None:
-    with team.app.test_request_context():
-        begin_write()
-        own = (owner.account_id, team.project, "T", [Scope.READ], None)
-        _, plain = make_token(*own, admin.account_id)
-        db.session.commit()
-        check_token(plain)
-        begin_write()
-        account = db.session.get_one(Account, admin.account_id)
-        account.suspended_at, account.suspended_reason = clock.now(), "Spam"
-        db.session.commit()
-        with pytest.raises(TokenRefused, match="is suspended"):
-            check_token(plain)

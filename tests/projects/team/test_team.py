@@ -5,14 +5,13 @@ import re
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
-from testimonials.projects.models import MemberInvitation, NotificationChoice, ProjectMember
+from testimonials.projects.models import MemberInvitation, ProjectMember
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -182,30 +181,6 @@ def test_a_role_is_in_force_with_the_next_request(team: Team, moderator: Caller)
     assert invited(team.app) == {}
     assert team.post(role, role="owner").status_code == 400
     assert members(team.app) == {"moderator@example.com": "moderator"}
-
-
-def test_removing_somebody_ends_access_at_once(team: Team, admin: Caller, owner: Caller) -> None:
-    here = team.seen_by(admin)
-    testimonial = owner.create_testimonial(team.project)["_id"]
-    inbox = f"/dashboard/projects/{team.project}/inbox"
-    act = f"/dashboard/projects/{team.project}/testimonials/{testimonial}/action"
-    with team.app.app_context(), write():
-        for account_id in (admin.account_id, owner.account_id):
-            db.session.add(NotificationChoice(project_id=team.project, account_id=account_id))
-    here.invite("back-door@example.com")
-    assert here.browser.get(inbox).status_code == 200
-    removal = f"members/{admin.account_id}/remove"
-    assert "They lose access to" in team.browser.get(f"{team.base}/{removal}").text
-    assert here.browser.get(inbox).status_code == 200
-    assert team.post(removal).status_code == 303
-    assert here.browser.get(inbox).status_code == 404
-    assert here.browser.post(act, data={"action": "trash"}).status_code == 404
-    assert "Fern" not in here.browser.get("/dashboard/projects").text
-    assert here.browser.get("/dashboard").headers["Location"] == "/dashboard/projects"
-    assert invited(team.app) == {}
-    with team.app.app_context():
-        assert db.session.scalars(select(NotificationChoice.account_id)).all() == [owner.account_id]
-    assert team.post(removal).status_code == 404
 
 
 @pytest.mark.parametrize("end", ["removed", "made a moderator", "left", "account deleted"])
