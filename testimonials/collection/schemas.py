@@ -6,7 +6,7 @@ from marshmallow import Schema, fields
 
 from testimonials.auth.email_addresses import Email
 from testimonials.collection.address_lists import REFERENCE_LENGTH
-from testimonials.collection.images.looks import LOOKS, SIZES
+from testimonials.collection.images.draw import LOOKS, SIZES
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text, Time
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.http.resource import QuerySchema

@@ -9,9 +9,10 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.accounts import find_display_names
 from testimonials.auth.email_addresses import Email
-from testimonials.collection.images.looks import SIZES
+from testimonials.collection.images.draw import SIZES
 from testimonials.collection.images.pictures import (
     OWN_DRAWINGS,
+    PictureRefused,
     Wanted,
     describe_picture,
     draw_picture,
@@ -19,7 +20,6 @@ from testimonials.collection.images.pictures import (
     keep_picture,
     send_picture,
 )
-from testimonials.collection.images.worker import PictureRefused
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.schemas import PictureQuerySchema
 from testimonials.core import clock

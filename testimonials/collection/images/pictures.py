@@ -2,29 +2,71 @@
 
 import base64
 import hashlib
+import io
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from flask import Response, request
 from sqlalchemy import delete, select
 
-from testimonials.collection.images.draw import STYLE, Shown, draw_share_picture
-from testimonials.collection.images.looks import LOOKS
-from testimonials.collection.images.testimonial_card import STYLE as TESTIMONIAL_CARD_STYLE
-from testimonials.collection.images.testimonial_card import draw_testimonial
-from testimonials.collection.images.worker import PictureRefused, run_drawing
+from testimonials.collection.images.cards import (
+    STYLE,
+    TESTIMONIAL_STYLE,
+    Shown,
+    draw_share_picture,
+    draw_testimonial,
+)
+from testimonials.collection.images.draw import LOOKS
 from testimonials.collection.models import SharePicture, TestimonialPicture
 from testimonials.core.extensions import db, limiter
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import share_picture_url
 from testimonials.core.images.colors import colour_of, initials_of
-from testimonials.core.images.uploads import Image
+from testimonials.core.images.uploads import RETRY_AFTER, Image, ImageBusy
+from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, decoder
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.colors import read_colours
+
+# Drawing in the process that decodes pictures, with its limits of time and memory.
+
+
+class PictureRefused(ServiceError):
+    """What is asked for can't be drawn here; the message says why."""
+
+    status = 422
+    code = "PICTURE_REFUSED"
+    meaning = "The picture can't be drawn."
+    remedy = "Do without: `message` says why."
+
+
+def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
+    """Return the PNG that `work` draws; raises `PictureRefused` and `ImageBusy`."""
+    # Don't hold a database connection while waiting for a turn.
+    db.session.close()
+    try:
+        found, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
+    except LimitsExceeded:
+        raise PictureRefused(gettext_noop("This picture takes too long to draw.")) from None
+    except DecoderBusy:
+        message = gettext_noop(
+            "Many pictures are being drawn right now. Try again in a few seconds."
+        )
+        raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
+    if letters := found.get("letters"):
+        raise PictureRefused(
+            gettext_noop(
+                "This server has no font for some of the letters: %(letters)s. Its operator can "
+                "install one, such as Debian’s fonts-noto-core."
+            ),
+            values={"letters": letters},
+        )
+    return content
+
 
 # The picture that a shared link to a collection page shows: drawn when it changes, then kept.
 
@@ -96,9 +138,7 @@ class Wanted:
 
     @property
     def fingerprint(self) -> str:
-        drawn = json.dumps(
-            [TESTIMONIAL_CARD_STYLE, self.look, self.size, self.shown], sort_keys=True
-        )
+        drawn = json.dumps([TESTIMONIAL_STYLE, self.look, self.size, self.shown], sort_keys=True)
         return hashlib.sha256(drawn.encode()).hexdigest()[:32]
 
 

@@ -1,29 +1,163 @@
-"""Lines and directions of drawn texts."""
+"""Fonts, lines and directions of drawn texts."""
 
 import ctypes
-import functools
+import platform
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache, lru_cache
+from itertools import accumulate, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testimonials.collection.images.fonts import (
-    EMOJI,
-    LINE_HEIGHT,
-    LINE_HEIGHTS,
-    SANS,
-    Undrawable,
-    can_shape,
-    choose_faces,
-    fribidi,
-    is_unseen,
-    load,
-)
 from testimonials.core.text import normalize
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
+
+# Fonts: those in `font_files`, then those of the machine.
+
+FILES = Path(__file__).with_name("font_files")
+SANS, SERIF = "inter", "fraunces"
+EMOJI = str(FILES / "twemoji.woff2")
+ARABIC, HEBREW, JAPANESE, KOREAN, SIMPLIFIED, TRADITIONAL = (
+    str(FILES / f"noto-sans-{script}.woff2")
+    for script in ("arabic", "hebrew", "jp", "kr", "sc", "tc")
+)
+# For other scripts: sans-serif fonts of common systems.
+SYSTEM_FONTS = (
+    "/usr/share/fonts/truetype/noto/NotoSans-Bold.ttf",
+    "/usr/share/fonts/noto/NotoSans-Bold.ttf",
+    "/usr/share/fonts/google-noto/NotoSans-Bold.ttf",
+    "/usr/share/fonts/truetype/noto/NotoSansDevanagari-Bold.ttf",
+    "/usr/share/fonts/truetype/noto/NotoSansBengali-Bold.ttf",
+    "/usr/share/fonts/truetype/noto/NotoSansThai-Bold.ttf",
+    "/usr/share/fonts/opentype/noto/NotoSansCJK-Bold.ttc",
+    "/usr/share/fonts/noto-cjk/NotoSansCJK-Bold.ttc",
+    "/usr/share/fonts/google-noto-cjk/NotoSansCJK-Bold.ttc",
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf",
+    "/usr/share/fonts/dejavu/DejaVuSans-Bold.ttf",
+    "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans-Bold.ttf",
+    "/usr/share/fonts/TTF/DejaVuSans-Bold.ttf",
+    "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
+)
+# How tall a line is, in ems, where a font needs more than Latin.
+LINE_HEIGHT = 1.2
+LINE_HEIGHTS = {
+    ARABIC: 1.6, HEBREW: 1.3, JAPANESE: 1.4, KOREAN: 1.4, SIMPLIFIED: 1.4, TRADITIONAL: 1.4,
+}  # fmt: skip
+# Not a character: a font draws it like any character that it lacks.
+NO_LETTER = "\U0010fffe"
+# From Hebrew to Khmer: right to left, or letters whose shape depends on their neighbours.
+SHAPED = range(0x0590, 0x1800)
+EMOJI_SELECTOR = "\ufe0f"
+# No font needs a glyph for what joins letters or chooses how they look.
+UNSEEN = {"\u200c", "\u200d", "\ufe0e", EMOJI_SELECTOR, "\u20e3"}
+PROBE_SIZE = 24
+
+
+class Undrawable(Exception):
+    """No font here can draw some letters, which are given."""
+
+    def __init__(self, letters: Iterable[str]) -> None:
+        self.letters = "".join(dict.fromkeys(letters))[:10]
+        super().__init__(self.letters)
+
+
+def choose_faces(text: str, family: str, use: str) -> tuple[str, ...]:
+    """Return the paths of the fonts for a text; `use` is `display` for large letters or `text`.
+
+    The first one that has a letter draws it. A serif that lacks some of the letters isn't used at
+    all. The same characters look different in Chinese and Japanese: kana tell that a text is
+    Japanese.
+    """
+    own = [str(FILES / f"{each}-{use}.woff2") for each in (family, SANS)]
+    composed = normalize("NFC", text)
+    letters = [each for each in set(composed) if unicodedata.category(each)[0] in "LM"]
+    letters = [each for each in letters if not is_unseen(each)]
+    if not has_letters(own[0], letters):
+        own = own[1:]
+    chinese = [SIMPLIFIED, TRADITIONAL]
+    han = [each for each in letters if unicodedata.name(each, "").startswith("CJK")]
+    if not has_letters(SIMPLIFIED, han):
+        chinese.reverse()
+    is_japanese = any("\u3040" <= each <= "\u30ff" for each in letters)
+    east = [JAPANESE, *chinese] if is_japanese else [*chinese, JAPANESE]
+    machine = [path for path in SYSTEM_FONTS if _exists(path)]
+    return (*own, ARABIC, HEBREW, KOREAN, *east, EMOJI, *machine)
+
+
+def find_face(faces: Iterable[str], cluster: str) -> str | None:
+    """Return the font for a letter with its marks, or for an emoji of several characters."""
+    letters = [each for each in cluster if not is_unseen(each)] or [" "]
+    is_emoji = len(letters) < len(cluster) and has_letters(EMOJI, letters[:1])
+    if is_emoji and (EMOJI_SELECTOR in cluster or unicodedata.category(letters[0]) == "So"):
+        return EMOJI
+    if not can_shape() and any(ord(each) in SHAPED for each in letters):
+        return None
+    return next((path for path in faces if has_letters(path, letters)), None)
+
+
+def is_unseen(letter: str) -> bool:
+    """Tell whether a character only joins or changes others: joiners, skin tones, tags."""
+    return (
+        letter in UNSEEN or "\U0001f3fb" <= letter <= "\U0001f3ff" or letter >= "\U000e0000"
+    ) and letter < "\U000f0000"
+
+
+def has_letters(path: str, letters: Iterable[str]) -> bool:
+    return all(letter.isspace() or _has_letter(path, letter) for letter in letters)
+
+
+@cache
+def fribidi() -> ctypes.CDLL | None:
+    """Load FriBiDi, without which Pillow can't shape letters.
+
+    Ours has the name by which Pillow asks the system for it, so this comes before `ImageFont`.
+    """
+    for name in (str(FILES / f"libfribidi-{platform.machine()}.so.0"), "libfribidi.so.0"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+@cache
+def can_shape() -> bool:
+    is_loaded = fribidi() is not None
+    from PIL import features
+
+    return is_loaded and bool(features.check("raqm"))
+
+
+@cache
+def load(path: str, size: int) -> Any:
+    """Return the font in a size in pixels."""
+    fribidi()
+    from PIL import ImageFont
+
+    return ImageFont.truetype(path, size)
+
+
+@cache
+def _exists(path: str) -> bool:
+    return Path(path).is_file()
+
+
+@cache
+def _probe(path: str) -> Any:
+    fribidi()
+    from PIL import ImageFont
+
+    # The basic layout adds nothing to a single mark, such as a dotted circle.
+    return ImageFont.truetype(path, PROBE_SIZE, layout_engine=ImageFont.Layout.BASIC)
+
+
+@cache
+def _has_letter(path: str, letter: str) -> bool:
+    font = _probe(path)
+    return bool(bytes(font.getmask(letter)) != bytes(font.getmask(NO_LETTER)))
 
 
 # Letters with what belongs to them: the parts of a text that are never broken.
@@ -95,7 +229,7 @@ def measure(line: Iterable[Cluster], size: int) -> float:
     return sum(_length(face, size, "".join(each.text for each in run)) for face, run in parts)
 
 
-@functools.lru_cache(maxsize=20_000)
+@lru_cache(maxsize=20_000)
 def _length(face: str, size: int, text: str) -> float:
     return float(load(face, size).getlength(text))
 
@@ -139,27 +273,23 @@ NOT_LAST = set("（［｛「『【〈《〔“‘([{$¥")
 
 def wrap(clusters: Iterable[Cluster], size: int, width: float) -> list[Line]:
     """Break into lines of a width: at spaces, between wide letters, or anywhere."""
-    lines: list[Line] = []
-    line: list[Cluster] = []
+    lines: list[list[Cluster]] = [[]]
     length = 0.0
     for word in _words(clusters):
+        seen = 0.0 if word[0].is_break else measure(_trim(word), size)
+        if word[0].is_break or (lines[-1] and length + seen > width):
+            lines.append([])
+            length = 0.0
         if word[0].is_break:
-            lines.append(tuple(line))
-            line, length = [], 0.0
             continue
-        own = measure(word, size)
-        seen = measure(word[:-1], size) if word[-1].is_space else own
-        if line and length + seen > width:
-            lines.append(tuple(line))
-            line, length = [], 0.0
-        if seen > width:
-            *full, last = _break_word(word, size, width)
-            lines += full
-            word, own = last, measure(last, size)
-        line += word
-        length += own
-    lines.append(tuple(line))
-    return [_trim(line) for line in lines]
+        for part in [word] if seen <= width else zip(word, strict=True):
+            own = measure(part, size)
+            if seen > width and lines[-1] and length + own > width:
+                lines.append([])
+                length = 0.0
+            lines[-1] += part
+            length += own
+    return [_trim(tuple(line)) for line in lines]
 
 
 def _words(clusters: Iterable[Cluster]) -> Iterable[Line]:
@@ -182,20 +312,6 @@ def _may_break(before: Cluster, after: Cluster) -> bool:
     if after.is_space or after.text in NOT_FIRST or before.text in NOT_LAST:
         return False
     return is_wide(before) or is_wide(after)
-
-
-def _break_word(word: Line, size: int, width: float) -> list[Line]:
-    lines: list[Line] = []
-    line: list[Cluster] = []
-    length = 0.0
-    for each in word:
-        own = measure((each,), size)
-        if line and length + own > width:
-            lines.append(tuple(line))
-            line, length = [], 0.0
-        line.append(each)
-        length += own
-    return [*lines, tuple(line)]
 
 
 def balance(clusters: Line, lines: list[Line], size: int, width: float) -> list[Line]:
@@ -259,7 +375,7 @@ class Text:
             if unicodedata.category(cluster[0]) in ("Cc", "Cf"):
                 continue
             plain = compose(cluster)
-            if (face := faces.find(plain)) is None:
+            if (face := find_face(faces, plain)) is None:
                 lacking.append(plain)
             is_marked = any(a <= start < b for a, b in marks)
             clusters.append(Cluster(plain, face or "", is_marked))
@@ -294,7 +410,7 @@ class Text:
             return self._block(lines, size)
         last = list(lines[count - 1])
         faces = [each.face for each in last if each.face not in ("", EMOJI)]
-        dots = Cluster(ELLIPSIS, faces[-1] if faces else choose_faces("", SANS, "text").paths[0])
+        dots = Cluster(ELLIPSIS, faces[-1] if faces else choose_faces("", SANS, "text")[0])
         while last and (measure((*last, dots), size) > width or last[-1].text in ENDS):
             last.pop()
         return self._block([*lines[: count - 1], (*last, dots)], size)
@@ -311,48 +427,30 @@ def draw_block(
     picture: "Pictures.Image", block: Block, at: tuple[int, int], colour: str, mark: str = ""
 ) -> None:
     """Draw lines from their top at the start edge; a right-to-left block goes left from it."""
-    for number, line in enumerate(block.lines):
-        baseline = at[1] + round(block.line_height * (number + 0.5) + block.size * 0.35)
-        runs = [
-            (run, level, *_measure_run(run, level, block.size))
-            for run, level in _runs(line, block.is_right_to_left)
-        ]
-        x = float(at[0])
-        if block.is_right_to_left:
-            x -= sum(length for _run, _level, length, _marks in runs)
-        _draw_line(picture, runs, x, baseline, block.size, colour, mark)
-
-
-def _draw_line(
-    picture: "Pictures.Image",
-    runs: list[Any],
-    x: float,
-    baseline: int,
-    size: int,
-    colour: str,
-    mark: str,
-) -> None:
     from PIL import ImageDraw
 
-    canvas = ImageDraw.Draw(picture)
-    lefts = []
-    for _run, _level, length, marks in runs:
-        lefts.append(x)
-        for begin, end in marks if mark else ():
-            top, bottom = baseline - round(size * 0.27), baseline + round(size * 0.15)
-            canvas.rectangle((x + begin, top, x + end, bottom), mark)
-        x += length
-    for left, (run, level, _length, _marks) in zip(lefts, runs, strict=True):
-        direction = ("rtl" if level % 2 else "ltr") if can_shape() else None
-        canvas.text(
-            (left, baseline),
-            "".join(each.text for each in run),
-            colour,
-            load(run[0].face, size),
-            "ls",
-            direction=direction,
-            embedded_color=run[0].face == EMOJI,
-        )
+    canvas, size = ImageDraw.Draw(picture), block.size
+    for number, line in enumerate(block.lines):
+        baseline = at[1] + round(block.line_height * (number + 0.5) + size * 0.35)
+        top, bottom = baseline - round(size * 0.27), baseline + round(size * 0.15)
+        runs = _runs(line, block.is_right_to_left)
+        measured = [_measure_run(run, level, size) for run, level in runs]
+        lengths = [length for length, _marks in measured]
+        begin = at[0] - (sum(lengths) if block.is_right_to_left else 0.0)
+        lefts = list(accumulate(lengths, initial=begin))
+        for left, (_length, marks) in zip(lefts, measured, strict=False):
+            for start, end in marks if mark else ():
+                canvas.rectangle((left + start, top, left + end, bottom), mark)
+        for left, (run, level) in zip(lefts, runs, strict=False):
+            canvas.text(
+                (left, baseline),
+                "".join(each.text for each in run),
+                colour,
+                load(run[0].face, size),
+                "ls",
+                direction=("rtl" if level % 2 else "ltr") if can_shape() else None,
+                embedded_color=run[0].face == EMOJI,
+            )
 
 
 def _measure_run(run: Line, level: int, size: int) -> tuple[float, list[tuple[float, float]]]:
@@ -375,12 +473,8 @@ def _measure_run(run: Line, level: int, size: int) -> tuple[float, list[tuple[fl
 def _runs(line: Line, is_mirrored: bool) -> list[tuple[Line, int]]:
     """Return a line's parts of one font and direction, from left to right."""
     levels = _levels(line, is_mirrored)
-    runs = [
-        (tuple(cluster for cluster, _level in part), level)
-        for (_face, level), part in groupby(
-            zip(line, levels, strict=True), key=lambda each: (each[0].face, each[1])
-        )
-    ]
+    alike = groupby(zip(line, levels, strict=True), key=lambda each: (each[0].face, each[1]))
+    runs = [(tuple(cluster for cluster, _ in part), level) for (_face, level), part in alike]
     # From the highest level to the lowest odd one, whatever is at least as deep is turned around.
     for least in range(max(levels, default=0), 0, -1):
         turned: list[tuple[Line, int]] = []
@@ -396,14 +490,11 @@ def _levels(line: Line, is_mirrored: bool) -> list[int]:
     library = fribidi()
     if library is None:
         return [0] * len(line)
-    text = "".join(each.text for each in line)
+    text = [ord(letter) for each in line for letter in each.text]
     count = len(text)
-    letters = (ctypes.c_uint32 * count)(*map(ord, text))
+    letters = (ctypes.c_uint32 * count)(*text)
     base = ctypes.c_uint32(RIGHT_TO_LEFT if is_mirrored else LEFT_TO_RIGHT)
     levels = (ctypes.c_int8 * count)()
     library.fribidi_log2vis(letters, count, ctypes.byref(base), None, None, None, levels)
-    starts, at = [], 0
-    for each in line:
-        starts.append(at)
-        at += len(each.text)
+    starts = accumulate((len(each.text) for each in line[:-1]), initial=0)
     return [levels[start] for start in starts]

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 
 from testimonials.collection import models
-from testimonials.collection.images import fonts, pictures
+from testimonials.collection.images import pictures, typesetting
 from testimonials.collection.images.typesetting import Text, measure
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
@@ -325,29 +325,29 @@ SCRIPTS = {
 
 def test_common_scripts_need_no_font_of_the_machine() -> None:
     for script, words in SCRIPTS.items():
-        text = Text.read(words, fonts.SERIF, "display")
+        text = Text.read(words, typesetting.SERIF, "display")
         used = {Path(each.face).parent for each in text.clusters}
-        assert used == {fonts.FILES}, script
+        assert used == {typesetting.FILES}, script
     # Also FriBiDi is ours, without which letters aren't joined.
-    assert fonts.can_shape()
-    assert str(fonts.FILES / "libfribidi") in Path("/proc/self/maps").read_text()
+    assert typesetting.can_shape()
+    assert str(typesetting.FILES / "libfribidi") in Path("/proc/self/maps").read_text()
 
 
 def test_texts_are_joined_cut_and_broken_as_they_should() -> None:
-    word = Text.read("ملخص", fonts.SANS, "display").clusters
+    word = Text.read("ملخص", typesetting.SANS, "display").clusters
     apart = sum(measure((each,), 200) for each in word)
     assert measure(word, 200) < 0.95 * apart
     for emoji in ("👩‍🎨", "🇩🇪", "👍🏽", "1️⃣"):
-        assert measure(Text.read(emoji, fonts.SANS, "display").clusters, 200) == 200
+        assert measure(Text.read(emoji, typesetting.SANS, "display").clusters, 200) == 200
     for prank in ("a" + "\u0301" * 2000, "👩\u200d" * 600, "W" * 2000):
-        block = Text.read(prank, fonts.SANS, "display").shorten(40, 900, 300)
+        block = Text.read(prank, typesetting.SANS, "display").shorten(40, 900, 300)
         assert block.width <= 900
         assert max(len(each.text) for line in block.lines for each in line) <= 14
-    long = Text.read("We switched on a Tuesday. " * 80, fonts.SANS, "display")
+    long = Text.read("We switched on a Tuesday. " * 80, typesetting.SANS, "display")
     assert long.set(40, 900, 300) is None
     lines = long.shorten(40, 900, 300).lines
     assert (len(lines), lines[-1][-1].text) == (6, "…")
-    japanese = Text.read(SCRIPTS["japanese"] * 3, fonts.SANS, "display")
+    japanese = Text.read(SCRIPTS["japanese"] * 3, typesetting.SANS, "display")
     for line in japanese.shorten(40, 500, 2000).lines:
         assert line[0].text not in "、。」！"
         assert line[-1].text not in "「"

@@ -1,4 +1,7 @@
-"""Draws the picture of one testimonial. It runs in the process that decodes pictures."""
+"""The pictures to share: of a collection page, and of one testimonial.
+
+They are drawn in the process that decodes pictures.
+"""
 
 import base64
 import io
@@ -7,33 +10,207 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from testimonials.collection.images.draw import (
+    SIZES,
+    Box,
+    Paint,
+    Size,
     draw_box,
     draw_photo,
     draw_quote,
     draw_shadow,
     draw_stars,
+    make_ground,
+    make_mask,
+    mix,
+    paint_look,
 )
-from testimonials.collection.images.fonts import SANS, Undrawable
-from testimonials.collection.images.looks import SIZES, Paint, Size, make_ground, paint_look
-from testimonials.collection.images.typesetting import Block, Text, draw_block
+from testimonials.collection.images.typesetting import SANS, Block, Text, Undrawable, draw_block
+from testimonials.core.images.colors import contrast, initials_of
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
+    from PIL import ImageDraw
 
-# Increase this when the drawing changes.
-STYLE = 1
+# The picture that a shared link to a collection page shows.
+
+WIDTH, HEIGHT = 1200, 630
+# Increase these when the drawing changes.
+STYLE, TESTIMONIAL_STYLE = 3, 1
+MARGIN = 84
+# Where the card lies on the picture, and its bar in the button's colour.
+EDGE, RADIUS, BAR = 36, 32, 14
+TILE = 104
+NAME_SIZES = range(42, 26, -2)
+HEADLINE_SIZES = range(76, 38, -2)
+INITIAL = range(54, 53, -1)
+LINES = 3
+STAR_SIZE, STAR_STEP = 60, 70
+STARS = 4 * STAR_STEP + STAR_SIZE
+
+THEMES: dict[str, dict[str, str]] = {
+    # page, card, line, text, secondary; then the star's fill and outline (design.md, "Tokens").
+    "light": {
+        "page": "#FAFAFA", "card": "#FFFFFF", "line": "#E4E4E7", "text": "#18181B",
+        "secondary": "#52525B", "star": "#F59E0B", "star_line": "#B45309",
+    },
+    "dark": {
+        "page": "#0B0B0D", "card": "#18181B", "line": "#3F3F46", "text": "#F4F4F5",
+        "secondary": "#A1A1AA", "star": "#FBBF24", "star_line": "#FBBF24",
+    },
+}  # fmt: skip
+# The star of all pages, in a square of 24.
+STAR = (
+    (12, 2.7), (14.8, 8.7), (21.3, 9.5), (16.5, 14), (17.8, 20.5),
+    (12, 17.3), (6.2, 20.5), (7.5, 14), (2.7, 9.5), (9.2, 8.7),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that is drawn; `logo` is a WebP file in Base64."""
+
+    name: str
+    headline: str
+    theme: str
+    button: str
+    button_text: str
+    logo: str | None
+
+
+def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
+    """Return the PNG of a `Shown` in JSON: logo or initial, name, headline and five stars.
+
+    A text with letters that no font here can draw is left out.
+    """
+    return {}, _draw_page(Shown(**json.loads(data)))
+
+
+def _draw_page(shown: Shown) -> bytes:
+    from PIL import Image as Pictures
+
+    colours = THEMES.get(shown.theme, THEMES["light"])
+    logo = _read_logo(shown.logo)
+    width = logo.width if logo else TILE
+    start = MARGIN + width + 28
+    name = _set(shown.name, NAME_SIZES, 1, WIDTH - MARGIN - start)
+    headline = _set(shown.headline, HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
+    leading = headline or name
+    is_mirrored = leading is not None and leading.is_right_to_left
+    # Without a headline the rest is centred.
+    top = 92 if headline else 200
+
+    def place(left: int, size: int) -> int:
+        if leading is None:
+            return (WIDTH - (STARS if size == STARS else width)) // 2
+        return WIDTH - left - size if is_mirrored else left
+
+    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown.button, colours["page"], 0.12))
+    _draw_ground(picture, shown, colours)
+    tile, middle = place(MARGIN, width), top + TILE // 2
+    if logo:
+        picture.paste(logo, (tile, top + (TILE - logo.height) // 2), logo)
+    else:
+        _draw_tile(picture, shown, colours, (tile, top, tile + TILE, top + TILE))
+    if name:
+        left = place(start, name.width)
+        _write(picture, name, left, middle - name.height // 2, colours["text"])
+    stars = HEIGHT - 158 if headline else top + TILE + 48
+    for index in range(5):
+        left = place(MARGIN - 6, STARS) + index * STAR_STEP
+        _draw_star(picture, (left, stars), STAR_SIZE, colours["star"], colours["star_line"])
+    if headline:
+        left, middle = place(MARGIN, headline.width), (top + TILE + stars) // 2
+        _write(picture, headline, left, middle - headline.height // 2, colours["text"])
+    out = io.BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _draw_ground(picture: "Pictures.Image", shown: Shown, colours: dict[str, str]) -> None:
+    """Draw a card with a line around it, and its bar in the button's colour."""
+    # A line's where the button's wouldn't show on the card.
+    is_seen = contrast(shown.button, colours["card"]) > 1.3
+    outer = (EDGE, EDGE, WIDTH - EDGE, HEIGHT - EDGE)
+    left, top, right, bottom = inner = _shrink(outer, 2)
+    draw_box(picture, outer, RADIUS, colours["line"])
+    draw_box(picture, inner, RADIUS - 2, shown.button if is_seen else colours["secondary"])
+    draw_box(picture, (left, top, right, bottom + 2 - BAR), RADIUS - 2, colours["card"])
+
+
+def _draw_tile(picture: "Pictures.Image", shown: Shown, colours: dict[str, str], box: Box) -> None:
+    """Draw the initial of the name, or a star, in place of a logo."""
+    draw_box(picture, box, 26, colours["line"])
+    draw_box(picture, _shrink(box, 2), 24, shown.button)
+    initial = _set(initials_of(shown.name)[:1], INITIAL, 1, TILE)
+    if initial:
+        left, top = box[0] + (TILE - initial.width) // 2, box[1] + (TILE - initial.height) // 2
+        _write(picture, initial, left, top, shown.button_text)
+    else:
+        at = (box[0] + 24, box[1] + 24)
+        _draw_star(picture, at, 56, shown.button_text, shown.button_text)
+
+
+def _draw_star(
+    picture: "Pictures.Image", at: tuple[int, int], size: int, colour: str, line: str
+) -> None:
+    def fill(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
+        canvas.polygon([(x * scale, y * scale) for x, y in STAR], 255)
+
+    def outline(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
+        points = [(x * scale, y * scale) for x, y in (*STAR, *STAR[:2])]
+        canvas.line(points, 255, round(72 / size * scale), "curve")
+
+    for shade, draw in ((colour, fill), (line, outline)):
+        picture.paste(shade, at, make_mask((size, size), size / 24, draw))
+
+
+def _shrink(box: Box, by: int) -> Box:
+    return box[0] + by, box[1] + by, box[2] - by, box[3] - by
+
+
+def _write(picture: "Pictures.Image", block: Block, left: int, top: int, colour: str) -> None:
+    draw_block(picture, block, (left + block.width * block.is_right_to_left, top), colour)
+
+
+def _set(text: str, sizes: range, most: int, width: int) -> Block | None:
+    """Return the text in the largest size that fits, else cut in the smallest."""
+    try:
+        read = Text.read(" ".join(text.split()), SANS, "display")
+    except Undrawable:
+        return None
+    if not read.clusters:
+        return None
+    for size in sizes:
+        if block := read.set(size, width, most * round(size * read.line_height)):
+            return block
+    return read.shorten(sizes[-1], width, most * round(sizes[-1] * read.line_height))
+
+
+def _read_logo(content: str | None) -> "Pictures.Image | None":
+    from PIL import Image as Pictures
+
+    if content is None:
+        return None
+    with Pictures.open(io.BytesIO(base64.b64decode(content))) as file:
+        logo = file.convert("RGBA")
+    logo.thumbnail((TILE * 3, TILE), Pictures.Resampling.LANCZOS)
+    return logo
+
+
+# The picture of a testimonial.
+
 SHRINK = 0.94
 
 
 def draw_testimonial(data: bytes) -> tuple[dict[str, str], bytes]:
     """Return a PNG of the description in JSON, or the letters that no font here can draw."""
     try:
-        return {}, _draw(json.loads(data))
+        return {}, _draw_testimonial(json.loads(data))
     except Undrawable as error:
         return {"letters": error.letters}, b""
 
 
-def _draw(shown: dict[str, Any]) -> bytes:
+def _draw_testimonial(shown: dict[str, Any]) -> bytes:
     size = SIZES[shown["size"]]
     paint = paint_look(shown["look"], shown["light"], shown["dark"], shown["person"])
     picture = make_ground(shown["look"], size, paint, shown["light"], shown["dark"])
@@ -215,11 +392,9 @@ class _Drawing:
         if self.brand:
             gap = round(size.logo * 0.32)
             edge = x - gap - self.brand.width if self.is_mirrored else x + step + gap
-            edge += self.brand.width if self.brand.is_right_to_left else 0
-            top = middle - self.brand.height // 2
-            draw_block(self.picture, self.brand, (edge, top), paint.text)
+            _write(self.picture, self.brand, edge, middle - self.brand.height // 2, paint.text)
 
-    def _draw_logo(self, content: bytes, box: tuple[int, int, int, int]) -> None:
+    def _draw_logo(self, content: bytes, box: Box) -> None:
         from PIL import Image as Pictures
         from PIL import ImageOps
 
@@ -235,15 +410,12 @@ class _Drawing:
         at = ((box[0] + box[2] - logo.width) // 2, (box[1] + box[3] - logo.height) // 2)
         self.picture.paste(logo, at, logo)
 
-    def _draw_middle(
-        self, text: str, box: tuple[int, int, int, int], letters: int, colour: str
-    ) -> None:
+    def _draw_middle(self, text: str, box: Box, letters: int, colour: str) -> None:
         """Draw a letter or two in the middle of a box."""
         found = Text.read(text, self.paint.family, "text")
         block = found.shorten(letters, box[2] - box[0], found.line_height * letters)
-        x = (box[0] + box[2] - block.width) // 2
-        x += block.width if block.is_right_to_left else 0
-        draw_block(self.picture, block, (x, (box[1] + box[3] - block.height) // 2), colour)
+        left = (box[0] + box[2] - block.width) // 2
+        _write(self.picture, block, left, (box[1] + box[3] - block.height) // 2, colour)
 
     def _line(self, text: str, letters: int, width: int) -> Block | None:
         if not text:
