@@ -10,6 +10,7 @@ from werkzeug import Response
 from werkzeug.datastructures import MultiDict
 
 from testimonials.collection import author_rights
+from testimonials.collection.author_erasure import disown, erase, record_erased
 from testimonials.collection.author_rights import (
     AuthorLinkInvalid,
     AuthorRefused,
@@ -278,8 +279,8 @@ def remove_recording(token: str) -> ResponseReturnValue:
 def delete(token: str) -> ResponseReturnValue:
     """Delete everything for good."""
     with write(partial(find_own, token, for_update=True)) as own:
-        author_rights.erase(own)
-        author_rights.record_erased(own)
+        erase(own)
+        record_erased(own)
     return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
 
 
@@ -309,7 +310,7 @@ def download_data(token: str) -> ResponseReturnValue:
 def deny(token: str) -> ResponseReturnValue:
     """Remove the address of somebody who didn't write this, and stop all mail to it."""
     with write(partial(find_own, token, for_update=True)) as own:
-        author_rights.disown(own)
+        disown(own)
     return redirect(url_for("author.show_farewell", reason="not-mine", **language_query()), 303)
 
 

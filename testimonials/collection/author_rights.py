@@ -1,47 +1,34 @@
-"""What authors may do: correct, withdraw, erase; finding them by their address."""
+"""What authors may do by their own link: correct, withdraw, consent; mail to them."""
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import render_template
-from sqlalchemy import ColumnElement, delete, exists, select, update
+from sqlalchemy import select
 
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.collection.submission import consent_sentence
 from testimonials.core import clock
-from testimonials.core.db.erasure import ADDRESS, TESTIMONIAL, is_erased, note_erased
-from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
+from testimonials.core.db.erasure import ADDRESS, is_erased
 from testimonials.core.db.identifiers import hash_secret, new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
-from testimonials.core.http.idempotency import forget_answers
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import app_url, author_url, project_url
-from testimonials.core.images.uploads import Image
-from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.http.urls import app_url, author_url
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed, names_service
-from testimonials.testimonials.events import ADDRESS as EVENTS_ADDRESS
-from testimonials.testimonials.events import (
-    AUTHOR,
-    DISOWNED,
-    TESTIMONIAL_DELETED,
-    is_held,
-    name_change,
-    record_by_author,
-)
+from testimonials.testimonials.events import AUTHOR, name_change, record_by_author
 from testimonials.testimonials.history import change_testimonial
 from testimonials.testimonials.media.removal import (
     REMOVE,
     WRITTEN,
-    remove_after_commit,
     take_off_recording,
 )
-from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.notifications import NAME_LENGTH, cut, tell_of_submission
 from testimonials.testimonials.testimonials import next_time
 
@@ -165,7 +152,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     if project is None or row is None:
         raise NothingLeft
     # A restored backup may be from before it was disowned, and only knows that it was.
-    if fingerprint and (_find_change(row, "disown") or is_erased(db.session(), ADDRESS, row.id)):
+    if fingerprint and (find_change(row, "disown") or is_erased(db.session(), ADDRESS, row.id)):
         raise AuthorLinkInvalid
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
 
@@ -238,18 +225,15 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
         changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None}
-    before = _change(own, changes, "correct")
-    _return_to_queue(own)
-    _record(own, before, "correct")
+    _change(own, changes, "correct", returns=True)
     return True
 
 
 def withdraw(own: OwnTestimonial) -> None:
     """Withdraw the consent, which hides the testimonial everywhere. The project is locked."""
-    if own.row.status == "withdrawn":
-        return
-    changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
-    _record(own, _change(own, changes, "withdraw"), "withdraw")
+    if own.row.status != "withdrawn":
+        changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
+        _change(own, changes, "withdraw")
 
 
 def remove_recording(own: OwnTestimonial) -> None:
@@ -259,9 +243,8 @@ def remove_recording(own: OwnTestimonial) -> None:
     """
     if not (own.row.is_recorded and own.row.text):
         raise AuthorRefused
-    before = _change(own, WRITTEN, REMOVE)
     take_off_recording(own.row)
-    _record(own, before, REMOVE)
+    _change(own, WRITTEN, REMOVE)
 
 
 def consent_again(own: OwnTestimonial) -> None:
@@ -271,7 +254,7 @@ def consent_again(own: OwnTestimonial) -> None:
     """
     if not own.can_consent:
         raise AuthorRefused
-    withdrawal = _find_change(own.row, "withdraw")
+    withdrawal = find_change(own.row, "withdraw")
     before = withdrawal.before.get("status") if withdrawal else None
     status = before if before in ("rejected", "spam") else "pending"
     changes = {
@@ -283,31 +266,26 @@ def consent_again(own: OwnTestimonial) -> None:
     }
     if status == "pending":
         changes["reviewed_at"] = None
-    before = _change(own, changes, "consent")
-    _return_to_queue(own)
-    _record(own, before, "consent")
+    _change(own, changes, "consent", returns=True)
 
 
-def _change(own: OwnTestimonial, changes: dict[str, Any], action: str) -> dict[str, Any]:
-    before = change_testimonial(own.row, changes, new_identifier(), AUTHOR, action)
-    mark_changed(own.project)
+def _change(
+    own: OwnTestimonial, changes: dict[str, Any], action: str, *, returns: bool = False
+) -> None:
+    """Change columns and record it; what `returns` to the queue is told of like a new one."""
+    row, project = own.row, own.project
+    before = change_testimonial(row, changes, new_identifier(), AUTHOR, action)
+    mark_changed(project)
+    if returns:
+        row.returned_at = next_time(project)
     db.session.flush()
-    return before
+    if returns and row.status == "pending" and row.deleted_at is None:
+        tell_of_submission(project, row)
+    if (type := name_change(row, before)) is not None:
+        record_by_author(type, project, action=action, testimonial=row.id)
 
 
-def _record(own: OwnTestimonial, before: dict[str, Any], action: str) -> None:
-    if (type := name_change(own.row, before)) is not None:
-        record_by_author(type, own.project, action=action, testimonial=own.row.id)
-
-
-def _return_to_queue(own: OwnTestimonial) -> None:
-    own.row.returned_at = next_time(own.project)
-    db.session.flush()
-    if own.row.status == "pending" and own.row.deleted_at is None:
-        tell_of_submission(own.project, own.row)
-
-
-def _find_change(row: Testimonial, action: str) -> TestimonialChange | None:
+def find_change(row: Testimonial, action: str) -> TestimonialChange | None:
     return db.session.scalars(
         select(TestimonialChange)
         .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == action)
@@ -316,132 +294,56 @@ def _find_change(row: Testimonial, action: str) -> TestimonialChange | None:
     ).first()
 
 
-def _fingerprint(row: Testimonial) -> str:
-    return hash_secret(row.author_email)[:16] if row.author_email else ""
-
-
-# Delete what an author wrote, or the address of somebody who didn't write it.
-
-SUBMISSIONS_MAIL = "submissions"
-
-
-def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial, history, files and mails. The project is locked.
-
-    To be recorded by `record_erased`.
-    """
-    row = own.row
-    mark_changed(own.project)
-    pictures = _list_pictures(row)
-    if row.recording is not None:
-        remove_after_commit([row.recording.id])
-    forget_answers(db.session(), own.project.account_id)
-    _remove_author_mails(row)
-    _blank_submission_mails(own.project, row)
-    note_erased(db.session(), TESTIMONIAL, [row.id])
-    db.session.delete(row)
-    db.session.flush()
-    _delete_pictures(pictures)
-
-
-def record_erased(own: OwnTestimonial) -> None:
-    """Record that a testimonial is gone, unless nobody has heard of it."""
-    if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
-        record_by_author(TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
-
-
-def disown(own: OwnTestimonial) -> None:
-    """Remove the address of somebody who didn't write the testimonial.
-
-    The testimonial is held as spam, and the account sends no more mail to the address. The project
-    is locked. Raises `AuthorRefused` for a link that wasn't mailed.
-    """
-    row, email = own.row, own.row.author_email
-    if not own.is_mailed or email is None:
-        raise AuthorRefused
-    _remove_author_mails(row)
-    forget_email(TestimonialChange.testimonial_id == row.id)
-    forget_answers(db.session(), own.project.account_id)
-    row.author_email, row.email_verified_at = None, None
-    reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
-    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
-    before = change_testimonial(row, held, new_identifier(), EVENTS_ADDRESS, "disown")
-    address = UnsubscribedAddress(
-        account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
-    )
-    db.session.merge(address)
-    note_erased(db.session(), ERASED_ADDRESS, [row.id])
-    mark_changed(own.project)
-    db.session.flush()
-    if (type := name_change(row, before)) is not None:
-        where = {"action": "disown", "testimonial": row.id}
-        record_by_author(type, own.project, EVENTS_ADDRESS, **where)
-
-
-def forget_email(condition: ColumnElement[bool]) -> None:
-    """Remove the author's address from the history that meets the condition."""
-    for change in db.session.scalars(select(TestimonialChange).where(condition)):
-        change.before = {name: old for name, old in change.before.items() if name != "author_email"}
-
-
 def is_unwanted(project: Project, email: str) -> bool:
     """Tell whether the address has unsubscribed from the project's account."""
     key = (project.account_id, hash_email(project.account_id, email))
     return db.session.get(UnsubscribedAddress, key) is not None
 
 
-def _list_pictures(row: Testimonial) -> list[str]:
-    befores = db.session.scalars(
-        select(TestimonialChange.before).where(TestimonialChange.testimonial_id == row.id)
+def _fingerprint(row: Testimonial) -> str:
+    return hash_secret(row.author_email)[:16] if row.author_email else ""
+
+
+# Thanking an author by mail: once, at the address they have proven to be theirs.
+
+THANK = "thank"
+WHY_NOT = gettext_noop(
+    "No mail was sent: it can be sent once, to an address that its author has proven to be theirs, "
+    "as long as they want mail and the testimonial isn’t withdrawn."
+)
+
+
+def can_thank(project: Project, row: Testimonial) -> bool:
+    email = row.author_email
+    if email is None or row.email_verified_at is None or row.deleted_at is not None:
+        return False
+    if row.status not in ("pending", "approved", "rejected") or is_unwanted(project, email):
+        return False
+    return find_thanks(row) is None
+
+
+def find_thanks(row: Testimonial) -> TestimonialChange | None:
+    """Return when and by whom the author was thanked."""
+    return db.session.scalars(
+        select(TestimonialChange)
+        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == THANK)
+        .limit(1)
+    ).first()
+
+
+def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
+    """Mail the words to the author, and note it; `project` is locked. Raises `ActionRefused`."""
+    if not can_thank(project, row):
+        raise ActionRefused(WHY_NOT)
+    send_author_mail(project, row, words=words)
+    note = TestimonialChange(
+        testimonial_id=row.id,
+        project_id=project.id,
+        batch_id=new_identifier(),
+        actor=actor,
+        action=THANK,
+        before={},
+        # It changes nothing of the testimonial, so what was done before can still be undone.
+        undone_at=clock.now(),
     )
-    poster = row.recording.poster_id if row.recording else None
-    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
-    return [name for name in used if name]
-
-
-def _delete_pictures(ids: list[str]) -> None:
-    db.session.execute(
-        delete(Image).where(
-            Image.id.in_(ids),
-            ~exists().where(Testimonial.avatar_id == Image.id),
-            ~exists().where(Recording.poster_id == Image.id),
-            ~exists().where(Project.logo_id == Image.id),
-        )
-    )
-
-
-def _remove_author_mails(row: Testimonial) -> None:
-    """Remove the mails with its link from the outbox, except one that is being sent.
-
-    One that has been sent no longer says which testimonial it was about, so it goes too.
-    """
-    # The end of the path alone: the service may have moved, and projects have hosts of their own.
-    own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
-    mails = db.session.scalars(
-        select(OutboxMail).where(
-            OutboxMail.purpose == AUTHOR_MAIL,
-            OutboxMail.recipient == row.author_email,
-            OutboxMail.state != MailState.SENDING,
-        )
-    )
-    for mail in mails:
-        link = re.search(own_path + r"([\w.-]+)", mail.text)
-        named = author_purpose.find(link[1], 2) if link else None
-        if not mail.text or (named and named[0] == row.id):
-            db.session.delete(mail)
-
-
-def _blank_submission_mails(project: Project, row: Testimonial) -> None:
-    """Remove the text from notifications that quote it."""
-    inbox = project_url(project.id, "inbox")
-    note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
-    db.session.execute(
-        update(OutboxMail)
-        .where(
-            OutboxMail.purpose == SUBMISSIONS_MAIL,
-            # By path: a command may run with another origin than the server.
-            OutboxMail.text.contains(f"/{row.id}", autoescape=True),
-        )
-        .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
-        .execution_options(synchronize_session=False)
-    )
+    db.session.add(note)

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from testimonials.auth.cookies import read_session_cookie, use_persons_language
 from testimonials.auth.sessions import find_session
-from testimonials.collection.author_lookup import can_thank, thank_author
+from testimonials.collection.author_rights import can_thank, thank_author
 from testimonials.collection.request_mail import first_name
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter

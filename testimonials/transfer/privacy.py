@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, select, true
 
 from testimonials import __version__
 from testimonials.auth.models import Account, AuthenticatorApp, CompanyIdentity, Passkey
-from testimonials.collection.author_lookup import is_written_by, remembers
+from testimonials.collection.author_erasure import is_written_by, remembers
 from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,

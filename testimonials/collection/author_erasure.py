@@ -1,0 +1,257 @@
+"""Deleting what an author wrote, and all that is kept about an address."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute
+
+from testimonials.auth.models import Account
+from testimonials.collection.author_rights import (
+    AUTHOR_MAIL,
+    AuthorRefused,
+    OwnTestimonial,
+    author_purpose,
+)
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
+from testimonials.collection.request_mail import PURPOSES
+from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
+from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.idempotency import forget_answers
+from testimonials.core.http.urls import author_url, project_url
+from testimonials.core.images.uploads import Image
+from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.projects.models import Project
+from testimonials.projects.projects import mark_changed
+from testimonials.testimonials.events import (
+    ADDRESS,
+    DISOWNED,
+    TESTIMONIAL_DELETED,
+    is_held,
+    name_change,
+    record_by_author,
+)
+from testimonials.testimonials.history import change_testimonial
+from testimonials.testimonials.media.removal import remove_after_commit
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+
+# Delete what an author wrote, or the address of somebody who didn't write it.
+
+
+def erase(own: OwnTestimonial) -> None:
+    """Permanently delete the testimonial, history, files and mails. The project is locked.
+
+    To be recorded by `record_erased`.
+    """
+    row = own.row
+    mark_changed(own.project)
+    pictures = _list_pictures(row)
+    if row.recording is not None:
+        remove_after_commit([row.recording.id])
+    forget_answers(db.session(), own.project.account_id)
+    _remove_author_mails(row)
+    _blank_submission_mails(own.project, row)
+    note_erased(db.session(), TESTIMONIAL, [row.id])
+    db.session.delete(row)
+    db.session.flush()
+    _delete_pictures(pictures)
+
+
+def record_erased(own: OwnTestimonial) -> None:
+    """Record that a testimonial is gone, unless nobody has heard of it."""
+    if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
+        record_by_author(TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
+
+
+def disown(own: OwnTestimonial) -> None:
+    """Remove the address of somebody who didn't write the testimonial.
+
+    The testimonial is held as spam, and the account sends no more mail to the address. The project
+    is locked. Raises `AuthorRefused` for a link that wasn't mailed.
+    """
+    row, email = own.row, own.row.author_email
+    if not own.is_mailed or email is None:
+        raise AuthorRefused
+    _remove_author_mails(row)
+    forget_email(TestimonialChange.testimonial_id == row.id)
+    forget_answers(db.session(), own.project.account_id)
+    row.author_email, row.email_verified_at = None, None
+    reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
+    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
+    before = change_testimonial(row, held, new_identifier(), ADDRESS, "disown")
+    address = UnsubscribedAddress(
+        account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
+    )
+    db.session.merge(address)
+    note_erased(db.session(), ERASED_ADDRESS, [row.id])
+    mark_changed(own.project)
+    db.session.flush()
+    if (type := name_change(row, before)) is not None:
+        where = {"action": "disown", "testimonial": row.id}
+        record_by_author(type, own.project, ADDRESS, **where)
+
+
+def forget_email(condition: ColumnElement[bool]) -> None:
+    """Remove the author's address from the history that meets the condition."""
+    for change in db.session.scalars(select(TestimonialChange).where(condition)):
+        change.before = {name: old for name, old in change.before.items() if name != "author_email"}
+
+
+def _list_pictures(row: Testimonial) -> list[str]:
+    befores = db.session.scalars(
+        select(TestimonialChange.before).where(TestimonialChange.testimonial_id == row.id)
+    )
+    poster = row.recording.poster_id if row.recording else None
+    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
+    return [name for name in used if name]
+
+
+def _delete_pictures(ids: list[str]) -> None:
+    db.session.execute(
+        delete(Image).where(
+            Image.id.in_(ids),
+            ~exists().where(Testimonial.avatar_id == Image.id),
+            ~exists().where(Recording.poster_id == Image.id),
+            ~exists().where(Project.logo_id == Image.id),
+        )
+    )
+
+
+def _remove_author_mails(row: Testimonial) -> None:
+    """Remove the mails with its link from the outbox, except one that is being sent.
+
+    One that has been sent no longer says which testimonial it was about, so it goes too.
+    """
+    # The end of the path alone: the service may have moved, and projects have hosts of their own.
+    own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
+    mails = db.session.scalars(
+        select(OutboxMail).where(
+            OutboxMail.purpose == AUTHOR_MAIL,
+            OutboxMail.recipient == row.author_email,
+            OutboxMail.state != MailState.SENDING,
+        )
+    )
+    for mail in mails:
+        link = re.search(own_path + r"([\w.-]+)", mail.text)
+        named = author_purpose.find(link[1], 2) if link else None
+        if not mail.text or (named and named[0] == row.id):
+            db.session.delete(mail)
+
+
+def _blank_submission_mails(project: Project, row: Testimonial) -> None:
+    """Remove the text from notifications that quote it."""
+    inbox = project_url(project.id, "inbox")
+    note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
+    db.session.execute(
+        update(OutboxMail)
+        .where(
+            OutboxMail.purpose == "submissions",
+            # By path: a command may run with another origin than the server.
+            OutboxMail.text.contains(f"/{row.id}", autoescape=True),
+        )
+        .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
+        .execution_options(synchronize_session=False)
+    )
+
+
+# All that is kept about an author's e-mail address, in all projects.
+
+
+@dataclass(frozen=True)
+class AboutAddress:
+    """What is kept about an address."""
+
+    testimonials: Sequence[Testimonial]
+    # Slug to number of testimonials.
+    projects: dict[str, int]
+    requests: int
+    mails: int
+    # Changes of other testimonials that remember the address.
+    changes: int
+    has_account: bool
+
+    @property
+    def pictures(self) -> int:
+        return sum(row.avatar_id is not None for row in self.testimonials)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.testimonials or self.requests or self.mails or self.changes)
+
+
+def find_about(email: str) -> AboutAddress:
+    """Return what is kept about an address.
+
+    A testimonial belongs to the address when its author gave it, or answered a request sent there.
+    """
+    rows = db.session.execute(
+        select(Testimonial, Project.slug)
+        .join(Project, Project.id == Testimonial.project_id)
+        .where(is_written_by(email))
+        .order_by(Testimonial.created_at, Testimonial.id)
+    ).all()
+    return AboutAddress(
+        testimonials=[row for row, _ in rows],
+        projects=dict(sorted(Counter(slug for _, slug in rows).items())),
+        requests=_count(MailedRequest.id, MailedRequest.email == email),
+        mails=_count(OutboxMail.id, is_mailed_to(email)),
+        changes=_count(TestimonialChange.id, remembers(email)),
+        has_account=bool(_count(Account.id, Account.email == email)),
+    )
+
+
+def forget_address(email: str) -> AboutAddress:
+    """Permanently delete everything stored about an address; return what that was.
+
+    An account stays, and so does the hash that keeps an address unsubscribed.
+    """
+    own_projects = select(Project).where(
+        Project.id.in_(select(Testimonial.project_id).where(is_written_by(email)))
+    )
+    # Always in this order, so that two runs can't deadlock.
+    projects = db.session.scalars(own_projects.order_by(Project.id).with_for_update()).all()
+    by_id = {project.id: project for project in projects}
+    found = find_about(email)
+    erased = [OwnTestimonial(row, by_id[row.project_id], False) for row in found.testimonials]
+    for own in erased:
+        erase(own)
+    db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
+    db.session.execute(delete(OutboxMail).where(is_mailed_to(email)))
+    forget_email(remembers(email))
+    note_erased_person(db.session(), email)
+    db.session.flush()
+    for own in erased:
+        record_erased(own)
+    return found
+
+
+def is_written_by(email: str) -> ColumnElement[bool]:
+    """Return the condition for testimonials that belong to an address."""
+    answers = select(MailedRequest.testimonial_id).where(
+        MailedRequest.email == email, MailedRequest.testimonial_id.is_not(None)
+    )
+    return or_(Testimonial.author_email == email, Testimonial.id.in_(answers))
+
+
+def is_mailed_to(email: str) -> ColumnElement[bool]:
+    """Return the condition for mails to an author at an address, if they aren't on their way."""
+    return and_(
+        OutboxMail.recipient == email,
+        OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),
+        OutboxMail.state != MailState.SENDING,
+    )
+
+
+def remembers(email: str) -> ColumnElement[bool]:
+    """Return the condition for changes of testimonials that once had an address."""
+    remembered: ColumnElement[bool] = TestimonialChange.before["author_email"].as_string() == email
+    return remembered
+
+
+def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -> int:
+    return int(db.session.scalar(select(func.count(column)).where(condition)) or 0)
