@@ -254,7 +254,7 @@ class Average(fields.Float):
 
 
 class PeriodSchema(Schema):
-    """The days of which figures are; the last one is today."""
+    """The days that the figures cover; the last one is today."""
 
     days = Number()
     first = Date(data_key="from", attribute="from")

@@ -55,7 +55,7 @@ def check_password(email: str, password: str) -> Account:
 def lock_checked(account: Account) -> Account:
     """Return the account, locked; raise `SignInRefused` if its password changed since the check.
 
-    Checking takes a moment, in which the owner may have replaced a password that somebody else has.
+    Checking takes a moment, in which the owner may have replaced a password that others know.
     """
     locked = lock_claimed(account.id)
     if locked is None or locked.password_hash != account.password_hash:

@@ -39,7 +39,7 @@ class AbuseReport(Base):
     testimonial_id: Mapped[str | None]
     # `collection`, `wall` or `testimonial`.
     page: Mapped[str] = mapped_column(String(20))
-    # One of `operator.reports.services.REASONS`, and the reporter's own words.
+    # One of `REASONS`, and the reporter's own words.
     reason: Mapped[str] = mapped_column(String(20))
     words: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -93,7 +93,7 @@ def find_links(text: str) -> list[str]:
 def tell_of_flood(project: Project, row: Testimonial) -> None:
     """Notify the project's people of the first submission of a day that is held as a flood.
 
-    The flood may be an event of theirs.
+    There may be a reason for it, such as an event of theirs.
     """
     midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
     others = _find_flood(project, midnight).where(Testimonial.id != row.id)

@@ -142,7 +142,7 @@ def ask(
 
 
 def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
-    """Return a connection that verifies the host by a handshake, which is still to come."""
+    """Return a TLS connection; its handshake, which verifies the host, is still to come."""
     return ssl.create_default_context().wrap_socket(
         stream, server_hostname=host, do_handshake_on_connect=False
     )

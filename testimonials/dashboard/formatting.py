@@ -197,7 +197,7 @@ def _count_links(row: Testimonial) -> str:
     if count < 2:
         is_alone = count and not find_links(row.author_name)
         return _("a link and little else") if is_alone else _("a link")
-    # English spells small numbers out; a language may write the digits.
+    # English spells out small numbers; other languages may write digits.
     spelled = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
     return ngettext("%(num)s link", "%(num)s links", count, num=spelled)
 

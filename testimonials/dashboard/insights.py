@@ -56,7 +56,7 @@ def name_places(websites: int, *, has_wall: bool) -> str:
     """Return where testimonials were seen: "on two websites and your public wall"."""
     if not websites:
         return _("on your public wall") if has_wall else ""
-    # English spells small numbers out; a language may write the digits.
+    # English spells out small numbers; other languages may write digits.
     is_spelled = websites < len(NUMBERS) and current_language() is ENGLISH
     number = NUMBERS[websites] if is_spelled else format_figure(websites)
     if has_wall:

@@ -224,7 +224,7 @@ def _name_field(lists: Lists, path: str) -> str:
 
 
 def go_on(edit: PageEdit, action: str) -> None:
-    """Note where the page goes on after a button that adds, moves or deletes."""
+    """Note where the page continues after a button that adds, moves or deletes."""
     verb, _mark, id = action.partition(" ")
     if verb in DONE:
         edit.notice = DONE[verb]

@@ -81,8 +81,8 @@ from testimonials.testimonials.undo import make_undo_token
 
 # The form that adds a testimonial by hand, or edits one.
 
-# A photo of 10 MB, and the texts.
 THANKS_LENGTH = 1000
+# A photo of 10 MB, and the texts.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 TOO_LARGE = gettext_noop(
     "This picture is too large to upload, and nothing else in the form could be read. Go back in "

@@ -265,7 +265,7 @@ def show_log(access: Access, webhook_id: str) -> ResponseReturnValue:
 @deliveries.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/test")
 @require_role(Role.ADMIN, for_update=True)
 def test(access: Access, webhook_id: str) -> ResponseReturnValue:
-    """Let a test be sent, and show what comes of it."""
+    """Send a test, and show the outcome."""
     row = send_test(find_endpoint(access.project, webhook_id))
     db.session.commit()
     return redirect(url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id), 303)

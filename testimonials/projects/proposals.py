@@ -152,7 +152,7 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
 
 
 def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
-    """Return how those are called who decided, by the ids of their accounts."""
+    """Return the names of those who decided, by the ids of their accounts."""
     ids = {row.decided_by_id for row in rows} - {None}
     found = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
     return {row[0]: row[1] for row in found}

@@ -148,9 +148,9 @@ TAG = 4
 
 
 def rank_row(row: Any, words: list[Word], tags: str, *, is_sure: bool) -> int | None:
-    """Return what a row is worth, None if it lacks a word; `is_sure`: the index says it has all.
+    """Return the rank of a row, None if it lacks a word; `is_sure`: the index says it has all.
 
-    `tags` are its folded tags. A whole word is worth twice as much as one that goes on.
+    `tags` are its folded tags. A whole word counts twice as much as the beginning of one.
     """
     fields = [(fold(_read(getattr(row, name))), value) for name, value in FIELDS.items()]
     fields.append((tags, TAG))
@@ -240,7 +240,7 @@ def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
 
 
 def rebuild_index(connection: Connection) -> None:
-    """Make the index again, in a transaction that keeps writers out."""
+    """Rebuild the index, in a transaction that keeps writers out."""
     if connection.dialect.name == "postgresql":
         columns = ", ".join(("project_id", *FIELDS))
         connection.execute(text("DROP INDEX IF EXISTS testimonial_search"))
@@ -333,7 +333,7 @@ def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]])
     if tagged and not is_all and (rest := [word for word in indexed if word not in tagged]):
         others += find_by_index(project_id, rest)[:MOST]
     if len(indexed) < len(words):
-        # The others of the words are signs, which the index doesn't have.
+        # The other words are punctuation, which the index doesn't have.
         return _Candidates((), [*found[:MOST], *others], is_all)
     return _Candidates(set(found[:MOST]), others, is_all)
 

@@ -1,4 +1,4 @@
-"""Imports of tables, and archives that wait for their account's word."""
+"""Imports of tables, and archives that wait to be confirmed."""
 
 from datetime import datetime
 from typing import Any

@@ -55,7 +55,7 @@ def find_own_offer(access: Access) -> OwnershipOffer | None:
 
 
 def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> OwnershipOffer:
-    """Offer the locked project to one of its admins for a week, in the place of an earlier offer.
+    """Offer the locked project to one of its admins for a week, replacing any earlier offer.
 
     Raises `ValidationFailed` for anybody else.
     """

@@ -44,7 +44,7 @@ MARGIN = 1.04
 LETTER = 0.56
 # Below this difference, one height serves all widths.
 DIFFERENCE = 80
-# Columns whose cards would have to grow by more than this become one fewer. The script's limit is
+# If cards would have to grow by more than this, there is one column fewer. The script's limit is
 # 40, but it finds better places for its last cards.
 GROWTH = 70
 # Space inside a card and between cards.

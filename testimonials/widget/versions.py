@@ -21,7 +21,7 @@ from testimonials.core.settings.current import current_settings
 # Instead of a version: the database is away, and what is kept may be shown, marked as stale.
 STALE = -1
 
-# The same condition as `projects.services.is_shown`; a test compares the two.
+# The same condition as `projects.projects.is_shown`; a test compares the two.
 VERSION_QUERY = """
 SELECT project.feed_version FROM project JOIN account ON account.id = project.account_id
 WHERE project.id = ? AND project.deleted_at IS NULL

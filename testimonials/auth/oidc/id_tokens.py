@@ -210,7 +210,7 @@ def read_time(claims: Json, name: str) -> float | None:
 
 
 def is_after(claims: Json, name: str, time: datetime) -> bool:
-    """Return whether a claim names a time after this one, with the clocks' difference."""
+    """Return whether a claim names a time after this one, allowing for clocks that differ."""
     value = read_time(claims, name)
     return value is not None and value >= time.timestamp() - SKEW_SECONDS
 

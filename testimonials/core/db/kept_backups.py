@@ -1,4 +1,4 @@
-"""The backups that are kept: their names, and which of them are let go."""
+"""The backups that are kept: their names, and which of them are removed."""
 
 import re
 from collections.abc import Iterable

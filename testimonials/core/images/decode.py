@@ -29,7 +29,7 @@ MAX_SCANS = 100
 JPEG_MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 START_OF_PICTURE, END_OF_PICTURE, START_OF_SCAN = 0xD8, 0xD9, 0xDA
 # Beginnings of other languages and containers. A picture that a program elsewhere would read as
-# one of these is no accident; what may follow keeps chance out of ten megabytes of picture.
+# one of these is no accident; the characters that must follow rule out chance in ten megabytes.
 FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%pdf-1\.", re.I)
 ZIP_END = b"PK\x05\x06"
 ZIP_END_WITHIN = 70_000

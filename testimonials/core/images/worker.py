@@ -160,7 +160,7 @@ def _run(requests: socket.socket) -> NoReturn:
     try:
         # No finalizer of a copied object may run here.
         gc.disable()
-        # Descriptors are numbered from below: none is beyond the second limit.
+        # Descriptors take the lowest free number: none is beyond the second limit.
         os.closerange(3, requests.fileno())
         os.closerange(requests.fileno() + 1, min(os.sysconf("SC_OPEN_MAX"), 65_536))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):

@@ -1,4 +1,4 @@
-"""MCP over HTTP, and what the revisions of the protocol want."""
+"""MCP over HTTP, and what each revision of the protocol requires."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn

@@ -50,7 +50,7 @@ class Told:
 
 
 def find_stored(names: Sequence[str]) -> list[str]:
-    """Return the types in the record that have one of these names outside; all for none."""
+    """Return the recorded types that webhooks know by one of these names; all for none."""
     stored = ((type, type.webhook) for type in EventType.known.values() if type.webhook)
     return [type for type, name in stored if not names or name in names]
 
