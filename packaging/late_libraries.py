@@ -1,19 +1,25 @@
-"""Part of the one file alone: unpacks Pillow's and psycopg's libraries in C when they're wanted.
+"""Part of the one file alone: unpacks large libraries in C when they're wanted.
 
-Fonts for pictures come with Pillow's. They are half of what each start would unpack, and a service
-on SQLite that nobody sends a photo needs none of them. The file keeps them as modules of bytes (see
-testimonials.spec), which are read like any other module. Each worker may be the first to want them,
-so a file gets its name whole.
+Fonts for pictures come with Pillow's. They are most of what each start would unpack, and a service
+on SQLite that nobody sends a photo or signs in to by a passkey needs none of them. The file keeps
+them as modules of bytes (see testimonials.spec), which are read like any other module. Each worker
+may be the first to want them, so a file gets its name whole.
 """
 
 import importlib
+import lzma
 import os
 import sys
-import zlib
 from importlib.machinery import ModuleSpec
 
 # By the package that needs them.
-LATE = {"PIL": "late_pillow", "psycopg_binary": "late_psycopg"}
+LATE = {
+    "PIL": "late_pillow",
+    "_cffi_backend": "late_cryptography",
+    "cbor2": "late_cryptography",
+    "cryptography": "late_cryptography",
+    "psycopg_binary": "late_psycopg",
+}
 
 
 class LateLibraries:
@@ -41,7 +47,7 @@ def unpack(path: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     draft = f"{path}.{os.getpid()}"
     with open(draft, "wb") as file:
-        file.write(zlib.decompress(content))
+        file.write(lzma.decompress(content))
     os.rename(draft, path)
 
 

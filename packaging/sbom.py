@@ -25,7 +25,7 @@ Component = dict[str, Any]
 PROJECT = "testimonials"
 # What the wheel may bring with it.
 EXTRAS = ("postgres", "redis", "metrics", "sentry")
-LATE = ("late_pillow", "late_psycopg")
+LATE = ("late_cryptography", "late_pillow", "late_psycopg")
 # Licences that packages name in words of their own, read from their licence files.
 NAMED = {
     "anyascii": "ISC",
@@ -40,6 +40,9 @@ NAMED = {
     "markdown-it-py": "MIT",
     "mdurl": "MIT",
     "ordered-set": "MIT",
+    "pyasn1": "BSD-2-Clause",
+    "pyasn1-modules": "BSD-2-Clause",
+    "pyopenssl": "Apache-2.0",
     "requests": "Apache-2.0",
     "segno": "BSD-3-Clause",
     "waitress": "ZPL-2.1",
@@ -55,6 +58,7 @@ LIBRARIES = {
     "libexpat": ("Expat", "MIT"),
     "libffi": ("libffi", "MIT"),
     "libfreetype": ("FreeType", "FTL"),
+    "libgcc_s": ("libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1"),
     "libfribidi": ("FriBiDi", "LGPL-2.1-or-later"),
     "libgssapi_krb5": ("MIT Kerberos", "MIT"),
     "libharfbuzz": ("HarfBuzz", "MIT"),

@@ -1,30 +1,25 @@
-"""Passkeys: adding, using and removing them."""
+"""Passkeys: adding, using and removing them.
+
+Nothing is believed about an authenticator's make: no attestation is asked for. It must have seen
+the person, by a finger, a face or a PIN, so that a passkey is two things at once.
+"""
 
 import ipaddress
 import json
 import logging
 import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sqlalchemy import func, select
 
 from testimonials.auth.models import Account, Passkey
+from testimonials.auth.oidc.id_tokens import is_strong
 from testimonials.auth.sessions import SignedIn
-from testimonials.auth.webauthn import (
-    ALGORITHMS,
-    LONGEST,
-    Expected,
-    PasskeyInvalid,
-    check_new_passkey,
-    check_use,
-    from_base64,
-    to_base64,
-)
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
@@ -34,6 +29,10 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
 
+if TYPE_CHECKING:
+    from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+    from webauthn.registration.verify_registration_response import VerifiedRegistration
+
 # Challenges that passkeys answer: signed, good for ten minutes, and kept by the page alone.
 #
 # That one counts only once needs no row of its own: a passkey accepts only challenges that are
@@ -42,6 +41,14 @@ from testimonials.core.http.urls import app_url
 CHALLENGE_SECONDS = 10 * 60
 SERVICE = "Testimonials"
 DEFAULT_PORTS = {"https": 443, "http": 80}
+ES256, RS256 = -7, -257
+LONGEST_ID = 1023
+# Of what a browser sends.
+LONGEST = 64 * 1024
+# More than anybody has devices.
+MAX_PASSKEYS = 20
+
+logger = logging.getLogger("testimonials.passkeys")
 
 challenge_purpose = TokenPurpose("passkey-challenge")
 
@@ -54,12 +61,23 @@ class Reason(StrEnum):
     ADD = "add"
 
 
-@dataclass(frozen=True)
-class Challenge:
-    """What an answer is compared with, and when it was asked for."""
+class Challenge(NamedTuple):
+    """What an answer has to repeat, and when it was asked for."""
 
-    expected: Expected
+    text: str
     made_at: datetime
+
+
+class PasskeyInvalid(ValueError):
+    """An authenticator's answer that can't be accepted; the text says why, for the log."""
+
+
+class PasskeyRefused(ServiceError):
+    """A passkey's answer that doesn't count; why, only the log says."""
+
+    status = 422
+    code = "PASSKEY_REFUSED"
+    default_message = gettext_noop("That didn’t work. Try again, or sign in another way.")
 
 
 def has_passkeys() -> bool:
@@ -87,8 +105,7 @@ def read_challenge(token: str, reason: Reason, subject: str = "") -> Challenge:
     found = challenge_purpose.find(token, 4, CHALLENGE_SECONDS)
     if found is None or found[:2] != (reason, subject):
         raise PasskeyInvalid("an old or foreign challenge")
-    expected = Expected(_origin(), _host(), str(found[2]))
-    return Challenge(expected, clock.from_milliseconds(int(found[3])))
+    return Challenge(str(found[2]), clock.from_milliseconds(int(found[3])))
 
 
 def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, Any]:
@@ -104,16 +121,16 @@ def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, 
     return {"ok": True, "options": options, "token": token}
 
 
-def describe_addition(
-    subject: str, account_id: str, email: str, name: str, known: list[str]
-) -> dict[str, Any]:
-    """Return what a browser's script needs to make a passkey, but not on a device that has one."""
-    challenge, token = make_challenge(Reason.ADD, subject)
+def offer_passkey(owner: SignedIn) -> dict[str, Any]:
+    """Return what a browser needs to make a passkey, but not on a device that has one."""
+    challenge, token = make_challenge(Reason.ADD, owner.session_id)
+    known = list_credential_ids(owner.account_id)
+    user_id = to_base64(owner.account_id.encode())
     options = {
         "challenge": challenge,
         "rp": {"id": _host(), "name": SERVICE},
-        "user": {"id": to_base64(account_id.encode()), "name": email, "displayName": name},
-        "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in ALGORITHMS],
+        "user": {"id": user_id, "name": owner.email, "displayName": owner.name},
+        "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in (ES256, RS256)],
         "timeout": CHALLENGE_SECONDS * 1000,
         "attestation": "none",
         # It can be found without an address, where the authenticator has room for that.
@@ -139,20 +156,74 @@ def _origin() -> str:
     return f"{parts.scheme}://{host}" + ("" if is_usual else f":{parts.port}")
 
 
-# An account's passkeys: adding, using, naming and removing them.
-
-logger = logging.getLogger("testimonials.passkeys")
-
-# More than anybody has devices.
-MAX_PASSKEYS = 20
+def to_base64(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-class PasskeyRefused(ServiceError):
-    """A passkey's answer that doesn't count; why, only the log says."""
+def from_base64(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
-    status = 422
-    code = "PASSKEY_REFUSED"
-    default_message = gettext_noop("That didn’t work. Try again, or sign in another way.")
+
+def check_new_passkey(said: dict[str, Any], challenge: Challenge) -> "VerifiedRegistration":
+    """Return what a new passkey consists of; raise `PasskeyInvalid`."""
+    from webauthn import verify_registration_response
+    from webauthn.helpers import (
+        decode_credential_public_key,
+        decoded_public_key_to_cryptography,
+        encode_cbor,
+        parse_cbor,
+    )
+    from webauthn.helpers.cose import COSEAlgorithmIdentifier
+    from webauthn.helpers.exceptions import WebAuthnException
+
+    with refusing(PasskeyInvalid, WebAuthnException):
+        # Who made the authenticator, and their certificates, are not even read.
+        data = parse_cbor(from_base64(said["attestationObject"]))["authData"]
+        plain = encode_cbor({"fmt": "none", "attStmt": {}, "authData": data})
+        made = verify_registration_response(
+            **_frame(said | {"attestationObject": to_base64(plain)}, challenge),
+            supported_pub_key_algs=[COSEAlgorithmIdentifier(each) for each in (ES256, RS256)],
+        )
+        # A key that can't be read now couldn't be used later.
+        key = decode_credential_public_key(made.credential_public_key)
+        if not is_strong(decoded_public_key_to_cryptography(key)):
+            raise PasskeyInvalid("a key that is too short or too long, or of another kind")
+        if len(made.credential_id) > LONGEST_ID:
+            raise PasskeyInvalid("a credential id that is too long")
+    return made
+
+
+def check_use(
+    said: dict[str, Any], challenge: Challenge, public_key: bytes, sign_count: int
+) -> "VerifiedAuthentication":
+    """Return what an authenticator says of a passkey's use; raise `PasskeyInvalid`.
+
+    Synced passkeys count nothing. One that counts and stands still has a copy somewhere.
+    """
+    from webauthn import verify_authentication_response
+    from webauthn.helpers.exceptions import WebAuthnException
+
+    with refusing(PasskeyInvalid, WebAuthnException):
+        return verify_authentication_response(
+            **_frame(said, challenge),
+            credential_public_key=public_key,
+            credential_current_sign_count=sign_count,
+        )
+
+
+def _frame(said: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
+    """Return an answer as the library reads it, and what it has to be about."""
+    # The library leaves it to its callers whether another site's frame may ask.
+    if json.loads(from_base64(said["clientDataJSON"])).get("crossOrigin", False) is not False:
+        raise PasskeyInvalid("another origin")
+    names = {"id": said["id"], "rawId": said["id"], "type": "public-key"}
+    return {
+        "credential": names | {"response": said},
+        "expected_challenge": from_base64(challenge.text),
+        "expected_rp_id": _host(),
+        "expected_origin": _origin(),
+        "require_user_verification": True,
+    }
 
 
 def list_passkeys(account_id: str) -> Sequence[Passkey]:
@@ -171,12 +242,6 @@ def list_credential_ids(account_id: str) -> list[str]:
     return [each.credential_id for each in list_passkeys(account_id)]
 
 
-def offer_passkey(owner: SignedIn) -> dict[str, Any]:
-    """Return what the browser needs to make a passkey for the person signed in."""
-    known = list_credential_ids(owner.account_id)
-    return describe_addition(owner.session_id, owner.account_id, owner.email, owner.name, known)
-
-
 def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name: str) -> Passkey:
     """Add what the form carries to the locked account; raise `PasskeyRefused`."""
     if count_passkeys(account.id) >= MAX_PASSKEYS:
@@ -186,16 +251,16 @@ def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name
         )
     with refusing(_refuse):
         challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, session_id)
-        made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge.expected)
+        made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge)
     credential_id = to_base64(made.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
         raise PasskeyRefused(gettext_noop("This passkey is here already."))
     passkey = Passkey(
         account_id=account.id,
         credential_id=credential_id,
-        public_key=made.public_key,
+        public_key=made.credential_public_key,
         sign_count=made.sign_count,
-        is_synced=made.is_synced,
+        is_synced=made.credential_backed_up,
         name=name,
         challenged_at=challenge.made_at,
     )
@@ -236,7 +301,7 @@ def get_passkey(account_id: str, passkey_id: str) -> Passkey:
 
 
 def _find_passkey(said: dict[str, Any]) -> tuple[Account, Passkey]:
-    credential_id = to_base64(from_base64(said.get("id")))
+    credential_id = to_base64(from_base64(said["id"]))
     row = db.session.execute(
         select(Account, Passkey)
         .join(Passkey)
@@ -258,16 +323,13 @@ def _take_use(passkey: Passkey, said: dict[str, Any], challenge: Challenge) -> N
     """Check the use of a passkey and note it."""
     if challenge.made_at <= passkey.challenged_at:
         raise PasskeyInvalid("a challenge that was answered, or is older than that")
-    used = check_use(said, challenge.expected, passkey.public_key)
-    # Synced passkeys count nothing. One that counts and stands still has a copy somewhere.
-    if (used.sign_count or passkey.sign_count) and used.sign_count <= passkey.sign_count:
-        raise PasskeyInvalid("its counter went back")
-    passkey.sign_count, passkey.is_synced = used.sign_count, used.is_synced
+    used = check_use(said, challenge, passkey.public_key, passkey.sign_count)
+    passkey.sign_count, passkey.is_synced = used.new_sign_count, used.credential_backed_up
     passkey.challenged_at, passkey.used_at = challenge.made_at, clock.now()
 
 
 def _read_answer(text: str) -> dict[str, Any]:
-    if len(text) > 4 * LONGEST:
+    if len(text) > LONGEST:
         raise PasskeyInvalid("too long")
     said = json.loads(text)
     if not isinstance(said, dict):

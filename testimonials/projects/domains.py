@@ -22,9 +22,6 @@ from testimonials.core.http.hosts import init_own_hosts, own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.urls import host_mark_url, own_host_url, own_names, target_host
 from testimonials.core.http_client import (
-    AAAA,
-    TXT,
-    A,
     AddressRefused,
     LookupFailed,
     Records,
@@ -74,8 +71,8 @@ def look_at(host: str) -> Finding:
     end = time.monotonic() + LOOKUP_SECONDS
     server = current_settings().dns_resolver
     try:
-        texts = look_up(TXT_PREFIX + host, (TXT,), server, end).texts
-        records = look_up(host, (A, AAAA), server, end)
+        texts = look_up(TXT_PREFIX + host, ("TXT",), server, end).texts
+        records = look_up(host, ("A", "AAAA"), server, end)
     except LookupFailed as error:
         return Finding(None, problem=f"The name server didn’t say: {error}.")
     points_to = (records.names[:1] or records.addresses)[:MOST_NAMED]
@@ -93,7 +90,7 @@ def _find_ours(server: str, end: float) -> list[str]:
     except ValueError:
         pass
     try:
-        return look_up(name, (A, AAAA), server, end).addresses
+        return look_up(name, ("A", "AAAA"), server, end).addresses
     except LookupFailed:
         return []
 

@@ -12,15 +12,14 @@ from typing import Any
 
 import cbor2
 
-from testimonials.auth import webauthn
 from testimonials.auth.oidc.client import Line, ProviderAway, ProviderRefused, read_metadata
 from testimonials.auth.oidc.id_tokens import Expected, IdTokenRefused, read_id_token
-from testimonials.auth.webauthn import PasskeyInvalid
+from testimonials.auth.passkeys import Challenge, PasskeyInvalid, check_new_passkey, check_use
 from testimonials.collection.verified_purchases import make_secret, read_purchase
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http_client import TXT, LookupFailed, look_up
+from testimonials.core.http_client import LookupFailed, look_up
 from testimonials.integrations.webhooks.sending import Message, send
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
@@ -28,7 +27,6 @@ from testimonials.transfer.tables.photos import PictureUnreachable, fetch_pictur
 from tests.attacks.parsing import CHALLENGE, Attacked, Parser, as_text, in_app, parser
 from tests.auth.billing.test_stripe_webhook import Subscription
 from tests.auth.billing.test_stripe_webhook import sign as sign_event
-from tests.auth.links import ORIGIN
 from tests.auth.oidc.providers import CLIENT, InventiveProvider
 from tests.auth.proofs.authenticator import HOST, Device, decode, encode
 from tests.support.mutating import to_json
@@ -85,9 +83,9 @@ def _(attacked: Attacked) -> Parser:
 
 @parser("passkeys")
 def _(attacked: Attacked) -> Parser:
-    device, expected = Device(), webauthn.Expected(ORIGIN, HOST, CHALLENGE)
+    device, challenge = Device(), Challenge(CHALLENGE, clock.now())
     made, used = device.make(CHALLENGE), device.use(CHALLENGE)
-    key = webauthn.check_new_passkey(made, expected).public_key
+    key = cbor2.dumps(device.cose())
 
     def read(sample: Any) -> None:
         if isinstance(sample, bytes):
@@ -96,13 +94,13 @@ def _(attacked: Attacked) -> Parser:
             for each in (sample, around):
                 with suppress(PasskeyInvalid):
                     new = made | {"attestationObject": encode(each)}
-                    webauthn.check_new_passkey(new, expected)
-            webauthn.check_use(used, expected, sample)
+                    check_new_passkey(new, challenge)
+            check_use(used, challenge, sample, 0)
         elif isinstance(sample, dict) and "type" in sample:
             said = encode(as_text(sample))
             with suppress(PasskeyInvalid):
-                webauthn.check_new_passkey(made | {"clientDataJSON": said}, expected)
-            webauthn.check_use(used | {"clientDataJSON": said}, expected, key)
+                check_new_passkey(made | {"clientDataJSON": said}, challenge)
+            check_use(used | {"clientDataJSON": said}, challenge, key, 0)
         else:
             answer = as_text(sample).decode("utf-8", "replace")
             form = {"passkey": answer, "passkey_token": begun["token"], "next": ""}
@@ -113,7 +111,11 @@ def _(attacked: Attacked) -> Parser:
     data = whole[whole.index(hashlib.sha256(HOST.encode()).digest()) :]
     said = json.loads(decode(made["clientDataJSON"]))
     again = json.loads(decode(used["clientDataJSON"]))
-    return Parser([whole, data, key, said, again, used, to_json(used)], read, (PasskeyInvalid,))
+    return Parser(
+        [whole, data, key, said, again, used, to_json(used)],
+        in_app(attacked, read),
+        (PasskeyInvalid,),
+    )
 
 
 @parser("proofs of purchase")
@@ -237,7 +239,7 @@ def _(attacked: Attacked) -> Parser:
         server.said = sample
         look_up(
             "words.a.example",
-            (TXT,),
+            ("TXT",),
             f"127.0.0.1:{server.server_address[1]}",
             time.monotonic() + 0.2,
         )

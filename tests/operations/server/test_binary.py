@@ -8,12 +8,16 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 import testimonials
 from testimonials.core.db.migrate import head
 from testimonials.widget.script import build_script
+from tests.auth.proofs.authenticator import SECURITY, Device
+from tests.conftest import PASSWORD
 from tests.operations.server.test_serve_pictures import send_photo
 from tests.support.pictures import photo, to_bytes
 from tests.support.process import Service, run_program, start_service
@@ -22,7 +26,7 @@ from tests.support.servers import PATIENCE, wait_for
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
 PROJECT = Path(testimonials.__file__).parent.parent
-LARGEST = 32_000_000
+LARGEST = 35_000_000
 # What Debian's package libc6 brings, the C library; every distribution with glibc has these.
 LIBRARIES = (
     "ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0",
@@ -146,6 +150,24 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
         assert done.returncode == 0, (arguments, done.stderr)
     assert "Li" in root.run("testimonials", "list", "two").stdout
     assert "Traceback" not in "".join(served.output)
+
+
+def test_passkeys_work_in_it(tmp_path: Path, binary: Path) -> None:
+    root = EmptyRoot(tmp_path / "root", binary)
+    service = root.serve("--workers", "1", base_url="http://words.example")
+    made = json.loads(root.run("accounts", "create", "a@example.com", "--no-mail", "--json").stdout)
+    claim = urlsplit(made["claimLink"]).path
+    with httpx.Client(base_url=service.url, headers={"Sec-Fetch-Site": "same-origin"}) as browser:
+        page = browser.get(claim).text
+        seen = page.partition('name="key_seen" value="')[2].partition('"')[0]
+        form = {"key_seen": seen, "key": "keep", "password": PASSWORD}
+        browser.post(claim, data=form).raise_for_status()
+        device = Device(origin="http://words.example", host="words.example")
+        begun = browser.post(f"{SECURITY}/passkeys/begin").json()
+        answer = json.dumps(device.make(begun["options"]["challenge"]))
+        form = {"passkey": answer, "passkey_token": begun["token"], "name": "Phone"}
+        assert browser.post(f"{SECURITY}/passkeys", data=form).status_code == 303
+    service.kill()
 
 
 def _find_picture(service: Service, page: str) -> str:
