@@ -7,7 +7,14 @@ import click
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.events import ACCOUNT_EXPORTED
-from testimonials.cli.output import database_command, json_option, print_json
+from testimonials.cli.output import (
+    database_command,
+    force_option,
+    json_option,
+    print_json,
+    print_written,
+    writing_file,
+)
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
@@ -15,12 +22,9 @@ from testimonials.projects.projects import get_project, lock_account, make_slug
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
 from testimonials.transfer.archives.writing import (
-    force_option,
-    print_written,
     reading_one_moment,
     write_account_archive,
     write_archive,
-    writing_file,
 )
 from testimonials.transfer.tables.export import write_table
 

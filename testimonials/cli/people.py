@@ -13,10 +13,12 @@ from testimonials.auth.accounts import get_account
 from testimonials.auth.email_addresses import parse_email
 from testimonials.cli.output import (
     database_command,
+    force_option,
     json_option,
     print_json,
     print_record,
     print_rows,
+    writing_file,
 )
 from testimonials.collection.abuse import AbuseReport, list_reports, read_reported, settle_report
 from testimonials.collection.author_erasure import AboutAddress, find_about, forget_address
@@ -25,7 +27,7 @@ from testimonials.core.clock import iso
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
-from testimonials.transfer.archives.writing import force_option, reading_one_moment, writing_file
+from testimonials.transfer.archives.writing import reading_one_moment
 from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
 

@@ -1,14 +1,16 @@
-"""Deleting what an author wrote, and all that is kept about an address."""
+"""Deleting what an author wrote, and all that is kept about an address; telling authors of it."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
+from testimonials import __version__
 from testimonials.auth.models import Account
 from testimonials.collection.author_rights import (
     AUTHOR_MAIL,
@@ -18,18 +20,21 @@ from testimonials.collection.author_rights import (
 )
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
 from testimonials.collection.request_mail import PURPOSES
+from testimonials.core import clock
+from testimonials.core.db.engine import list_columns, write_columns
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import forget_answers
-from testimonials.core.http.urls import author_url, project_url
+from testimonials.core.http.urls import author_url, image_url, project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import (
     ADDRESS,
+    AUTHOR,
     DISOWNED,
     TESTIMONIAL_DELETED,
     is_held,
@@ -37,6 +42,7 @@ from testimonials.testimonials.events import (
     record_by_author,
 )
 from testimonials.testimonials.history import change_testimonial
+from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
 
@@ -255,3 +261,51 @@ def remembers(email: str) -> ColumnElement[bool]:
 
 def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -> int:
     return int(db.session.scalar(select(func.count(column)).where(condition)) or 0)
+
+
+# What is stored about an author, as JSON for themselves.
+
+FORMAT, VERSION = "testimonials-person", 1
+CHANGE_COLUMNS = ["action", "before", "created_at", "undone_at"]
+# Spam is not told that it was found out, here as little as on the author's page.
+UNTOLD = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
+TOLD_STATUS = {"spam": "pending"}
+
+
+def describe_own_data(row: Testimonial) -> dict[str, Any]:
+    """Return what is stored about one testimonial, for its author."""
+    return begin_person(row.author_email) | {"testimonials": [describe_written(row)]}
+
+
+def describe_written(row: Testimonial) -> dict[str, Any]:
+    """Return a testimonial with its history and files, which have addresses."""
+    changes = select(TestimonialChange).where(TestimonialChange.testimonial_id == row.id)
+    ordered, recording = changes.order_by(TestimonialChange.id), row.recording
+    columns = [name for name in list_columns(Testimonial) if name not in UNTOLD]
+    return write_columns(row, columns) | {
+        "status": TOLD_STATUS.get(row.status, row.status),
+        "project": {"id": row.project_id, "slug": row.project.slug, "name": row.project.name},
+        "tags": row.tags,
+        "pictureUrl": image_url(row.avatar_id),
+        "recording": describe_recording(recording, make_key(recording.id)) if recording else None,
+        "changes": [_describe_change(each) for each in db.session.scalars(ordered)],
+    }
+
+
+def begin_person(email: str | None) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": __version__,
+        "exportedAt": clock.iso(clock.now()),
+        "email": email,
+    }
+
+
+def _describe_change(change: TestimonialChange) -> dict[str, Any]:
+    before = {name: old for name, old in change.before.items() if name not in UNTOLD}
+    if "status" in before:
+        before["status"] = TOLD_STATUS.get(before["status"], before["status"])
+    # Who else has changed it is a person of their own.
+    by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
+    return write_columns(change, CHANGE_COLUMNS) | {"before": before, "by": by}

@@ -10,7 +10,12 @@ from werkzeug import Response
 from werkzeug.datastructures import MultiDict
 
 from testimonials.collection import author_rights
-from testimonials.collection.author_erasure import disown, erase, record_erased
+from testimonials.collection.author_erasure import (
+    describe_own_data,
+    disown,
+    erase,
+    record_erased,
+)
 from testimonials.collection.author_rights import (
     AuthorLinkInvalid,
     AuthorRefused,
@@ -44,7 +49,6 @@ from testimonials.core.http.security import answer_privately
 from testimonials.projects.page_design import Question
 from testimonials.testimonials.fields import Answer, write_answer
 from testimonials.testimonials.media.playback import describe_of
-from testimonials.transfer.privacy import describe_own as describe_person_of
 
 # An author's answers to the owner's questions, to be corrected.
 
@@ -300,7 +304,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
 @author.get("/yours/<token>/data")
 def download_data(token: str) -> ResponseReturnValue:
     """Send everything that is stored about the testimonial, as JSON."""
-    response = jsonify(describe_person_of(find_own(token).row))
+    response = jsonify(describe_own_data(find_own(token).row))
     response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
     return answer_privately(response)
 

@@ -18,6 +18,7 @@ from testimonials.core.http.i18n import PARAMETER, current_language, gettext, ge
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url, author_url
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.text import cut
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed, names_service
 from testimonials.testimonials.events import AUTHOR, name_change, record_by_author
@@ -29,7 +30,7 @@ from testimonials.testimonials.media.removal import (
 )
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.testimonials.moderation import ActionRefused
-from testimonials.testimonials.notifications import NAME_LENGTH, cut, tell_of_submission
+from testimonials.testimonials.notifications import NAME_LENGTH, tell_of_submission
 from testimonials.testimonials.testimonials import next_time
 
 # What the author of a testimonial can do with a personal link, without an account.

@@ -17,11 +17,11 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import project_url
 from testimonials.core.settings.current import count_days, current_settings
-from testimonials.core.text import bare
+from testimonials.core.text import bare, cut
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH, cut
+from testimonials.testimonials.notifications import NAME_LENGTH
 
 # Stored in `Testimonial.held_for`, in this order.
 BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (

@@ -103,6 +103,11 @@ def is_web_url(text: str) -> bool:
 JOINERS = "\u200c\u200d"
 
 
+def cut(text: str, length: int) -> str:
+    """Return the text in at most `length` characters, with an ellipsis where it was longer."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
 def make_printable(text: str, longest: int | None = None) -> str:
     """Return a text on one line without control characters, cut at `longest` characters."""
     line = " ".join(text.split())

@@ -29,12 +29,11 @@ from testimonials.dashboard.framework import THEMES, build_shell, require_sessio
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.projects.access import search_shared
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
-from testimonials.projects.events import PROJECT_CREATED, PROJECT_RESTORED
+from testimonials.projects.events import PROJECT_RESTORED
 from testimonials.projects.projects import create_project
 from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
 from testimonials.testimonials.inbox import count_tabs
-from testimonials.testimonials.testimonials import seed_demos
 
 dashboard = Blueprint("dashboard", __name__)
 
@@ -85,13 +84,10 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
         return _page(owner, sent.errors, sent.typed), 422
     begin_write()
     try:
-        project, is_first = create_project(owner.account_id, sent.values)
+        project = create_project(owner.account_id, sent.values)
     except ServiceError as error:
         db.session.rollback()
         return _page(owner, to_form_errors(error), sent.typed), 422
-    if is_first:
-        seed_demos(project)
-    record(PROJECT_CREATED, project, name=project.name)
     db.session.commit()
     return redirect(url_for("inbox.show_inbox", project_id=project.id), 303)
 

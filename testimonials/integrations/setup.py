@@ -19,15 +19,16 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Time
 from testimonials.core.http.idempotency import begin_call, commit_answer
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.resource import endpoint
+from testimonials.core.http.resource import answer, endpoint
 from testimonials.core.http.urls import collection_page_url, project_url, wall_url, widget_page_url
-from testimonials.integrations.bulk import write_added
 from testimonials.integrations.setup_projects import find_or_create
 from testimonials.integrations.setup_schema import MAX_BYTES, SetupResultSchema, SetupSchema
+from testimonials.projects.access import find_project
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
+from testimonials.testimonials.bulk import write_added
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.inbox import count_samples, count_tabs
@@ -442,3 +443,18 @@ class SummarySchema(Schema):
         required=True,
         metadata={"description": "Where the widget was seen within 90 days, last seen first."},
     )
+
+
+_SUMMARY = SummarySchema()
+
+
+@setup.get("/v1/projects/<project_id>/summary")
+@require_access(Scope.READ)
+@endpoint(data=SummarySchema, raises=(404,))
+def get_summary(caller: Caller, project_id: str) -> Response:
+    """Read how a project stands.
+
+    What waits for the owner, how many testimonials and stars there are, what came of requests by
+    mail, and which websites show the widget.
+    """
+    return answer("OK", _SUMMARY.dump(summarize(find_project(caller, project_id))))

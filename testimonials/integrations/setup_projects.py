@@ -7,14 +7,11 @@ from sqlalchemy import select
 from testimonials.auth.api_auth import MissingScope, OneProjectOnly
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.access import find_project
-from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project, lock_account
-from testimonials.testimonials.testimonials import seed_demos
 
 Values = dict[str, Any]
 
@@ -114,9 +111,6 @@ def _create(caller: Caller, external_id: str, values: Values, *, has_words: bool
             f"The token “{caller.name}” can only suggest changes of a project that is there: send "
             "its projectId, or ask the owner for another token."
         )
-    project, is_first = create_project(caller.id, values)
+    project = create_project(caller.id, values, skips_samples=has_words)
     project.external_id = external_id
-    if is_first and not values.get("skipDemoTestimonials", has_words):
-        seed_demos(project)
-    record(PROJECT_CREATED, project, name=project.name)
     return project

@@ -11,7 +11,7 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import agent_guide_url, collection_page_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugTaken, create_project, list_projects, random_slug
-from testimonials.testimonials.testimonials import add_approved_testimonial, seed_demos
+from testimonials.testimonials.testimonials import add_approved_testimonial
 from testimonials.widget.settings import update_widget_config
 
 EMAIL = "rosa@example.com"
@@ -87,11 +87,10 @@ def prepare_sample() -> Sample:
 
 def _create_project(account: Account) -> Project:
     try:
-        project, _ = create_project(account.id, dict(PROJECT))
+        project = create_project(account.id, dict(PROJECT))
     except SlugTaken:
         # Somebody's own project has the slug already.
-        project, _ = create_project(account.id, PROJECT | {"slug": random_slug()})
-    seed_demos(project)
+        project = create_project(account.id, PROJECT | {"slug": random_slug()})
     for values in reversed(TESTIMONIALS):
         add_approved_testimonial(project, dict(values))
     update_widget_config(project, {"palette": "emerald"})

@@ -8,20 +8,17 @@ from flask import Blueprint, Response
 from testimonials.auth.api_auth import require_access, require_all_projects
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
-from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import add_link, link_to
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.resource import answer, endpoint
 from testimonials.core.images.uploads import LOGO, UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
-from testimonials.integrations.setup import SummarySchema, summarize
 from testimonials.projects import domains
 from testimonials.projects import projects as services
 from testimonials.projects.access import find_project
 from testimonials.projects.change_calls import carry_out, keep_picture
 from testimonials.projects.domains import look_at
-from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import Project
 from testimonials.projects.proposal_schemas import ReasonQuerySchema
 from testimonials.projects.schemas import (
@@ -33,13 +30,11 @@ from testimonials.projects.schemas import (
     ProjectSchema,
     ProjectsQuerySchema,
 )
-from testimonials.testimonials.testimonials import seed_demos
 
 # Projects in the API.
 
 projects = Blueprint("projects", __name__)
 
-_SUMMARY = SummarySchema()
 _PROJECT = ProjectSchema()
 _PROJECTS = ProjectSchema(many=True)
 
@@ -81,10 +76,7 @@ def create_project(caller: Caller, body: dict[str, Any]) -> Response:
     """
     require_all_projects(caller)
     begin_call(caller.id)
-    project, is_first = services.create_project(caller.id, body)
-    if is_first and not body.get("skipDemoTestimonials", False):
-        seed_demos(project)
-    record(PROJECT_CREATED, project, name=project.name)
+    project = services.create_project(caller.id, body)
     return commit_answer("Project created", _PROJECT.dump(project))
 
 
@@ -94,18 +86,6 @@ def create_project(caller: Caller, body: dict[str, Any]) -> Response:
 def get_project(caller: Caller, project_id: str) -> Response:
     """Read a project."""
     return answer("OK", _PROJECT.dump(find_project(caller, project_id)))
-
-
-@projects.get("/v1/projects/<project_id>/summary")
-@require_access(Scope.READ)
-@endpoint(data=SummarySchema, raises=(404,))
-def get_summary(caller: Caller, project_id: str) -> Response:
-    """Read how a project stands.
-
-    What waits for the owner, how many testimonials and stars there are, what came of requests by
-    mail, and which websites show the widget.
-    """
-    return answer("OK", _SUMMARY.dump(summarize(find_project(caller, project_id))))
 
 
 # The API's doors to the collection page's settings and the widget's design.

@@ -6,6 +6,7 @@ from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
+from testimonials.core.text import cut
 from testimonials.projects.models import (
     MemberInvitation,
     OwnershipOffer,
@@ -37,7 +38,7 @@ Invitation = MemberInvitation | WorkspaceInvitation
 
 def send_invitation_mail(project: Project, invitation: Invitation, link: str, by: str) -> None:
     words = f"{by} invites you to the project {project.name}"
-    _send(invitation, link, f"Join the project {_shorten(project.name)}", words)
+    _send(invitation, link, f"Join the project {cut(project.name, SUBJECT_NAME)}", words)
 
 
 def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str) -> None:
@@ -45,7 +46,7 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
     send_plain_mail(
         email,
         "ownership-offer",
-        f"Become the owner of {_shorten(project.name)}",
+        f"Become the owner of {cut(project.name, SUBJECT_NAME)}",
         [
             f"{by} offers you the project {project.name}, of which you are an admin. If you say "
             "yes, it belongs to your account. Until then nothing changes."
@@ -63,7 +64,7 @@ def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool)
     send_plain_mail(
         email,
         "ownership-taken",
-        f"{_shorten(project.name)} has a new owner",
+        f"{cut(project.name, SUBJECT_NAME)} has a new owner",
         [f"The project {project.name} belongs to {by} now. {stays}"],
         footnote="You get this mail because the project was yours.",
         link=project_url(project.id, "inbox") if is_in else "",
@@ -81,10 +82,6 @@ def send_workspace_invitation_mail(
         to = "the projects " if len(names) > 1 else "the project "
         to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
     _send(invitation, link, "Join a team", f"{by} invites you to {to}")
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= SUBJECT_NAME else f"{name[: SUBJECT_NAME - 1].rstrip()}…"
 
 
 def _send(invitation: Invitation, link: str, subject: str, words: str) -> None:

@@ -5,7 +5,7 @@ Changing a choice and notifying somebody both lock the project.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
 
@@ -24,6 +24,7 @@ from testimonials.projects.projects import lock_project
 
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
+DIGEST_HOUR = 8
 # The purpose of mail about proposals, which only admins get.
 PROPOSALS = "proposals"
 LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
@@ -188,6 +189,12 @@ def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Pro
     if project is None or project.deleted_at or db.session.get(Account, account_id) is None:
         raise NotFound(LINK_BROKEN)
     return project, account_id
+
+
+def latest_digest_time(now: datetime) -> datetime:
+    """Return the last time at which the daily mails were due."""
+    today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
+    return today if today <= now else today - timedelta(days=1)
 
 
 def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from blinker import Signal
 from flask import Flask, current_app
 from sqlalchemy import ColumnElement, and_, delete, func, select, true
 from sqlalchemy.exc import IntegrityError
@@ -17,6 +18,7 @@ from testimonials.auth.accounts import delete_expired_accounts, is_live
 from testimonials.auth.billing import find_plan
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.audit import record
 from testimonials.core.db.erasure import PROJECT, note_erased
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
@@ -27,6 +29,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.core.text import is_web_url, normalize
 from testimonials.projects.defaults import SLUG_LENGTH, WIDGET_CONFIG, default_page_config
+from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import OldSlug, Project, Suspension
 
 # Slugs: the path segment of a collection page.
@@ -192,11 +195,18 @@ class SlugReserved(ServiceError):
     )
 
 
-def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bool]:
+# Sent with a new project, and whether it begins with samples.
+project_created = Signal()
+
+
+def create_project(
+    account_id: str, values: dict[str, Any], *, skips_samples: bool = False
+) -> Project:
     """Create a project of the account from loaded `values` (names as in the API).
 
-    Returns the project, and whether it is the account's first one ever. Raises `ValidationFailed`,
-    `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is written.
+    The account's first one ever gets samples, unless `values`, or without them `skips_samples`, say
+    otherwise. Raises `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`,
+    before anything is written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
@@ -224,7 +234,10 @@ def create_project(account_id: str, values: dict[str, Any]) -> tuple[Project, bo
     is_first = not account.has_created_project
     account.has_created_project = True
     db.session.flush()
-    return project, is_first
+    skips_samples = values.get("skipDemoTestimonials", skips_samples)
+    project_created.send(project, has_samples=is_first and not skips_samples)
+    record(PROJECT_CREATED, project, name=project.name)
+    return project
 
 
 def is_shown() -> ColumnElement[bool]:

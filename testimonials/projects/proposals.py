@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import render_template
 from marshmallow import ValidationError
-from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true
 
 from testimonials.auth.accounts import called, may_act
 from testimonials.auth.callers import Caller
@@ -24,20 +24,20 @@ from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.http.urls import app_url, project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.settings.current import current_settings
+from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
+from testimonials.projects.emails import SUBJECT_NAME
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
 from testimonials.projects.models import NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,
     find_mode,
+    latest_digest_time,
     make_unsubscribe_url,
     note_told_of_proposals,
 )
-from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH, cut, latest_digest_time
 
 # What waits for a decision, and deciding: accepting runs the service of the owner's own click.
 
@@ -364,24 +364,6 @@ def list_held_pictures() -> set[str]:
     return found
 
 
-def delete_old_proposals() -> int:
-    """Delete what was decided long ago or names a testimonial that is gone; return how many.
-
-    It holds the words and the address of an author, who may have erased them.
-    """
-    added = Proposal.result["testimonialId"].as_string()
-    about = func.coalesce(Proposal.target_id, added)
-    is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
-    until = clock.expired_until(current_settings().proposal_days)
-    removed = db.session.scalars(
-        delete(Proposal)
-        .where(or_(Proposal.decided_at < until, is_gone))
-        .returning(Proposal.id)
-        .execution_options(synchronize_session=False)
-    ).all()
-    return len(removed)
-
-
 def _find_same(
     caller: Caller, project: Project, kind: str, stored: dict[str, Any], target_id: str | None
 ) -> Proposal | None:
@@ -463,7 +445,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
     account = db.session.get(Account, account_id)
     if account is None or (project.id, account_id) not in find_due(project.id):
         return False
-    count, name = count_waiting(project.id), cut(project.name, NAME_LENGTH)
+    count, name = count_waiting(project.id), cut(project.name, SUBJECT_NAME)
     values = {
         "title": f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}",
         "project_name": name,

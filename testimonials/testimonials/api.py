@@ -16,11 +16,11 @@ from testimonials.core.http.idempotency import begin_call, commit_answer, requir
 from testimonials.core.http.pagination import add_link, answer_page, link_to
 from testimonials.core.http.resource import answer, answer_bytes, dump_json, endpoint, wrap
 from testimonials.core.images.uploads import AVATAR, UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
-from testimonials.integrations.bulk import add_each, say_added
 from testimonials.projects.access import find_project, find_version, go_on_writing
 from testimonials.projects.change_calls import carry_out, keep_picture
 from testimonials.projects.proposal_schemas import BulkResultsSchema, ReasonQuerySchema
 from testimonials.testimonials import testimonials as services
+from testimonials.testimonials.bulk import add_each, say_added
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.moderation import find_testimonial
@@ -48,7 +48,6 @@ from testimonials.testimonials.tags import delete_tag, list_project_tags
 from testimonials.testimonials.tags import rename_tag as change_name
 from testimonials.testimonials.undo import make_undo_token, undo_batch
 from testimonials.testimonials.visibility import describe_testimonial, find_seen
-from testimonials.widget.settings import replace_tag
 
 # The API's doors to testimonials.
 
@@ -404,8 +403,7 @@ def rename_tag(caller: Caller, project_id: str, tag: str, body: dict[str, str]) 
     begin_call(caller.id)
     project = find_project(caller, project_id, for_update=True)
     go_on = partial(go_on_writing, caller, project_id)
-    old, name, count = change_name(project, tag, body["name"], caller.label, go_on)
-    replace_tag(project, old, name)
+    name, count = change_name(project, tag, body["name"], caller.label, go_on)
     return commit_answer("Tag renamed", {"name": name, "count": count})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from marshmallow import ValidationError
-from sqlalchemy import exists, or_, select
+from sqlalchemy import delete, exists, func, or_, select
 
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.scopes import Scope
@@ -15,9 +15,10 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Identifier, RuleField, StrictSchema, Switch
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
+from testimonials.core.settings.current import current_settings
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects.changes import Outcome, Values, change
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, Proposal
 from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     AuthorAvatar,
@@ -264,3 +265,21 @@ def publish_picture(project: Project, image_id: str | None) -> Image | None:
     if image := find_picture(project, image_id):
         image.is_held = False
     return image
+
+
+def delete_old_proposals() -> int:
+    """Delete what was decided long ago or names a testimonial that is gone; return how many.
+
+    It holds the words and the address of an author, who may have erased them.
+    """
+    added = Proposal.result["testimonialId"].as_string()
+    about = func.coalesce(Proposal.target_id, added)
+    is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
+    until = clock.expired_until(current_settings().proposal_days)
+    removed = db.session.scalars(
+        delete(Proposal)
+        .where(or_(Proposal.decided_at < until, is_gone))
+        .returning(Proposal.id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    return len(removed)

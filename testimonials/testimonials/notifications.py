@@ -27,10 +27,12 @@ from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import app_url, project_url
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications import (
     Reader,
+    latest_digest_time,
     list_readers,
     make_unsubscribe_url,
     note_told,
@@ -83,11 +85,6 @@ def send_submissions_mail(
     )
 
 
-def cut(text: str, length: int) -> str:
-    """Return the text in at most `length` characters, with an ellipsis where it was longer."""
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
 def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     details = [row.author_role, row.author_company or ""]
     stars = None
@@ -112,7 +109,6 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
 
 # A flood of submissions becomes one mail in this time.
 PAUSE = timedelta(minutes=5)
-DIGEST_HOUR = 8
 LISTED = 20
 LARGEST_BATCH = 200
 
@@ -183,12 +179,6 @@ def tell_waiting(project: Project, account_id: str) -> bool:
             _tell(project, reader, rows, total, clock.now())
             return True
     return False
-
-
-def latest_digest_time(now: datetime) -> datetime:
-    """Return the last time at which the daily mails were due."""
-    today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
-    return today if today <= now else today - timedelta(days=1)
 
 
 def _tell(

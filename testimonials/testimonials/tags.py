@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from blinker import Signal
 from sqlalchemy import select
 
 from testimonials.core.extensions import db
@@ -108,10 +109,12 @@ def remove_tag(
     )
 
 
-def rename_tag(
-    project: Project, name: str, new: str, actor: str, go_on: GoOn
-) -> tuple[str, str, int]:
-    """Rename a tag of the locked project, in the trash too; return both names and how many have it.
+# Sent with the project, once all of its testimonials have the new name.
+tag_renamed = Signal()
+
+
+def rename_tag(project: Project, name: str, new: str, actor: str, go_on: GoOn) -> tuple[str, int]:
+    """Rename a tag of the locked project, in the trash too; return its name and how many have it.
 
     If there is a tag of the new name, the two become one. Raises `NotFound` and `TagRefused`.
     """
@@ -128,7 +131,9 @@ def rename_tag(
         return change_all(project, changes, actor, "tag", part)[1]
 
     ids = _list_tagged(project, old) if tag != old else ()
-    return old, tag, in_parts(project, ids, go_on, work)[1]
+    count = in_parts(project, ids, go_on, work)[1]
+    tag_renamed.send(project, old=old, new=tag)
+    return tag, count
 
 
 def delete_tag(project: Project, name: str, actor: str, go_on: GoOn) -> tuple[str, str, int]:

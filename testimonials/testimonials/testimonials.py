@@ -23,7 +23,7 @@ from testimonials.core.http.urls import collection_page_url, widget_page_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.models import Project
-from testimonials.projects.projects import list_projects, mark_changed
+from testimonials.projects.projects import list_projects, mark_changed, project_created
 from testimonials.testimonials.counts import count_states
 from testimonials.testimonials.models import (
     Recording,
@@ -139,8 +139,11 @@ def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Test
     return {str(row.external_id): row for row in db.session.scalars(query)}
 
 
-def seed_demos(project: Project) -> None:
-    """Add the six samples to a new project (spec, "States and transitions")."""
+@project_created.connect
+def seed_demos(project: Project, *, has_samples: bool) -> None:
+    """Add the six samples to an account's first project (spec, "States and transitions")."""
+    if not has_samples:
+        return
     name = project.business_name or FALLBACK_NAME
     for demo in reversed(DEMOS):
         columns = dataclasses.asdict(demo) | {"text": demo.text.replace("{name}", name)}

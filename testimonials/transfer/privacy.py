@@ -4,45 +4,39 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, select, true
 
-from testimonials import __version__
 from testimonials.auth.models import Account, AuthenticatorApp, CompanyIdentity, Passkey
-from testimonials.collection.author_erasure import is_written_by, remembers
+from testimonials.collection.author_erasure import (
+    begin_person,
+    describe_written,
+    is_written_by,
+    remembers,
+)
 from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core import clock
 from testimonials.core.audit import EventFilter, list_events
-from testimonials.core.db.engine import Base
+from testimonials.core.db.engine import Base, list_columns, write_columns
 from testimonials.core.extensions import db
-from testimonials.core.http.urls import image_url
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
-from testimonials.testimonials.events import ADDRESS, AUTHOR
-from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.models import Testimonial, TestimonialChange
-from testimonials.transfer.archives.format import write_columns
-from testimonials.transfer.archives.writing import describe_account, list_columns
+from testimonials.transfer.archives.writing import describe_account
 
-FORMAT, VERSION = "testimonials-person", 1
 # The texts of mails are emptied once they are sent; until then they hold links that work.
 MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
 PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
 APP_COLUMNS = ["added_at", "codes_made_at"]
 EVENT_COLUMNS = ["type", "network", "times", "details", "created_at"]
-CHANGE_COLUMNS = ["action", "before", "created_at", "undone_at"]
-# Spam is not told that it was found out, here as little as on the author's page.
-UNTOLD = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
-TOLD_STATUS = {"spam": "pending"}
 BATCH_COLUMNS = ["subject", "message", "language"]
 
 
 def describe_person(email: str) -> dict[str, Any]:
     """Return everything that is stored about an e-mail address, in all projects."""
     account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
-    return _begin(email) | {
+    return begin_person(email) | {
         "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
         "requests": [
             _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
@@ -57,49 +51,10 @@ def describe_person(email: str) -> dict[str, Any]:
     }
 
 
-def describe_own(row: Testimonial) -> dict[str, Any]:
-    """Return what is stored about one testimonial, for its author."""
-    return _begin(row.author_email) | {"testimonials": [describe_written(row)]}
-
-
-def describe_written(row: Testimonial) -> dict[str, Any]:
-    """Return a testimonial with its history and files, which have addresses."""
-    changes = _find(TestimonialChange, TestimonialChange.testimonial_id == row.id)
-    recording = row.recording
-    columns = [name for name in list_columns(Testimonial) if name not in UNTOLD]
-    return write_columns(row, columns) | {
-        "status": TOLD_STATUS.get(row.status, row.status),
-        "project": {"id": row.project_id, "slug": row.project.slug, "name": row.project.name},
-        "tags": row.tags,
-        "pictureUrl": image_url(row.avatar_id),
-        "recording": describe_recording(recording, make_key(recording.id)) if recording else None,
-        "changes": [_describe_change(each) for each in changes],
-    }
-
-
 def count_found(described: dict[str, Any]) -> dict[str, int]:
     """Return how much there is of each kind."""
     lists = {name: len(value) for name, value in described.items() if isinstance(value, list)}
     return lists | {"account": int(described["account"] is not None)}
-
-
-def _begin(email: str | None) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "program": __version__,
-        "exportedAt": clock.iso(clock.now()),
-        "email": email,
-    }
-
-
-def _describe_change(change: TestimonialChange) -> dict[str, Any]:
-    before = {name: old for name, old in change.before.items() if name not in UNTOLD}
-    if "status" in before:
-        before["status"] = TOLD_STATUS.get(before["status"], before["status"])
-    # Who else has changed it is a person of their own.
-    by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
-    return write_columns(change, CHANGE_COLUMNS) | {"before": before, "by": by}
 
 
 def _describe_request(row: MailedRequest) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from testimonials.projects.widget_design import read_design, read_look, trim_des
 from testimonials.testimonials.counts import count_ratings, rate_counted
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.tags import fold
+from testimonials.testimonials.tags import fold, tag_renamed
 from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import read_colours, write_colours
 from testimonials.widget.drafts import change_draft
@@ -153,7 +153,8 @@ def change_widget(
     db.session.flush()
 
 
-def replace_tag(project: Project, old: str, new: str) -> None:
+@tag_renamed.connect
+def replace_tag(project: Project, *, old: str, new: str) -> None:
     """Let the widgets of the locked project that select by a tag select by another name."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:

@@ -21,7 +21,6 @@ PACKAGES = (
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route")
 
-DESCRIBED = "The API's answer describes what a feature above keeps."
 # What a module imports from above its own package, and why.
 UPWARD = {
     "operations.server.serve": {
@@ -36,22 +35,8 @@ UPWARD = {
     },
     "auth.oidc.pages": {"projects.team": "Signing in settles the roles that a group gives."},
     "auth.step_up": {"projects.access": "What is asked for depends on the role."},
-    "collection.author_pages": {"transfer.privacy": "Authors see what is kept of them."},
     "integrations.oauth": {"dashboard.framework": "Consent is given on a page of the dashboard."},
-    "projects.api": {
-        "integrations.setup": DESCRIBED,
-        "testimonials.testimonials": "A first project begins with samples.",
-    },
     "projects.pages": {"testimonials.testimonials": "Pictures belong to testimonials."},
-    "projects.proposals": {
-        "testimonials.models": "An accepted proposal may have added a testimonial.",
-        "testimonials.notifications": "Proposals and new testimonials are told of in one mail.",
-    },
-    "testimonials.api": {
-        "integrations.bulk": "Many at once are a resource beside one.",
-        "widget.settings": DESCRIBED,
-    },
-    "transfer.archives.writing": {"cli.output": "Its command says how far it is."},
     "transfer.ownership": {
         "integrations.webhooks.endpoints": "Webhooks of whoever leaves are paused."
     },

@@ -160,7 +160,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 
 def write_every_kind(account: Account, text: str) -> None:
     """Put one mail of each kind into the outbox, `text` being everything that people choose."""
-    project, _ = create_project(account.id, {"businessName": text})
+    project = create_project(account.id, {"businessName": text})
     now = clock.now()
     row = models.Testimonial(
         project_id=project.id, status="pending", source="public_page", author_name=text, text=text,

@@ -104,3 +104,29 @@ class Timestamp(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return None if value is None else clock.from_milliseconds(value)
+
+
+# Rows as JSON, for archives and for whom they are about.
+
+
+def list_columns(model: type[Base]) -> list[str]:
+    """Return the columns of a table without hashes of secrets.
+
+    Owners have no use for those, but somebody who finds the file might.
+    """
+    return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
+
+
+def to_name(column: str) -> str:
+    """Return the name of a column in an archive: `author_name` is `authorName`."""
+    first, *others = column.split("_")
+    return first + "".join(each.capitalize() for each in others)
+
+
+def write_columns(row: Any, columns: list[str]) -> dict[str, Any]:
+    """Return columns of a row under their names in an archive, as JSON."""
+    values = {name: getattr(row, name) for name in columns}
+    return {
+        to_name(name): clock.iso(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }

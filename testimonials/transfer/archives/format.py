@@ -13,7 +13,7 @@ from sqlalchemy import Text as LongText
 from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
-from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
@@ -232,21 +232,6 @@ class Part:
         except ValidationError as error:
             raise ValidationError(_name_place(where, error.messages)) from None
         return found
-
-
-def to_name(column: str) -> str:
-    """Return the name of a column in an archive: `author_name` is `authorName`."""
-    first, *others = column.split("_")
-    return first + "".join(each.capitalize() for each in others)
-
-
-def write_columns(row: Any, columns: list[str]) -> Row:
-    """Return columns of a row under their names in an archive, as JSON."""
-    values = {name: getattr(row, name) for name in columns}
-    return {
-        to_name(name): clock.iso(value) if isinstance(value, datetime) else value
-        for name, value in values.items()
-    }
 
 
 def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.Field[Any]:

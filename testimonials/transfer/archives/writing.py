@@ -1,7 +1,6 @@
 """Writing the archive of a project or of an account."""
 
 import json
-import os
 import shutil
 import tempfile
 import zipfile
@@ -9,16 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
-import click
 from sqlalchemy import func, select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
 from testimonials.auth.models import AccessToken, Account, BillingSubscription, Session
-from testimonials.cli.output import print_json
 from testimonials.collection.models import (
     CollectionForm,
     MailedRequest,
@@ -27,9 +23,8 @@ from testimonials.collection.models import (
 )
 from testimonials.core import clock
 from testimonials.core.audit import EventFilter, list_events
-from testimonials.core.db.engine import Base
+from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import (
     NotificationChoice,
@@ -58,8 +53,6 @@ from testimonials.transfer.archives.format import (
     VERSION,
     Part,
     Row,
-    to_name,
-    write_columns,
 )
 from testimonials.transfer.tables.export import find_names, write_events
 from testimonials.widget.models import SavedWidget
@@ -254,55 +247,6 @@ def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
         yield from db.session.execute(select(*columns).where(Image.id.in_(part)).order_by(Image.id))
 
 
-# Files that commands write: whole or not at all, and readable by their owner alone.
-
-force_option = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-
-
-class FileRefused(ServiceError):
-    code = "FILE_REFUSED"
-
-
-def print_written(what: str, path: Path, *, as_json: bool) -> None:
-    size = path.stat().st_size
-    if as_json:
-        print_json({"file": str(path), "bytes": size})
-    else:
-        click.echo(f"Wrote {what} to {path} ({size:,} bytes).")
-
-
-@contextmanager
-def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name once all of it is written; raise `FileRefused`."""
-    try:
-        _require_place(path, is_forced=is_forced)
-        # mkstemp makes a file that nobody else can read.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _require_place(path: Path, *, is_forced: bool) -> None:
-    if not path.exists():
-        return
-    if not path.is_file():
-        # Replacing a device such as /dev/stdout would break the machine for everybody.
-        raise FileRefused(f"{path} is not a file that can be replaced.")
-    if not is_forced:
-        raise FileRefused(f"{path} already exists; --force replaces it.")
-
-
 # The archive of an account: its own data, and an archive of each project.
 
 ACCOUNT_FORMAT, ACCOUNT_VERSION = "testimonials-account", 1
@@ -331,14 +275,6 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
             db.session.expunge_all()
         with archive.open("activity.csv", "w", force_zip64=True) as entry:
             write_events(list_events(EventFilter(account_id)), *find_names(account_id), entry)
-
-
-def list_columns(model: type[Base]) -> list[str]:
-    """Return the columns of a table without hashes of secrets.
-
-    Owners have no use for those, but somebody who finds the file might.
-    """
-    return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
 
 
 def describe_account(account: Account) -> dict[str, Any]:

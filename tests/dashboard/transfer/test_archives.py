@@ -13,9 +13,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
-from testimonials.core.db.engine import Base
+from testimonials.core.db.engine import Base, list_columns
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.writing import LISTS, list_columns
+from testimonials.transfer.archives.writing import LISTS
 from testimonials.transfer.models import WaitingArchive
 from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
