@@ -1,28 +1,24 @@
 """The application: its settings, extensions, doors and what happens around each request."""
 
+from types import ModuleType
 from typing import Any
 
 from flask import Blueprint, Flask, current_app, has_request_context, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
-from testimonials.analytics.counting import beacons, init_insights
-from testimonials.analytics.reports import counted
-from testimonials.auth.api import auth
-from testimonials.auth.billing import billing
-from testimonials.auth.email_change import address
-from testimonials.auth.login import session
-from testimonials.auth.oidc.pages import company
+from testimonials.analytics import counting, reports
+from testimonials.auth import api as auth_api
+from testimonials.auth import billing, email_change, login, two_factor_pages
+from testimonials.auth.oidc import pages as sso_pages
 from testimonials.auth.tokens import init_uses
-from testimonials.auth.two_factor_pages import proofs
 from testimonials.cli.groups import AdminGroup
-from testimonials.collection.abuse import reporting
-from testimonials.collection.api import asked, forms, pictures, purchases
-from testimonials.collection.author_pages import author
-from testimonials.collection.pages import collection
-from testimonials.collection.request_pages import requests
+from testimonials.collection import abuse, author_pages, request_pages
+from testimonials.collection import api as collection_api
+from testimonials.collection import pages as collection_pages
 from testimonials.core.db.sqlite import choose_temporary_folder
 from testimonials.core.extensions import init_extensions
+from testimonials.core.http import blueprints
 from testimonials.core.http.errors import register_error_handlers
 from testimonials.core.http.hosts import HostedFlask
 from testimonials.core.http.i18n import register_languages
@@ -33,151 +29,103 @@ from testimonials.core.logs import init_error_reports, register_access_log
 from testimonials.core.settings.current import EXTENSION as SETTINGS
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import Settings, load_settings
-from testimonials.dashboard.account import account, account_company
-from testimonials.dashboard.claim import claim
-from testimonials.dashboard.exports import archives, exporting
-from testimonials.dashboard.forms import page_forms
-from testimonials.dashboard.home import dashboard
-from testimonials.dashboard.imports import importing
-from testimonials.dashboard.inbox import inbox
-from testimonials.dashboard.insights import insights_page
-from testimonials.dashboard.onboarding import checklist
-from testimonials.dashboard.page_editor import page_editor, page_pictures
-from testimonials.dashboard.project_settings import domain_pages, notifications, ownership, settings
-from testimonials.dashboard.proposals import decisions
-from testimonials.dashboard.requests import asking, purchase_links
-from testimonials.dashboard.review import deciding, decision_link
-from testimonials.dashboard.security import security
-from testimonials.dashboard.share import share
-from testimonials.dashboard.sso_claim import company_claim
-from testimonials.dashboard.team import team
-from testimonials.dashboard.testimonial import editor, picture, recording
-from testimonials.dashboard.tokens import integrations, tokens
-from testimonials.dashboard.translations import page_words
-from testimonials.dashboard.two_factor import proof_settings
-from testimonials.dashboard.webhooks import deliveries, endpoints
-from testimonials.dashboard.widget_editor import widget_editor
-from testimonials.dashboard.widgets import order, saved_widgets
-from testimonials.dashboard.workspace_team import workspace
-from testimonials.integrations.mcp.server import mcp
-from testimonials.integrations.oauth import consent, oauth
-from testimonials.integrations.setup import setup
-from testimonials.integrations.webhooks.api import webhooks
-from testimonials.operations.admin import operator
-from testimonials.operations.metrics import init_metrics
-from testimonials.operations.site import site
-from testimonials.projects.api import configuration, domain, projects
-from testimonials.projects.domains import serve_own_hosts
-from testimonials.projects.pages import hosts, invitation, media, unsubscribe
-from testimonials.projects.projects import keep_reserved_slugs
-from testimonials.projects.proposals_api import proposals
-from testimonials.testimonials.api import editing, init_pages, moderation, testimonials
-from testimonials.testimonials.media.playback import playing
-from testimonials.testimonials.media.upload_pages import recordings
-from testimonials.transfer.api import imports
-from testimonials.widget.api import widget
-from testimonials.widget.cache import init_feed
-from testimonials.widget.feed import feed
-from testimonials.widget.format_pages import formats
-from testimonials.widget.render_pages import rendered
-from testimonials.widget.wall import init_wall
-from testimonials.widget.wall_pages import wall
-
-# Every blueprint, in the order of the features.
-
-BLUEPRINTS: tuple[Blueprint, ...] = (
-    auth,
-    setup,
-    projects,
-    domain,
-    hosts,
-    configuration,
-    forms,
-    widget,
-    testimonials,
-    editing,
-    moderation,
-    imports,
-    asked,
-    purchases,
-    counted,
-    proposals,
-    pictures,
-    webhooks,
-    claim,
-    session,
-    company,
-    company_claim,
-    proofs,
-    address,
-    billing,
-    invitation,
-    feed,
-    beacons,
-    rendered,
-    wall,
-    formats,
-    media,
-    recordings,
-    playing,
-    unsubscribe,
-    mcp,
-    oauth,
-    consent,
-    dashboard,
-    inbox,
-    page_editor,
-    page_pictures,
-    page_forms,
-    page_words,
-    checklist,
-    deciding,
-    decision_link,
-    share,
-    insights_page,
-    integrations,
-    tokens,
-    endpoints,
-    deliveries,
-    asking,
-    purchase_links,
-    decisions,
-    importing,
-    archives,
-    exporting,
-    editor,
-    recording,
-    picture,
-    settings,
-    widget_editor,
-    saved_widgets,
-    order,
-    domain_pages,
-    notifications,
-    team,
-    ownership,
-    workspace,
+from testimonials.dashboard import (
     account,
-    account_company,
-    security,
-    proof_settings,
-    site,
-    operator,
-    reporting,
-    author,
+    claim,
+    exports,
+    forms,
+    home,
+    imports,
+    inbox,
+    insights,
+    onboarding,
+    page_editor,
+    project_settings,
+    proposals,
     requests,
-    collection,
+    review,
+    security,
+    share,
+    sso_claim,
+    team,
+    testimonial,
+    tokens,
+    translations,
+    two_factor,
+    webhooks,
+    widget_editor,
+    widgets,
+    workspace_team,
 )
+from testimonials.integrations import oauth, setup
+from testimonials.integrations.mcp import server as mcp
+from testimonials.integrations.webhooks import api as webhook_api
+from testimonials.operations import admin, site
+from testimonials.operations.metrics import init_metrics
+from testimonials.projects import api as project_api
+from testimonials.projects import pages as project_pages
+from testimonials.projects import proposals_api
+from testimonials.projects.domains import serve_own_hosts
+from testimonials.projects.projects import keep_reserved_slugs
+from testimonials.testimonials import api as testimonial_api
+from testimonials.testimonials.media import playback, upload_pages
+from testimonials.transfer import api as transfer_api
+from testimonials.widget import api as widget_api
+from testimonials.widget import feed, format_pages, render_pages, wall_pages
+from testimonials.widget.cache import init_feed
+from testimonials.widget.wall import init_wall
+
+# In the order of the features: each blueprint, and the modules that put views on it.
+VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
+    blueprints.auth: (
+        auth_api,
+        login,
+        claim,
+        sso_pages,
+        sso_claim,
+        two_factor_pages,
+        email_change,
+        billing,
+    ),
+    blueprints.projects: (project_api, proposals_api, project_pages, review),
+    blueprints.testimonials: (testimonial_api,),
+    blueprints.widget: (widget_api, feed, format_pages),
+    blueprints.collection: (collection_api, collection_pages, request_pages, abuse),
+    blueprints.authors: (author_pages,),
+    blueprints.media: (project_pages, playback, upload_pages),
+    blueprints.wall: (wall_pages, render_pages),
+    blueprints.analytics: (counting, reports),
+    blueprints.webhooks: (webhook_api,),
+    blueprints.agents: (mcp, setup),
+    blueprints.oauth: (oauth,),
+    blueprints.transfer: (transfer_api,),
+    blueprints.dashboard: (),
+    blueprints.admin: (admin,),
+    blueprints.site: (site, project_pages),
+}
+# The same for the blueprints inside the dashboard.
+DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
+    blueprints.home: (home, onboarding),
+    blueprints.inbox: (inbox, review, testimonial, proposals),
+    blueprints.pages: (page_editor, forms, translations),
+    blueprints.widgets: (widget_editor, widgets),
+    blueprints.share: (share,),
+    blueprints.requests: (requests,),
+    blueprints.insights: (insights,),
+    blueprints.settings: (project_settings, tokens, webhooks, imports, exports),
+    blueprints.team: (team, workspace_team),
+    blueprints.account: (account, security, two_factor),
+}  # fmt: skip
 
 
 def register_routes(app: Flask) -> None:
     """Attach every blueprint to `app`."""
-    init_pages(app)
+    testimonial_api.init_pages(app)
     init_uses(app)
     init_feed(app)
     init_wall(app)
-    init_insights(app)
-    for blueprint in BLUEPRINTS:
+    counting.init_insights(app)
+    for blueprint in VIEWS:
         app.register_blueprint(blueprint)
     app.url_defaults(_stay_in_project)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, Request, Response, current_app, request
+from flask import Flask, Request, Response, current_app, request
 from sqlalchemy import delete, select, tuple_
 
 from testimonials.analytics.models import (
@@ -27,6 +27,7 @@ from testimonials.core.db.engine import Base, insert_into
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
+from testimonials.core.http.blueprints import analytics
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.rate_limits import client_key
@@ -346,10 +347,8 @@ def delete_old_insights(limit: int) -> int:
 
 # Where pages tell what was seen, read and clicked; open to every origin.
 
-beacons = Blueprint("beacons", __name__)
 
-
-@beacons.post("/widget/<project_id>/seen")
+@analytics.post("/widget/<project_id>/seen")
 def note_seen(project_id: str) -> Response:
     """Count what a page tells; the answer is the same whether it was counted or not."""
     if not is_identifier(project_id):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 from marshmallow import Schema, fields
 from sqlalchemy import ColumnElement, func, select
 
@@ -21,6 +21,7 @@ from testimonials.auth.scopes import Scope
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import analytics
 from testimonials.core.http.fields import RuleField, Time
 from testimonials.core.http.resource import QuerySchema, answer, endpoint
 from testimonials.projects.access import find_project
@@ -373,12 +374,11 @@ class InsightsSchema(Schema):
 
 # The API's door to what was counted.
 
-counted = Blueprint("counted", __name__)
 
 _INSIGHTS = InsightsSchema()
 
 
-@counted.get("/v1/projects/<project_id>/insights")
+@analytics.get("/v1/projects/<project_id>/insights")
 @require_access(Scope.READ)
 @endpoint(data=InsightsSchema, query=InsightsQuerySchema, raises=(404,))
 def get_insights(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 
 from testimonials.auth.accounts import NewAccess, is_known_email, start_account
 from testimonials.auth.api_auth import require_access
@@ -16,12 +16,11 @@ from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSche
 from testimonials.core.audit import ActorKind, act_as, current_network, record
 from testimonials.core.event_texts import describe_program
 from testimonials.core.extensions import begin_write, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.idempotency import commit_answer
 from testimonials.core.http.resource import answer, endpoint
 from testimonials.core.settings.current import current_settings
 from testimonials.testimonials.testimonials import summarize_projects
-
-auth = Blueprint("auth", __name__)
 
 _ACCOUNT = AccountSchema()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Response, jsonify, request
 from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.auth.accounts import is_live
@@ -21,6 +21,7 @@ from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.faults import refusing
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.parsers import Plan
@@ -225,7 +226,6 @@ def _describe_reference(reference: object) -> str:
 
 # The webhook for the payment provider's events; it exists only where its secret is set.
 
-billing = Blueprint("billing", __name__)
 
 # Stripe's own: an event that is older was recorded by somebody else, or the clocks differ.
 TOLERANCE_SECONDS = 300
@@ -237,7 +237,7 @@ class EventRefused(ServiceError):
     code = "EVENT_REFUSED"
 
 
-@billing.post("/webhooks/stripe")
+@auth.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
     """Apply an event from Stripe once its signature was checked."""
     secret = current_settings().stripe_webhook_secret

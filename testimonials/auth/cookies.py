@@ -8,8 +8,14 @@ from testimonials.auth.events import SESSION_STARTED
 from testimonials.auth.lockout import KNOWN_SECONDS, Visitor, find_known_browser, make_known_token
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import LIFETIME, SignInMethod, find_chosen_language, start_session
-from testimonials.core.audit import ActorKind, act_as, current_network, record
+from testimonials.core.audit import (
+    ActorKind,
+    act_as,
+    current_network,
+    record,
+)
 from testimonials.core.event_texts import describe_browser
+from testimonials.core.http.errors import speaks_english
 from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
@@ -38,9 +44,13 @@ def read_session_cookie() -> str:
 
 
 def use_persons_language() -> None:
-    """Answer in the language of who is signed in, or the browser's; doors call it before a view."""
-    token = read_session_cookie()
-    use_language(find_chosen_language(token) if token else None)
+    """Answer in the language of who is signed in, or the browser's; doors call it before a view.
+
+    What a door has for programs stays in English.
+    """
+    if not speaks_english(request.path):
+        token = read_session_cookie()
+        use_language(find_chosen_language(token) if token else None)
 
 
 def sign_browser_in(

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from flask import Blueprint, redirect, render_template, url_for
+from flask import redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.accounts import delete_expired_accounts
-from testimonials.auth.cookies import read_session_cookie, use_persons_language
+from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, lock_claimed, read_link
 from testimonials.auth.emails import send_address_changed_mail
 from testimonials.auth.events import ADDRESS_CHANGED
@@ -16,6 +16,7 @@ from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, find_session, lock_owner
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import gettext as _
@@ -91,16 +92,13 @@ def change_address(change: AddressChange, owner: SignedIn) -> str:
 # A GET changes nothing, since mail scanners open links. Opening the mail to the new address doesn't
 # prove who somebody is, so confirming requires a session of the account.
 
-address = Blueprint("address", __name__)
-address.before_request(use_persons_language)
 
-
-@address.get("/email/<token>")
-def show_change(token: str) -> ResponseReturnValue:
+@auth.get("/email/<token>")
+def show_email_change(token: str) -> ResponseReturnValue:
     """Ask the person signed in to the account to confirm the new address."""
     change, owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
-        return redirect(url_for("session.show_login", next=current_path(), notice="address"), 303)
+        return redirect(url_for("auth.show_login", next=current_path(), notice="address"), 303)
     page = render_template(
         "auth/address_change/confirm_email.html",
         email=change.email,
@@ -111,9 +109,9 @@ def show_change(token: str) -> ResponseReturnValue:
     return answer_privately(page)
 
 
-@address.post("/email/<token>")
+@auth.post("/email/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
-def confirm_change(token: str) -> ResponseReturnValue:
+def confirm_email_change(token: str) -> ResponseReturnValue:
     """Change the account's address, and tell the old one."""
     owner = find_session(read_session_cookie())
     begin_write()
@@ -126,9 +124,11 @@ def confirm_change(token: str) -> ResponseReturnValue:
     act_as(ActorKind.PERSON, owner.account_id)
     record(ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
     db.session.commit()
-    return redirect(add_notice(url_for("account.show_account"), _("Your address is changed.")), 303)
+    return redirect(
+        add_notice(url_for("dashboard.account.show_account"), _("Your address is changed.")), 303
+    )
 
 
-@address.errorhandler(AddressLinkInvalid)
+@auth.errorhandler(AddressLinkInvalid)
 def show_problem(error: AddressLinkInvalid) -> ResponseReturnValue:
     return answer_privately(render_template("auth/address_change/email_problem.html"), error.status)

@@ -1,6 +1,6 @@
 """The pages of signing in, signing out, and a new password."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
@@ -43,6 +43,7 @@ from testimonials.auth.two_factor import (
 )
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import RateLimited
 from testimonials.core.http.forms import UnsentForm, read_unsent_form
 from testimonials.core.http.i18n import gettext as _
@@ -108,16 +109,15 @@ def go_on() -> Response:
     if draft := read_draft(request.form.get("draft", "")):
         return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
     target = safe_target(request.form.get("next", ""))
-    return redirect(target or url_for("dashboard.show_start"), 303)
+    return redirect(target or url_for("dashboard.home.show_start"), 303)
 
 
 # The pages on which a person signs up, signs in and out, and chooses a new password.
 
-session = Blueprint("session", __name__)
-session.before_request(use_persons_language)
+auth.before_request(use_persons_language)
 
 
-@session.get("/login")
+@auth.get("/login")
 def show_login() -> ResponseReturnValue:
     target = safe_target(request.args.get("next", ""))
     if find_session(read_session_cookie()) is not None:
@@ -125,7 +125,7 @@ def show_login() -> ResponseReturnValue:
     return render_login(target, notice=request.args.get("notice", ""))
 
 
-@session.post("/login")
+@auth.post("/login")
 def sign_in() -> ResponseReturnValue:
     """Sign a browser in; the response doesn't tell an unknown address from a wrong password."""
     email = read_email(request.form.get("email", "").strip())
@@ -145,7 +145,7 @@ def sign_in() -> ResponseReturnValue:
     return response
 
 
-@session.post("/logout")
+@auth.post("/logout")
 def sign_out() -> ResponseReturnValue:
     """Sign this browser out, and go to `next`, where somebody else may sign in."""
     signed_in = find_session(read_session_cookie())
@@ -161,14 +161,14 @@ def sign_out() -> ResponseReturnValue:
     return response
 
 
-@session.get("/signup")
+@auth.get("/signup")
 def show_signup() -> ResponseReturnValue:
     if not current_settings().has_passwords:
         return redirect(url_for(".show_login"), 303)
     return render_template("auth/sign_in/signup.html")
 
 
-@session.post("/signup")
+@auth.post("/signup")
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the response is the same for an address that has an account."""
     require_passwords()
@@ -182,14 +182,14 @@ def sign_up() -> ResponseReturnValue:
     return _mail_sent(_("A mail is on its way to %(email)s", email=email), text)
 
 
-@session.get("/forgot")
+@auth.get("/forgot")
 def show_forgot() -> ResponseReturnValue:
     if not current_settings().has_passwords:
         return redirect(url_for(".show_login"), 303)
     return render_template("auth/sign_in/forgot.html")
 
 
-@session.post("/forgot")
+@auth.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password; the response is the same for an unknown address."""
     require_passwords()
@@ -206,12 +206,12 @@ def send_reset_link() -> ResponseReturnValue:
     return _mail_sent(_("Check your mail"), text)
 
 
-@session.get("/reset/<token>")
+@auth.get("/reset/<token>")
 def show_reset(token: str) -> ResponseReturnValue:
     return _reset_form(find_account_to_reset(token))
 
 
-@session.post("/reset/<token>")
+@auth.post("/reset/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
@@ -230,13 +230,13 @@ def reset_password(token: str) -> ResponseReturnValue:
     return _answer_reset(account, cookie, new_key)
 
 
-@session.errorhandler(ResetLinkInvalid)
+@auth.errorhandler(ResetLinkInvalid)
 def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
     return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
 
 
 def _home() -> str:
-    return url_for("dashboard.show_start")
+    return url_for("dashboard.home.show_start")
 
 
 def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:

@@ -1,9 +1,9 @@
 """Signing in with a passkey, and the second step after a password."""
 
-from flask import Blueprint, jsonify, request
+from flask import jsonify, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.cookies import set_session_cookie, sign_browser_in, use_persons_language
+from testimonials.auth.cookies import set_session_cookie, sign_browser_in
 from testimonials.auth.events import PASSKEY_REFUSED
 from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.login import go_on, render_login
@@ -22,20 +22,18 @@ from testimonials.auth.two_factor import (
 )
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.security import answer_privately, safe_target
 
-proofs = Blueprint("proofs", __name__)
-proofs.before_request(use_persons_language)
 
-
-@proofs.post("/login/passkey/begin")
+@auth.post("/login/passkey/begin")
 def begin_passkey() -> ResponseReturnValue:
     """Return a challenge for any passkey of this service; it keeps nothing."""
     return jsonify(describe_use(Reason.SIGN_IN, "", []))
 
 
-@proofs.post("/login/passkey")
+@auth.post("/login/passkey")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def sign_in_with_passkey() -> ResponseReturnValue:
     token, answer = request.form.get("passkey_token", ""), request.form.get("passkey", "")
@@ -53,7 +51,7 @@ def sign_in_with_passkey() -> ResponseReturnValue:
     return response
 
 
-@proofs.post("/login/code")
+@auth.post("/login/code")
 def sign_in_with_code() -> ResponseReturnValue:
     """Finish signing in with a code, or show the field for a recovery code."""
     token = request.form.get("step", "")
@@ -69,7 +67,7 @@ def sign_in_with_code() -> ResponseReturnValue:
     return _let_in(account, cookie)
 
 
-@proofs.errorhandler(StepOver)
+@auth.errorhandler(StepOver)
 def begin_again(error: StepOver) -> ResponseReturnValue:
     db.session.rollback()
     return _show_login(error)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from flask import Blueprint, render_template, request
+from flask import render_template, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import ForeignKey, String, Text, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
@@ -15,8 +15,9 @@ from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound, ValidationFailed
-from testimonials.core.http.i18n import gettext_noop, use_visitors_language
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit, client_key
 from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
@@ -131,19 +132,17 @@ def _find_report(report_id: str) -> tuple[AbuseReport, Project]:
 #
 # It asks for no address and mails nobody, so it tells strangers nothing and fills no mailbox.
 
-reporting = Blueprint("reporting", __name__)
-reporting.before_request(use_visitors_language)
 
 PER_ADDRESS = Limit("report-ip", 5, "from one IP address")
 PER_PROJECT = Limit("report-project", 50, "about one page", hours=24)
 
 
-@reporting.get("/<slug>/report")
+@collection.get("/<slug>/report")
 def show_report(slug: str) -> ResponseReturnValue:
     return answer_privately(_page(find_public_project(slug=slug)))
 
 
-@reporting.post("/<slug>/report")
+@collection.post("/<slug>/report")
 def send_report(slug: str) -> ResponseReturnValue:
     project, form = find_public_project(slug=slug), request.form
     if form.get("reason") not in REASONS:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
@@ -35,6 +35,7 @@ from testimonials.collection.schemas import (
 from testimonials.collection.verified_purchases import is_used, make_purchase_url
 from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import collection
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import answer_page
 from testimonials.core.http.resource import answer, endpoint
@@ -56,7 +57,6 @@ from testimonials.testimonials.schemas import DeletedCountSchema
 
 # The API's doors to the page's design and its pictures, and to a project's forms.
 
-forms = Blueprint("forms", __name__)
 
 # Five questions with long words in twelve languages.
 MAX_BYTES = 256 * 1024
@@ -65,7 +65,7 @@ _DESIGN = WholePageDesignSchema()
 _FORM = FormSchema()
 
 
-@forms.get("/v1/projects/<project_id>/page-design")
+@collection.get("/v1/projects/<project_id>/page-design")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=WholePageDesignSchema, raises=(404,))
 def get_page_design(caller: Caller, project_id: str) -> Response:
@@ -77,7 +77,7 @@ def get_page_design(caller: Caller, project_id: str) -> Response:
     return answer("OK", _describe(find_project(caller, project_id)))
 
 
-@forms.patch("/v1/projects/<project_id>/page-design")
+@collection.patch("/v1/projects/<project_id>/page-design")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=WholePageDesignSchema,
@@ -115,7 +115,7 @@ def update_page_design(
     return carry_out(caller, project, "page.design", body, **query)
 
 
-@forms.put("/v1/projects/<project_id>/cover")
+@collection.put("/v1/projects/<project_id>/cover")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=WholePageDesignSchema,
@@ -141,7 +141,7 @@ def set_cover(caller: Caller, project_id: str, content: bytes, query: dict[str, 
     return carry_out(caller, project, "cover", values, describe=describe, **query)
 
 
-@forms.delete("/v1/projects/<project_id>/cover")
+@collection.delete("/v1/projects/<project_id>/cover")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(data=WholePageDesignSchema, query=ReasonQuerySchema, raises=(404,))
 def remove_cover(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -153,7 +153,7 @@ def remove_cover(caller: Caller, project_id: str, query: dict[str, Any]) -> Resp
     return carry_out(caller, project, "cover", values, describe=describe, **query)
 
 
-@forms.put("/v1/projects/<project_id>/portrait")
+@collection.put("/v1/projects/<project_id>/portrait")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=WholePageDesignSchema,
@@ -180,7 +180,7 @@ def set_portrait(
     return carry_out(caller, project, "portrait", values, describe=describe, **query)
 
 
-@forms.delete("/v1/projects/<project_id>/portrait")
+@collection.delete("/v1/projects/<project_id>/portrait")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(data=WholePageDesignSchema, query=ReasonQuerySchema, raises=(404,))
 def remove_portrait(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -192,7 +192,7 @@ def remove_portrait(caller: Caller, project_id: str, query: dict[str, Any]) -> R
     return carry_out(caller, project, "portrait", values, describe=describe, **query)
 
 
-@forms.get("/v1/projects/<project_id>/forms")
+@collection.get("/v1/projects/<project_id>/forms")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=FormSchema, many=True, raises=(404,))
 def list_forms(caller: Caller, project_id: str) -> Response:
@@ -205,7 +205,7 @@ def list_forms(caller: Caller, project_id: str) -> Response:
     return answer("OK", _FORM.dump(described, many=True))
 
 
-@forms.post("/v1/projects/<project_id>/forms")
+@collection.post("/v1/projects/<project_id>/forms")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=FormSchema,
@@ -234,7 +234,7 @@ def create_form(
     return carry_out(caller, project, "form", body | {"name": name}, **query)
 
 
-@forms.get("/v1/projects/<project_id>/forms/<form>")
+@collection.get("/v1/projects/<project_id>/forms/<form>")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=FormSchema, raises=(404,))
 def get_form(caller: Caller, project_id: str, form: str) -> Response:
@@ -243,7 +243,7 @@ def get_form(caller: Caller, project_id: str, form: str) -> Response:
     return answer("OK", _describe_form(project, form))
 
 
-@forms.patch("/v1/projects/<project_id>/forms/<form>")
+@collection.patch("/v1/projects/<project_id>/forms/<form>")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=FormSchema,
@@ -268,7 +268,7 @@ def update_form(
     return carry_out(caller, project, "form", body | {"name": form} | renamed, **query)
 
 
-@forms.delete("/v1/projects/<project_id>/forms/<form>")
+@collection.delete("/v1/projects/<project_id>/forms/<form>")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(data=FormSchema, query=ReasonQuerySchema, raises=(404,))
 def delete_form(caller: Caller, project_id: str, form: str, query: dict[str, Any]) -> Response:
@@ -296,13 +296,12 @@ def _describe_form(project: Project, name: str) -> Any:
 
 # The API's doors to requests by mail.
 
-asked = Blueprint("asked", __name__)
 
 _PERSON = AskedPersonSchema()
 _PEOPLE = AskedPersonSchema(many=True)
 
 
-@asked.get("/v1/projects/<project_id>/requests")
+@collection.get("/v1/projects/<project_id>/requests")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=AskedPersonSchema, is_paged=True, query=AskedQuerySchema, raises=(404,))
 def list_requests(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -315,7 +314,7 @@ def list_requests(caller: Caller, project_id: str, query: dict[str, Any]) -> Res
     return answer_page(_PEOPLE, page)
 
 
-@asked.post("/v1/projects/<project_id>/requests")
+@collection.post("/v1/projects/<project_id>/requests")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=AskedSchema,
@@ -347,7 +346,7 @@ def ask_by_mail(
     return carry_out(caller, project, "request", body, **query)
 
 
-@asked.get("/v1/projects/<project_id>/requests/<asked_id>")
+@collection.get("/v1/projects/<project_id>/requests/<asked_id>")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=AskedPersonSchema, raises=(404,))
 def get_request(caller: Caller, project_id: str, asked_id: str) -> Response:
@@ -355,7 +354,7 @@ def get_request(caller: Caller, project_id: str, asked_id: str) -> Response:
     return answer("OK", _PERSON.dump(find_asked(find_project(caller, project_id), asked_id)))
 
 
-@asked.delete("/v1/projects/<project_id>/requests/<asked_id>")
+@collection.delete("/v1/projects/<project_id>/requests/<asked_id>")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=DeletedCountSchema, raises=(404,))
 def delete_request(caller: Caller, project_id: str, asked_id: str) -> Response:
@@ -373,12 +372,11 @@ def delete_request(caller: Caller, project_id: str, asked_id: str) -> Response:
 
 # The API's door to links that prove a purchase.
 
-purchases = Blueprint("purchases", __name__)
 
 _LINK = PurchaseLinkSchema()
 
 
-@purchases.post("/v1/projects/<project_id>/purchase-links")
+@collection.post("/v1/projects/<project_id>/purchase-links")
 @require_access(Scope.CONFIGURE)
 @endpoint(
     data=PurchaseLinkSchema,
@@ -409,10 +407,8 @@ def create_purchase_link(caller: Caller, project_id: str, body: dict[str, Any]) 
 
 # The API's door to pictures of testimonials.
 
-pictures = Blueprint("pictures", __name__)
 
-
-@pictures.get("/v1/projects/<project_id>/testimonials/<testimonial_id>/picture")
+@collection.get("/v1/projects/<project_id>/testimonials/<testimonial_id>/picture")
 @require_access(Scope.READ, by_key=True)
 @endpoint(content_type="image/png", query=PictureQuerySchema, raises=(400, 404, 422, 429, 503))
 def get_testimonial_picture(

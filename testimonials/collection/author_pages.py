@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 from werkzeug.datastructures import MultiDict
@@ -41,6 +41,7 @@ from testimonials.collection.submission import (
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import authors
 from testimonials.core.http.errors import FieldErrors
 from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import language_query, use_visitors_language
@@ -204,20 +205,19 @@ def _find_state(own: OwnTestimonial) -> str:
 #
 # A GET never changes anything, since mail scanners open links.
 
-author = Blueprint("author", __name__)
-author.before_request(use_visitors_language)
+authors.before_request(use_visitors_language)
 
 CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
 limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
 
 
-@author.get("/yours/<token>")
+@authors.get("/yours/<token>")
 def show_own(token: str) -> ResponseReturnValue:
     """Show the testimonial, its state, and what can be done."""
     return _show(token, {})
 
 
-@author.post("/yours/<token>")
+@authors.post("/yours/<token>")
 @limit_changes
 def give_consent(token: str) -> ResponseReturnValue:
     """Give consent again after a withdrawal."""
@@ -228,7 +228,7 @@ def give_consent(token: str) -> ResponseReturnValue:
     return _go(token, "consented")
 
 
-@author.post("/yours/<token>/verify")
+@authors.post("/yours/<token>/verify")
 @limit_changes
 def verify(token: str) -> ResponseReturnValue:
     """Note that the address of the mailed link is the author's."""
@@ -236,14 +236,14 @@ def verify(token: str) -> ResponseReturnValue:
         return _go(token, "verified")
 
 
-@author.get("/yours/<token>/correct")
+@authors.get("/yours/<token>/correct")
 def show_correction(token: str) -> ResponseReturnValue:
     """Show the form, filled in."""
     own = find_own(token)
     return _edit(own, token, {}) if own.can_correct else _go(token)
 
 
-@author.post("/yours/<token>/correct")
+@authors.post("/yours/<token>/correct")
 @limit_changes
 def correct(token: str) -> ResponseReturnValue:
     """Replace the words; the owner decides again."""
@@ -260,7 +260,7 @@ def correct(token: str) -> ResponseReturnValue:
     return _go(token, "corrected" if is_changed else "")
 
 
-@author.post("/yours/<token>/withdraw")
+@authors.post("/yours/<token>/withdraw")
 @limit_changes
 def withdraw(token: str) -> ResponseReturnValue:
     """Remove the testimonial from every public place at once."""
@@ -269,7 +269,7 @@ def withdraw(token: str) -> ResponseReturnValue:
     return _go(token, "withdrawn")
 
 
-@author.post("/yours/<token>/recording")
+@authors.post("/yours/<token>/recording")
 @limit_changes
 def remove_recording(token: str) -> ResponseReturnValue:
     """Remove the recording for good; the words stay."""
@@ -278,17 +278,17 @@ def remove_recording(token: str) -> ResponseReturnValue:
     return _go(token, "unrecorded")
 
 
-@author.post("/yours/<token>/delete")
+@authors.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
     """Delete everything for good."""
     with write(partial(find_own, token, for_update=True)) as own:
         erase(own)
         record_erased(own)
-    return redirect(url_for("author.show_farewell", reason="deleted", **language_query()), 303)
+    return redirect(url_for("authors.show_farewell", reason="deleted", **language_query()), 303)
 
 
-@author.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
+@authors.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
     """Ask before a withdrawal, a deletion, or the removal of an address or a recording."""
     own = find_own(token)
@@ -301,7 +301,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
     )
 
 
-@author.get("/yours/<token>/data")
+@authors.get("/yours/<token>/data")
 def download_data(token: str) -> ResponseReturnValue:
     """Send everything that is stored about the testimonial, as JSON."""
     response = jsonify(describe_own_data(find_own(token).row))
@@ -309,22 +309,22 @@ def download_data(token: str) -> ResponseReturnValue:
     return answer_privately(response)
 
 
-@author.post("/yours/<token>/not-mine")
+@authors.post("/yours/<token>/not-mine")
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
     """Remove the address of somebody who didn't write this, and stop all mail to it."""
     with write(partial(find_own, token, for_update=True)) as own:
         disown(own)
-    return redirect(url_for("author.show_farewell", reason="not-mine", **language_query()), 303)
+    return redirect(url_for("authors.show_farewell", reason="not-mine", **language_query()), 303)
 
 
-@author.get("/yours/done/<any(deleted, 'not-mine'):reason>")
+@authors.get("/yours/done/<any(deleted, 'not-mine'):reason>")
 def show_farewell(reason: str) -> ResponseReturnValue:
     """Say that it is done; the link no longer works."""
     return render_template("collection/authors/end.html", reason=reason)
 
 
-@author.errorhandler(AuthorLinkInvalid)
+@authors.errorhandler(AuthorLinkInvalid)
 def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
     """Say what is wrong with a link."""
     reason = "gone" if error.status == 410 else "invalid"
@@ -333,7 +333,7 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
     return answer_privately(page, error.status)
 
 
-@author.errorhandler(AuthorRefused)
+@authors.errorhandler(AuthorRefused)
 def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
     """Redirect to the page, which shows the current state."""
     return _go((request.view_args or {})["token"])
@@ -361,6 +361,6 @@ def _edit(
 
 def _go(token: str, done: str = "") -> Response:
     query = language_query() | ({"done": done} if done else {})
-    response = redirect(url_for("author.show_own", token=token, **query), 303)
+    response = redirect(url_for("authors.show_own", token=token, **query), 303)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from flask import Blueprint, Response, g, redirect, render_template, request, url_for
+from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection.author_rights import (
@@ -30,7 +30,8 @@ from testimonials.collection.submission import (
     parse,
 )
 from testimonials.core.db.transactions import write
-from testimonials.core.http.errors import NotFound, answer_service_error
+from testimonials.core.http.blueprints import collection
+from testimonials.core.http.errors import NotFound
 from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import (
     current_language,
@@ -42,11 +43,11 @@ from testimonials.core.http.static import compress
 from testimonials.core.images.colors import find_text
 from testimonials.projects.models import Project, Suspension
 from testimonials.projects.projects import find_public_project, lock_project
-from testimonials.projects.settings import find_renamed
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.widget.colors import derive_colours
 from testimonials.widget.render import page_styles
 from testimonials.widget.settings import read_settings
+from testimonials.widget.wall_pages import redirect_renamed
 
 # The style sheets of a project's pages, which allow no inline style.
 
@@ -84,8 +85,8 @@ def write_card_styles(project: Project) -> str:
 
 # The public page on which visitors write, at ``{app_url}/<slug>``.
 
-collection = Blueprint("collection", __name__)
 collection.before_request(use_visitors_language)
+collection.register_error_handler(NotFound, redirect_renamed)
 
 
 @collection.get("/<slug>")
@@ -189,7 +190,7 @@ def get_share_picture(slug: str) -> Response:
 
 
 @collection.get("/<slug>/<testimonial_id>/picture.png")
-def get_testimonial_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
+def get_shared_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
     """Serve what a link to a testimonial shows, or the page's picture if it can't be drawn."""
     project = find_public_project(slug=slug)
     row = find_testimonial(project, testimonial_id)
@@ -201,19 +202,6 @@ def get_testimonial_picture(slug: str, testimonial_id: str) -> ResponseReturnVal
         with write():
             pictures.keep_picture(wanted, content)
     return pictures.send_picture(wanted, content, max_age=300)
-
-
-@collection.errorhandler(NotFound)
-def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect from a project's former address, keeping the method and the form.
-
-    Temporarily, since the address becomes free again.
-    """
-    at = request.view_args or {}
-    if request.endpoint is None or (renamed := find_renamed(at.get("slug", ""))) is None:
-        return answer_service_error(error)
-    query = f"?{request.query_string.decode()}" if request.query_string else ""
-    return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)
 
 
 def _paused(project: Project) -> str:

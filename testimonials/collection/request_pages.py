@@ -6,7 +6,7 @@ themselves (RFC 8058).
 
 from functools import partial
 
-from flask import Blueprint, Response, render_template, request
+from flask import Response, render_template, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, update
 
@@ -21,25 +21,23 @@ from testimonials.collection.request_mail import (
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound
-from testimonials.core.http.i18n import gettext_noop, use_visitors_language
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_account
 
 LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
 
-requests = Blueprint("requests", __name__)
-requests.before_request(use_visitors_language)
 
-
-@requests.post("/<slug>/opened")
+@collection.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
     """Note that a browser opened the form by a mailed link; the page's script calls this."""
     return _note(slug, "opened_at")
 
 
-@requests.post("/<slug>/started")
+@collection.post("/<slug>/started")
 def note_started(slug: str) -> ResponseReturnValue:
     """Note that somebody began to write after a mailed link; the page's script calls this."""
     return _note(slug, "started_at")
@@ -57,14 +55,14 @@ def _note(slug: str, column: str) -> Response:
     return Response(status=204)
 
 
-@requests.get("/requests/<token>/<any(decline,unsubscribe):answer>")
+@collection.get("/requests/<token>/<any(decline,unsubscribe):answer>")
 def show_answer(token: str, answer: str) -> ResponseReturnValue:
     """Show the button that declines or unsubscribes."""
     asked, project = read_answer_token(token)
     return _page(asked, project, token, answer, is_done=False)
 
 
-@requests.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
+@collection.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
 def take_answer(token: str, answer: str) -> ResponseReturnValue:
     """Decline a request, unsubscribe, or subscribe again."""
     act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]

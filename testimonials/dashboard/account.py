@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -45,6 +45,7 @@ from testimonials.core.audit import (
 from testimonials.core.db.identifiers import hash_secret, is_identifier
 from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.extensions import begin_write, db, let_others_write, limiter
+from testimonials.core.http.blueprints import account
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import (
@@ -148,9 +149,13 @@ class Search:
 
     def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
         """Return the URL of this search for events older than `before`."""
-        view = "exporting.export_activity" if as_csv else "account.show_activity"
+        view = "dashboard.settings.export_activity" if as_csv else "dashboard.account.show_activity"
         if self.project_id:
-            view = "exporting.export_project_activity" if as_csv else "integrations.show_activity"
+            view = (
+                "dashboard.settings.export_project_activity"
+                if as_csv
+                else "dashboard.settings.show_activity"
+            )
         values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
@@ -233,9 +238,8 @@ def _list_actors(search: Search, people: Names) -> dict[str, str]:
 
 # The account: address, password, API key, browsers that are signed in, and leaving.
 
-account = Blueprint("account", __name__)
 
-ACCOUNT_PAGE = "account.show_account"
+ACCOUNT_PAGE = "dashboard.account.show_account"
 # Of how many projects the page shows when they send mail.
 LISTED = 10
 
@@ -334,7 +338,7 @@ def delete_here(owner: SignedIn) -> ResponseReturnValue:
     delete_account(leaving)
     record(ACCOUNT_DELETED, None, account=owner.account_id)
     db.session.commit()
-    response = redirect(url_for("claim.show_declined"), 303)
+    response = redirect(url_for("auth.show_declined"), 303)
     clear_session_cookie(response)
     return response
 
@@ -393,25 +397,23 @@ def _page(
 
 # Linking one's account with the company's, and confirming with it who one is.
 
-account_company = Blueprint("account_company", __name__)
 
-
-@account_company.post("/dashboard/account/company/link")
+@account.post("/dashboard/account/company/link")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
 @require_proof("link your company account", HERE, changes_ways_in=True)
-def link(owner: SignedIn) -> ResponseReturnValue:
+def link_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in; who comes back is linked."""
     visit = begin_visit(AttemptPurpose.LINK, owner, target=url_for(HERE))
     db.session.commit()
     return lead_away(visit)
 
 
-@account_company.post("/dashboard/account/company/unlink")
+@account.post("/dashboard/account/company/unlink")
 @require_session
 @require_proof("unlink your company account", HERE, changes_ways_in=True)
 @explain_refusal
-def unlink(owner: SignedIn) -> ResponseReturnValue:
+def unlink_company_here(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
     who = unlink_company(lock_owner(owner))
     if who is not None:
@@ -420,10 +422,10 @@ def unlink(owner: SignedIn) -> ResponseReturnValue:
     return redirect(add_notice(url_for(HERE), _("Your company account is unlinked.")), 303)
 
 
-@account_company.post("/dashboard/account/company/prove")
+@account.post("/dashboard/account/company/prove")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
-def prove(owner: SignedIn) -> ResponseReturnValue:
+def prove_by_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in, which asks again, and then on with the draft."""
     target = safe_target(request.form.get("next", "")) or url_for(HERE)
     draft = request.form.get("draft", "")
@@ -432,7 +434,7 @@ def prove(owner: SignedIn) -> ResponseReturnValue:
     return lead_away(visit)
 
 
-@account_company.get("/dashboard/account/company/mailed")
+@account.get("/dashboard/account/company/mailed")
 @require_session
 def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     """Ask who opened the link of a mail to press a button, since mail scanners open links too."""
@@ -443,7 +445,7 @@ def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     return _mailed_page(owner, token)
 
 
-@account_company.post("/dashboard/account/company/mailed")
+@account.post("/dashboard/account/company/mailed")
 @require_session
 def take_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     check_proof(owner, request.form.get("proof", ""))

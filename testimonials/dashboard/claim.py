@@ -3,7 +3,7 @@
 A GET changes nothing, since mail scanners open links; the POST redeems the link.
 """
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import (
@@ -17,7 +17,6 @@ from testimonials.auth.cookies import (
     describe_visitor,
     set_session_cookie,
     sign_browser_in,
-    use_persons_language,
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, ACCOUNT_DELETED, KEY_DROPPED, KEY_REPLACED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
@@ -34,6 +33,7 @@ from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.proposal_data import describe_waiting
@@ -48,19 +48,16 @@ from testimonials.testimonials.testimonials import (
     summarize_projects,
 )
 
-claim = Blueprint("claim", __name__)
-claim.before_request(use_persons_language)
-
 Errors = dict[str, list[str]]
 
 
-@claim.get("/claim/<token>")
+@auth.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
     account = find_account_of_link(token)
     return answer_privately(_claim_form(account, {}))
 
 
-@claim.post("/claim/<token>")
+@auth.post("/claim/<token>")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
@@ -81,7 +78,7 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     return response
 
 
-@claim.get("/claim/<token>/decline")
+@auth.get("/claim/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
     """Show what removing the unclaimed account would remove."""
     account = find_account_of_link(token)
@@ -91,7 +88,7 @@ def show_decline(token: str) -> ResponseReturnValue:
     )
 
 
-@claim.post("/claim/<token>/decline")
+@auth.post("/claim/<token>/decline")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
     """Delete an account that its owner never asked for."""
@@ -103,12 +100,12 @@ def decline_claim(token: str) -> ResponseReturnValue:
     return redirect(url_for(".show_declined"), 303)
 
 
-@claim.get("/claim/declined")
+@auth.get("/claim/declined")
 def show_declined() -> ResponseReturnValue:
     return render_template("auth/declined.html")
 
 
-@claim.get("/not-me/<token>")
+@auth.get("/not-me/<token>")
 def show_not_me(token: str) -> ResponseReturnValue:
     """Ask whoever got the mail about a new key whether to revoke it."""
     account = find_account_of_key(token)
@@ -116,7 +113,7 @@ def show_not_me(token: str) -> ResponseReturnValue:
     return answer_privately(render_template("auth/not_me.html", **shown))
 
 
-@claim.post("/not-me/<token>")
+@auth.post("/not-me/<token>")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def revoke_key(token: str) -> ResponseReturnValue:
     """Revoke the key of an unclaimed account; delete nothing."""
@@ -129,17 +126,17 @@ def revoke_key(token: str) -> ResponseReturnValue:
     return redirect(url_for(".show_revoked"), 303)
 
 
-@claim.get("/claim/revoked")
+@auth.get("/claim/revoked")
 def show_revoked() -> ResponseReturnValue:
     return render_template("auth/revoked.html")
 
 
-@claim.get("/claim")
+@auth.get("/claim")
 def show_link_request() -> ResponseReturnValue:
     return _link_problem("invalid")
 
 
-@claim.post("/claim")
+@auth.post("/claim")
 def send_new_link() -> ResponseReturnValue:
     """Mail a new link if there is an account to claim; the response is the same if not."""
     sent = NewLinkForm().read(request.form)
@@ -151,7 +148,7 @@ def send_new_link() -> ResponseReturnValue:
     return render_template("auth/sign_in/link_sent.html", email=email)
 
 
-@claim.errorhandler(LinkInvalid)
+@auth.errorhandler(LinkInvalid)
 def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     if isinstance(error, LinkUsed):
         return answer_privately(_claimed_page())

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any
 
-from flask import Blueprint, Response, redirect, render_template, request, send_file, url_for
+from flask import Response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -19,6 +19,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import add_notice
@@ -61,29 +62,27 @@ from testimonials.transfer.tables.export import find_names, write_events, write_
 
 # Exports: a project as an archive or a table, an account with everything, and its activity.
 
-exporting: Blueprint = Blueprint("exporting", __name__)
-
 
 # What fits into memory; an account's archive has all of them.
 MOST_EVENTS = 50_000
 
 
 # These change nothing but are POST, so that other websites can't make a browser start one.
-@exporting.post("/dashboard/projects/<project_id>/export/archive")
+@settings.post("/dashboard/projects/<project_id>/export/archive")
 @require_session
 def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _export(owner, project_id, write_archive, "an archive", "zip", "application/zip")
 
 
-@exporting.post("/dashboard/projects/<project_id>/export/csv")
+@settings.post("/dashboard/projects/<project_id>/export/csv")
 @require_session
 def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
 
 
-@exporting.post("/dashboard/account/export")
+@settings.post("/dashboard/account/export")
 @require_session
-@require_proof("download all of your data", "account.show_account", is_download=True)
+@require_proof("download all of your data", "dashboard.account.show_account", is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
@@ -93,9 +92,9 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     return _send(file, "testimonials-account", "zip", "application/zip")
 
 
-@exporting.post("/dashboard/account/person")
+@settings.post("/dashboard/account/person")
 @require_session
-@require_proof("download all of your data", "account.show_account", is_download=True)
+@require_proof("download all of your data", "dashboard.account.show_account", is_download=True)
 def export_person(owner: SignedIn) -> ResponseReturnValue:
     """Send what is stored about the account's address, also in projects of others."""
     with reading_one_moment():
@@ -106,14 +105,14 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
     return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
 
 
-@exporting.get("/dashboard/account/activity.csv")
+@settings.get("/dashboard/account/activity.csv")
 @require_session
 def export_activity(owner: SignedIn) -> ResponseReturnValue:
     """Send the newest events that match the activity page's search."""
     return _send_activity(read_search(owner.account_id, request.args))
 
 
-@exporting.get("/dashboard/projects/<project_id>/activity.csv")
+@settings.get("/dashboard/projects/<project_id>/activity.csv")
 @require_role(Role.ADMIN)
 def export_project_activity(access: Access) -> ResponseReturnValue:
     """Send the newest events of a project that match the search of its activity page."""
@@ -166,7 +165,6 @@ def _send(file: IO[bytes], stem: str, ending: str, kind: str) -> Response:
 
 # Importing a project from its archive: uploading it, looking at what is inside, confirming.
 
-archives = Blueprint("archives", __name__)
 
 MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
@@ -191,14 +189,14 @@ class ArchivesBusy(ServiceError):
     default_message = gettext_noop("Another archive is being read. Try again in a moment.")
 
 
-@archives.get("/dashboard/projects/import")
+@settings.get("/dashboard/projects/import")
 @require_session
 def show_archive(owner: SignedIn) -> ResponseReturnValue:
     """Show the archive that waits, or a form to upload one."""
     return _page(owner, {})
 
 
-@archives.post("/dashboard/projects/import")
+@settings.post("/dashboard/projects/import")
 @require_session
 def upload_archive(owner: SignedIn) -> ResponseReturnValue:
     """Check an archive, and keep it until its owner confirms."""
@@ -215,7 +213,7 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
     return redirect(url_for(".show_archive"), 303)
 
 
-@archives.post("/dashboard/projects/import/confirm")
+@settings.post("/dashboard/projects/import/confirm")
 @require_session
 def import_archive(owner: SignedIn) -> ResponseReturnValue:
     """Make a new project of the archive that waits, completely or not at all."""
@@ -231,7 +229,7 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
     return redirect(add_notice(target, _("The project was imported")), 303)
 
 
-@archives.post("/dashboard/projects/import/discard")
+@settings.post("/dashboard/projects/import/discard")
 @require_session
 def discard_archive(owner: SignedIn) -> ResponseReturnValue:
     begin_write()
@@ -283,7 +281,7 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
         drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
         db.session.commit()
-        return url_for("inbox.show_inbox", project_id=project.id)
+        return url_for("dashboard.inbox.show_inbox", project_id=project.id)
 
 
 def _to_errors(error: ServiceError) -> Errors:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED
@@ -20,6 +20,7 @@ from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import NAME_LENGTH, TITLE_LENGTH, FormDesignSchema
 from testimonials.core.audit import EventType, record
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import pages
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
@@ -99,7 +100,7 @@ def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dic
         "tabs": TABS,
         "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
         "view": "opened",
-        "preview_url": url_for("page_editor.show_page_preview", form=form.name),
+        "preview_url": url_for("dashboard.pages.show_page_preview", form=form.name),
         "page_url": form_url(project.slug, form.name, project.own_host),
         "values": stored["config"] | edit.shown,
         "before": stored["config"] | stored["lists"],
@@ -113,16 +114,14 @@ def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dic
 
 # A project's further forms: listing, adding, editing, closing and deleting them.
 
-page_forms = Blueprint("page_forms", __name__)
 
-
-@page_forms.get("/dashboard/projects/<project_id>/forms")
+@pages.get("/dashboard/projects/<project_id>/forms")
 @require_role(Role.ADMIN)
 def show_forms(access: Access) -> ResponseReturnValue:
     return _list(access)
 
 
-@page_forms.post("/dashboard/projects/<project_id>/forms")
+@pages.post("/dashboard/projects/<project_id>/forms")
 @require_role(Role.ADMIN, for_update=True)
 def add_form(access: Access) -> ResponseReturnValue:
     """Add a form; ``title`` is what it is called, and names its address."""
@@ -139,14 +138,14 @@ def add_form(access: Access) -> ResponseReturnValue:
     return _finish(access, FORM_ADDED, form, _("Added"), here)
 
 
-@page_forms.get("/dashboard/projects/<project_id>/forms/<form_name>")
+@pages.get("/dashboard/projects/<project_id>/forms/<form_name>")
 @require_role(Role.ADMIN)
 def show_form(access: Access, form_name: str) -> ResponseReturnValue:
     """Show what a form says and asks; ``?add=question`` adds an empty question."""
     return _edit(access, form_name, PageEdit("form"))
 
 
-@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>")
+@pages.post("/dashboard/projects/<project_id>/forms/<form_name>")
 @require_role(Role.ADMIN, for_update=True)
 def save_form(access: Access, form_name: str) -> ResponseReturnValue:
     """Change the words and questions that were sent and differ from what the page showed."""
@@ -161,7 +160,7 @@ def save_form(access: Access, form_name: str) -> ResponseReturnValue:
     return jsonify({"ok": True, **pick(form)}) if wants_json() else done
 
 
-@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/rename")
+@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/rename")
 @require_role(Role.ADMIN, for_update=True)
 def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
     form, sent = find_form(access.project, form_name), RenameForm().read(request.form)
@@ -178,7 +177,7 @@ def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
     return _finish(access, FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
 
 
-@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
+@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
 @require_role(Role.ADMIN, for_update=True)
 def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
     """Open a form (``open=1``) or close it."""
@@ -188,7 +187,7 @@ def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
     return _finish(access, FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms"))
 
 
-@page_forms.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
+@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
 @require_role(Role.ADMIN, for_update=True)
 def remove_form(access: Access, form_name: str) -> ResponseReturnValue:
     form = find_form(access.project, form_name)

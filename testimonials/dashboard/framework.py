@@ -186,13 +186,13 @@ def _ask_to_sign_in() -> ResponseReturnValue:
         if wants_json():
             return jsonify({"message": gettext("You are signed out. Nothing was changed.")}), 401
         if draft := keep_draft():
-            page = render_login(url_for("dashboard.show_start"), notice="kept", draft=draft)
+            page = render_login(url_for("dashboard.home.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)
     # A redirect can't send a form again.
     is_form = request.method == "POST"
-    target = url_for("dashboard.show_start") if is_form else current_path(has_query=True)
+    target = url_for("dashboard.home.show_start") if is_form else current_path(has_query=True)
     notice = "expired" if is_form or read_session_cookie() else "needed"
-    return redirect(url_for("session.show_login", next=target, notice=notice), 303)
+    return redirect(url_for("auth.show_login", next=target, notice=notice), 303)
 
 
 def _ask_for_more() -> Response:
@@ -201,7 +201,7 @@ def _ask_for_more() -> Response:
     if request.method == "POST":
         raise StrongSignInNeeded
     target = current_path(has_query=True)
-    return redirect(url_for("security.show_needed", next=target), 303)
+    return redirect(url_for("dashboard.account.show_needed", next=target), 303)
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def describe_project(project: Project) -> dict[str, Any]:
     return {
         "name": project.name,
         "initial": project.name[:1].upper(),
-        "url": url_for("inbox.show_inbox", project_id=project.id),
+        "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
         "logo_url": image_url(project.logo_id),
     }
 

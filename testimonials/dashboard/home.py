@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account
@@ -12,6 +12,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.event_texts import translate_browser
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import home
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -35,15 +36,13 @@ from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
 from testimonials.testimonials.inbox import count_tabs
 
-dashboard = Blueprint("dashboard", __name__)
-
 PAGE_SIZE = 24
 MAX_SEARCH = 100
-dashboard.add_app_template_filter(clock.iso, "iso")
-dashboard.add_app_template_filter(describe_time, "full")
-dashboard.add_app_template_filter(describe_age, "age")
-dashboard.add_app_template_filter(start_small)
-dashboard.add_app_template_filter(translate_browser, "browser")
+home.add_app_template_filter(clock.iso, "iso")
+home.add_app_template_filter(describe_time, "full")
+home.add_app_template_filter(describe_age, "age")
+home.add_app_template_filter(start_small)
+home.add_app_template_filter(translate_browser, "browser")
 
 
 class NewProjectForm(FormSchema):
@@ -58,24 +57,24 @@ class NewProjectForm(FormSchema):
     slug = Text(SLUG_LENGTH, one_line=True)
 
 
-@dashboard.get("/dashboard")
+@home.get("/dashboard")
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
     """Go to the inbox of the only project, or to the list of projects."""
     projects = search_shared(owner.account_id, "", 0, 2)
     if len(projects) == 1:
-        return redirect(url_for("inbox.show_inbox", project_id=projects[0].id), 303)
+        return redirect(url_for("dashboard.inbox.show_inbox", project_id=projects[0].id), 303)
     return redirect(url_for(".show_projects"), 303)
 
 
-@dashboard.get("/dashboard/projects")
+@home.get("/dashboard/projects")
 @require_session
 def show_projects(owner: SignedIn) -> ResponseReturnValue:
     """Show a page of the projects, or of those that ``?q=`` finds."""
     return _page(owner, {}, {})
 
 
-@dashboard.post("/dashboard/projects")
+@home.post("/dashboard/projects")
 @require_session
 def create_project_here(owner: SignedIn) -> ResponseReturnValue:
     """Create a project; an account's first one starts with samples."""
@@ -89,24 +88,24 @@ def create_project_here(owner: SignedIn) -> ResponseReturnValue:
         db.session.rollback()
         return _page(owner, to_form_errors(error), sent.typed), 422
     db.session.commit()
-    return redirect(url_for("inbox.show_inbox", project_id=project.id), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox", project_id=project.id), 303)
 
 
-@dashboard.post("/dashboard/projects/<project_id>/take-back")
+@home.post("/dashboard/projects/<project_id>/take-back")
 @require_session
 def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     begin_write()
     project = take_back(owner.account_id, project_id)
     record(PROJECT_RESTORED, project, name=project.name)
     db.session.commit()
-    return redirect(url_for("inbox.show_inbox"), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox"), 303)
 
 
-@dashboard.post("/dashboard/theme")
+@home.post("/dashboard/theme")
 @require_session
 def choose_theme(owner: SignedIn) -> ResponseReturnValue:
     theme = request.form.get("theme", "system")
-    response = redirect(url_for("account.show_account"), 303)
+    response = redirect(url_for("dashboard.account.show_account"), 303)
     if theme in THEMES:
         set_cookie(response, theme_cookie(), theme, 365 * 86400)
     return response

@@ -6,12 +6,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
@@ -251,19 +252,18 @@ def describe_result(row: TableImport) -> Result:
 
 # Importing testimonials from a file: choosing it, previewing, watching it, undoing it.
 
-importing = Blueprint("importing", __name__)
 
 # Each preview costs as much as hundreds of other pages.
 IMPORTS_PER_ACCOUNT = Limit("import-account", 240, "to import files, from one account")
 
 
-@importing.get("/dashboard/projects/<project_id>/import")
+@settings.get("/dashboard/projects/<project_id>/import")
 @require_role(Role.ADMIN)
 def show_import(access: Access) -> ResponseReturnValue:
     return _show_form(access, {}, STATUSES[0])
 
 
-@importing.post("/dashboard/projects/<project_id>/import")
+@settings.post("/dashboard/projects/<project_id>/import")
 @require_role(Role.ADMIN)
 def upload_import(access: Access) -> ResponseReturnValue:
     """Keep a file, and show what would happen to each of its lines."""
@@ -280,7 +280,7 @@ def upload_import(access: Access) -> ResponseReturnValue:
     return redirect(url_for(".show_one", import_id=row.id), 303)
 
 
-@importing.get("/dashboard/projects/<project_id>/imports/<import_id>")
+@settings.get("/dashboard/projects/<project_id>/imports/<import_id>")
 @require_role(Role.ADMIN)
 def show_one(access: Access, import_id: str) -> ResponseReturnValue:
     """Show a draft's preview, how far an import is, or what came of it."""
@@ -293,7 +293,7 @@ def show_one(access: Access, import_id: str) -> ResponseReturnValue:
     return _show_draft(access, row)
 
 
-@importing.post("/dashboard/projects/<project_id>/imports/<import_id>")
+@settings.post("/dashboard/projects/<project_id>/imports/<import_id>")
 @require_role(Role.ADMIN)
 def change_import(access: Access, import_id: str) -> ResponseReturnValue:
     """Read a draft in another way."""
@@ -308,7 +308,7 @@ def change_import(access: Access, import_id: str) -> ResponseReturnValue:
     return redirect(url_for(".show_one", import_id=import_id), 303)
 
 
-@importing.post("/dashboard/projects/<project_id>/imports/<import_id>/start")
+@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/start")
 @require_role(Role.ADMIN, for_update=True)
 def start_import(access: Access, import_id: str) -> ResponseReturnValue:
     """Import what the preview showed, or go on where it was stopped; the background does it."""
@@ -323,7 +323,7 @@ def start_import(access: Access, import_id: str) -> ResponseReturnValue:
     return redirect(url_for(".show_one", import_id=import_id), 303)
 
 
-@importing.post("/dashboard/projects/<project_id>/imports/<import_id>/stop")
+@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/stop")
 @require_role(Role.ADMIN, for_update=True)
 def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
     row = find_import(access.project.id, import_id, for_update=True)
@@ -333,9 +333,9 @@ def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
     return redirect(url_for(".show_one", import_id=import_id), 303)
 
 
-@importing.post("/dashboard/projects/<project_id>/imports/<import_id>/undo")
+@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/undo")
 @require_role(Role.ADMIN, for_update=True)
-def undo(access: Access, import_id: str) -> ResponseReturnValue:
+def undo_import_here(access: Access, import_id: str) -> ResponseReturnValue:
     row = find_import(access.project.id, import_id, for_update=True)
     target = url_for(".show_one", import_id=import_id)
     try:

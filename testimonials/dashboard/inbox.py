@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
@@ -162,7 +163,6 @@ def _tell_passed(first: str, count: int) -> str:
 #
 # A decision answers a form with a redirect back to the list, and a script with JSON.
 
-inbox = Blueprint("inbox", __name__)
 
 ALREADY = {
     "pending": gettext_noop("%(name)s is already pending."),
@@ -265,14 +265,6 @@ def undo(access: Access) -> ResponseReturnValue:
     return _answer(project, text, "" if left else None, row)
 
 
-@inbox.errorhandler(ActionRefused)
-def show_refusal(error: ActionRefused) -> ResponseReturnValue:
-    db.session.rollback()
-    if wants_json():
-        return jsonify({"message": error.shown}), error.status
-    return redirect(add_notice(_return_target(), error.shown, None), 303)
-
-
 def _read_filter(project: Project, values: Any) -> InboxFilter:
     wanted = read_filter(values)
     if not wanted.tag:
@@ -332,10 +324,10 @@ def _answer(
         notice["undo_token"] = undo_token
         counts = count_tabs(project.id)[project.id]
         return jsonify({"ok": True, "notice": notice, "counts": counts, "row": testimonial_id})
-    return redirect(add_notice(_return_target(), text, undo_token), 303)
+    return redirect(add_notice(return_target(), text, undo_token), 303)
 
 
-def _return_target() -> str:
+def return_target() -> str:
     return safe_target(request.form.get("return_to", "")) or url_for(".show_inbox")
 
 

@@ -130,7 +130,9 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
         "form": wanted.form,
         "page": str(page) if page > 1 else "",
     }
-    return url_for("inbox.show_inbox", **{name: text for name, text in values.items() if text})
+    return url_for(
+        "dashboard.inbox.show_inbox", **{name: text for name, text in values.items() if text}
+    )
 
 
 def _list_tags(project: Project, wanted: InboxFilter) -> list[str]:
@@ -162,7 +164,7 @@ def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
             "title": _("Nothing found"),
             "text": _("No testimonial here matches the search and the filters."),
             "action_label": _("Clear them"),
-            "action_url": url_for("inbox.show_inbox", status=wanted.tab),
+            "action_url": url_for("dashboard.inbox.show_inbox", status=wanted.tab),
         }
     title, text = EMPTY[wanted.tab]
     is_start = wanted.tab in ("pending", "all")

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request, send_file
+from flask import Response, render_template, request, send_file
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 
@@ -21,6 +21,7 @@ from testimonials.analytics.reports import (
     list_websites,
 )
 from testimonials.core.clock import iso
+from testimonials.core.http.blueprints import insights
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import (
     ENGLISH,
@@ -388,10 +389,8 @@ def _describe_stars(numbers: Sequence[int]) -> list[dict[str, Any]]:
 
 # The Insights page, and its figures as a file.
 
-insights_page = Blueprint("insights_page", __name__)
 
-
-@insights_page.get("/dashboard/projects/<project_id>/insights")
+@insights.get("/dashboard/projects/<project_id>/insights")
 @require_role(Role.ADMIN)
 def show_insights(access: Access) -> ResponseReturnValue:
     """Show the page; ``?days=`` chooses the period, ``?all=1`` shows the tables in full."""
@@ -403,7 +402,7 @@ def show_insights(access: Access) -> ResponseReturnValue:
     )
 
 
-@insights_page.get("/dashboard/projects/<project_id>/insights.csv")
+@insights.get("/dashboard/projects/<project_id>/insights.csv")
 @require_role(Role.ADMIN)
 def download_insights(access: Access) -> Response:
     """Send the views of each day; ``?of=`` chooses another of the tables."""

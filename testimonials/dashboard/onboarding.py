@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, request, url_for
+from flask import jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import case, exists, func, select
 
 from testimonials.auth.accounts import get_account
 from testimonials.collection.models import MailedRequest
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import home
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.i18n import gettext_noop
@@ -128,14 +129,13 @@ def _describe_samples(project: Project) -> list[dict[str, Any]]:
 
 # The checklist's buttons: noting a step, and hiding or showing the list.
 
-checklist = Blueprint("checklist", __name__)
 
 # What a button asks for: the flag it sets, to what, and the page that follows.
 ACTS = {
-    "look": (HAS_LOOKED, True, "rendered.show_widget"),
-    "share": (HAS_SHARED, True, "share.show_share"),
-    "hide": (IS_HIDDEN, True, "inbox.show_inbox"),
-    "show": (IS_HIDDEN, False, "inbox.show_inbox"),
+    "look": (HAS_LOOKED, True, "wall.show_widget"),
+    "share": (HAS_SHARED, True, "dashboard.share.show_share"),
+    "hide": (IS_HIDDEN, True, "dashboard.inbox.show_inbox"),
+    "show": (IS_HIDDEN, False, "dashboard.inbox.show_inbox"),
 }
 
 
@@ -144,7 +144,7 @@ class StepUnknown(ServiceError):
     default_message = gettext_noop("This page is out of date. Reload it and try again.")
 
 
-@checklist.post("/dashboard/projects/<project_id>/checklist")
+@home.post("/dashboard/projects/<project_id>/checklist")
 @require_role(Role.ADMIN, for_update=True)
 def change_checklist(access: Access) -> ResponseReturnValue:
     project = access.project

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
+from flask import g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -16,6 +16,7 @@ from testimonials.collection.submission import Submission
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import pages
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
@@ -63,9 +64,9 @@ class Tab:
 
 
 TABS = {
-    "look": Tab(gettext_noop("Look"), "page_editor.show_page_editor", "first"),
-    "questions": Tab(gettext_noop("Questions"), "page_editor.show_questions", "opened"),
-    "after": Tab(gettext_noop("After sending"), "page_editor.show_after", "thanks"),
+    "look": Tab(gettext_noop("Look"), "dashboard.pages.show_page_editor", "first"),
+    "questions": Tab(gettext_noop("Questions"), "dashboard.pages.show_questions", "opened"),
+    "after": Tab(gettext_noop("After sending"), "dashboard.pages.show_after", "thanks"),
 }
 MOST = {
     "prompts": page_design.MAX_PROMPTS,
@@ -101,7 +102,7 @@ def render_tab(access: Access, name: str, edit: PageEdit | None = None) -> str:
         tabs=TABS,
         views=VIEWS,
         view=TABS[name].view,
-        preview_url=url_for("page_editor.show_page_preview"),
+        preview_url=url_for("dashboard.pages.show_page_preview"),
         **describe_frame(access),
         values=settings | edit.shown,
         before=settings | {each: design[each] for each in LISTS},
@@ -190,30 +191,28 @@ def describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
 #
 # A change answers a form with a redirect back to its tab, and a script with JSON.
 
-page_editor = Blueprint("page_editor", __name__)
 
-
-@page_editor.get("/dashboard/projects/<project_id>/page")
+@pages.get("/dashboard/projects/<project_id>/page")
 @require_role(Role.ADMIN)
 def show_page_editor(access: Access) -> ResponseReturnValue:
     return render_tab(access, "look")
 
 
-@page_editor.get("/dashboard/projects/<project_id>/page/questions")
+@pages.get("/dashboard/projects/<project_id>/page/questions")
 @require_role(Role.ADMIN)
 def show_questions(access: Access) -> ResponseReturnValue:
     """Show what the page asks; ``?add=question`` adds an empty one, ``?open=ID`` opens one."""
     return render_tab(access, "questions")
 
 
-@page_editor.get("/dashboard/projects/<project_id>/page/after")
+@pages.get("/dashboard/projects/<project_id>/page/after")
 @require_role(Role.ADMIN)
 def show_after(access: Access) -> ResponseReturnValue:
     """Show what comes after sending; ``?add=step`` adds an empty step."""
     return render_tab(access, "after")
 
 
-@page_editor.post("/dashboard/projects/<project_id>/page")
+@pages.post("/dashboard/projects/<project_id>/page")
 @require_role(Role.ADMIN, for_update=True)
 def save_page(access: Access) -> ResponseReturnValue:
     """Change the settings that were sent and differ from what the form showed."""
@@ -233,7 +232,7 @@ def save_page(access: Access) -> ResponseReturnValue:
     return _answer(access, edit)
 
 
-@page_editor.get("/dashboard/projects/<project_id>/page/preview")
+@pages.get("/dashboard/projects/<project_id>/page/preview")
 @require_role(Role.ADMIN)
 def show_page_preview(access: Access) -> ResponseReturnValue:
     """Show the page, one of its forms (``?form=``) or its thanks for the frame in the editor."""
@@ -268,12 +267,10 @@ def _refuse(access: Access, edit: PageEdit) -> ResponseReturnValue:
 
 # The page editor's pictures: the logo, the cover, and the face beside the description.
 
-page_pictures = Blueprint("page_pictures", __name__)
 
-
-@page_pictures.post("/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>")
+@pages.post("/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>")
 @require_role(Role.ADMIN)
-def upload(access: Access, picture: str) -> ResponseReturnValue:
+def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
     # Decoded before the lock is taken, so that no submission waits for it.
     image, problem = _read_picture(picture)
     if image is None:
@@ -286,11 +283,9 @@ def upload(access: Access, picture: str) -> ResponseReturnValue:
     return _set(project, picture, image)
 
 
-@page_pictures.post(
-    "/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>/remove"
-)
+@pages.post("/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>/remove")
 @require_role(Role.ADMIN, for_update=True)
-def remove(access: Access, picture: str) -> ResponseReturnValue:
+def remove_picture(access: Access, picture: str) -> ResponseReturnValue:
     return _set(access.project, picture, None)
 
 
@@ -300,7 +295,7 @@ def _set(project: Project, picture: str, image: Image | None) -> ResponseReturnV
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "url": image_url(image.id if image else None)})
-    here = url_for("page_editor.show_page_editor", _anchor=f"editor-{picture}")
+    here = url_for("dashboard.pages.show_page_editor", _anchor=f"editor-{picture}")
     return redirect(add_notice(here, _("Saved")), 303)
 
 

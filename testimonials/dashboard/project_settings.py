@@ -1,6 +1,6 @@
 """A project's settings: address, host name, notifications, handing it over."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account
@@ -8,6 +8,7 @@ from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -60,7 +61,6 @@ from testimonials.widget.settings import rate
 
 # A project's settings: its address, pausing it, deleting it.
 
-settings = Blueprint("settings", __name__)
 
 RATED_LABELS = dict(
     zip(
@@ -100,7 +100,7 @@ def show_settings(access: Access) -> ResponseReturnValue:
 
 @settings.post("/dashboard/projects/<project_id>/slug")
 @require_role(Role.ADMIN, for_update=True)
-def rename(access: Access) -> ResponseReturnValue:
+def rename_project(access: Access) -> ResponseReturnValue:
     sent, project = RenameForm().read(request.form), access.project
     old = project.slug
     try:
@@ -148,7 +148,7 @@ def save_rated(access: Access) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/<project_id>/delete")
 @require_session
 @require_proof("delete this project", ".show_settings")
-def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+def delete_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     begin_write()
     access = find_access(owner, project_id, Role.OWNER, for_update=True)
@@ -160,7 +160,7 @@ def delete(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     move_to_trash(project)
     record(PROJECT_DELETED, project, name=project.name)
     db.session.commit()
-    return redirect(url_for("dashboard.show_projects"), 303)
+    return redirect(url_for("dashboard.home.show_projects"), 303)
 
 
 def _settings_page(
@@ -196,7 +196,6 @@ def _settings_page(
 
 # The page on which a project gets a host name of its own.
 
-domain_pages = Blueprint("domain_pages", __name__)
 
 CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
 
@@ -210,13 +209,13 @@ class HostForm(FormSchema):
     )
 
 
-@domain_pages.get("/dashboard/projects/<project_id>/domain")
+@settings.get("/dashboard/projects/<project_id>/domain")
 @require_role(Role.ADMIN)
 def show_domain(access: Access) -> str:
     return _domain_page(access)
 
 
-@domain_pages.post("/dashboard/projects/<project_id>/domain")
+@settings.post("/dashboard/projects/<project_id>/domain")
 @require_role(Role.ADMIN, for_update=True)
 def set_domain(access: Access) -> ResponseReturnValue:
     """Say which name it shall be; the page then shows the records."""
@@ -232,7 +231,7 @@ def set_domain(access: Access) -> ResponseReturnValue:
     return redirect(url_for(".show_domain"), 303)
 
 
-@domain_pages.post("/dashboard/projects/<project_id>/domain/check")
+@settings.post("/dashboard/projects/<project_id>/domain/check")
 @require_role(Role.ADMIN)
 def check_domain(access: Access) -> ResponseReturnValue:
     """Look the name up now."""
@@ -246,7 +245,7 @@ def check_domain(access: Access) -> ResponseReturnValue:
     return redirect(url_for(".show_domain") + "#state", 303)
 
 
-@domain_pages.post("/dashboard/projects/<project_id>/domain/remove")
+@settings.post("/dashboard/projects/<project_id>/domain/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove_domain(access: Access) -> ResponseReturnValue:
     if domains.find_domain(access.project) is None:
@@ -273,16 +272,14 @@ def _domain_page(access: Access, errors: Errors | None = None, typed: str = "") 
 
 # The page on which somebody chooses their notifications about a project.
 
-notifications = Blueprint("notifications", __name__)
 
-
-@notifications.get("/dashboard/projects/<project_id>/notifications")
+@settings.get("/dashboard/projects/<project_id>/notifications")
 @require_role(Role.MODERATOR)
 def show_notifications(access: Access) -> ResponseReturnValue:
     return _notifications_page(access, {})
 
 
-@notifications.post("/dashboard/projects/<project_id>/notifications")
+@settings.post("/dashboard/projects/<project_id>/notifications")
 @require_role(Role.MODERATOR, for_update=True)
 def choose_notifications(access: Access) -> ResponseReturnValue:
     try:
@@ -294,7 +291,7 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
         return _notifications_page(access, to_form_errors(error)), 422
     db.session.commit()
     is_settings = request.form.get("from") == "settings"
-    page = "settings.show_settings" if is_settings else ".show_notifications"
+    page = "dashboard.settings.show_settings" if is_settings else ".show_notifications"
     return redirect(add_notice(url_for(page), _("Your choice is saved.")), 303)
 
 
@@ -311,15 +308,14 @@ def _notifications_page(access: Access, errors: Errors) -> str:
 
 # Handing a project over: the owner's offer, and the page on which an admin answers it.
 
-ownership = Blueprint("ownership", __name__)
 
-TEAM = "team.show_team"
+TEAM = "dashboard.team.show_team"
 
 
-@ownership.post("/dashboard/projects/<project_id>/team/offer")
+@settings.post("/dashboard/projects/<project_id>/team/offer")
 @require_session
 @require_proof(gettext_noop("hand this project over"), TEAM)
-def offer(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+def offer_project_here(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Offer the project to one of its admins, and mail them."""
     limiter.count(INVITE_PER_ACCOUNT, owner.account_id)
     begin_write()
@@ -334,9 +330,9 @@ def offer(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return redirect(add_notice(url_for(TEAM), gettext("The offer is on its way.")), 303)
 
 
-@ownership.post("/dashboard/projects/<project_id>/team/offer/withdraw")
+@settings.post("/dashboard/projects/<project_id>/team/offer/withdraw")
 @require_role(Role.OWNER, for_update=True)
-def withdraw(access: Access) -> ResponseReturnValue:
+def withdraw_offer_here(access: Access) -> ResponseReturnValue:
     withdraw_offer(access.project)
     name = access.project.name
     record(OWNERSHIP_WITHDRAWN, access.project, name=name)
@@ -344,7 +340,7 @@ def withdraw(access: Access) -> ResponseReturnValue:
     return redirect(add_notice(url_for(TEAM), gettext("The offer is withdrawn.")), 303)
 
 
-@ownership.get("/dashboard/projects/<project_id>/offer")
+@settings.get("/dashboard/projects/<project_id>/offer")
 @require_role(Role.ADMIN)
 def show_offer(access: Access) -> ResponseReturnValue:
     """Say what the admin would get; without an offer to them, show the team."""
@@ -352,9 +348,9 @@ def show_offer(access: Access) -> ResponseReturnValue:
     return redirect(url_for(TEAM), 303) if found is None else _ownership_page(access, found)
 
 
-@ownership.post("/dashboard/projects/<project_id>/offer/accept")
+@settings.post("/dashboard/projects/<project_id>/offer/accept")
 @require_session
-def accept(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+def accept_offer_here(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Take the project over; see `accept_offer`."""
     begin_write()
     # Before the project, as whatever needs room for one locks them.
@@ -370,9 +366,9 @@ def accept(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return redirect(add_notice(url_for(TEAM), gettext("The project is yours.")), 303)
 
 
-@ownership.post("/dashboard/projects/<project_id>/offer/decline")
+@settings.post("/dashboard/projects/<project_id>/offer/decline")
 @require_role(Role.ADMIN, for_update=True)
-def decline(access: Access) -> ResponseReturnValue:
+def decline_offer(access: Access) -> ResponseReturnValue:
     if find_own_offer(access) is not None:
         withdraw_offer(access.project)
         name = access.project.name

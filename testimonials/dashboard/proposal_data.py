@@ -274,7 +274,7 @@ def _picture_urls(
     if row.status != "waiting":
         now = image_url(before) if before in kept else None
         proposed = proposed if proposed in kept else ""
-    url = url_for("decisions.get_picture", project_id=project.id, proposal_id=row.id)
+    url = url_for("dashboard.inbox.get_proposed_picture", project_id=project.id, proposal_id=row.id)
     return {"picture_before": now, "picture_after": url if proposed else None}
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema, add_notice, read_notice
@@ -29,8 +30,6 @@ from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_account
 from testimonials.projects.proposals import Decided, Decider, decide_proposals
 
-decisions = Blueprint("decisions", __name__)
-
 MOST_AT_ONCE = 100
 
 
@@ -39,16 +38,16 @@ class DecisionForm(FormSchema):
     note = Text(REASON_LENGTH, load_default="")
 
 
-@decisions.get("/dashboard/projects/<project_id>/proposals")
+@inbox.get("/dashboard/projects/<project_id>/proposals")
 @require_role(Role.READER)
 def show_proposals(access: Access) -> ResponseReturnValue:
     """Show what waits, or with ``?show=decided`` what was decided."""
     return _page(access, Decided())
 
 
-@decisions.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
+@inbox.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
 @require_role(Role.READER)
-def get_picture(access: Access, proposal_id: str) -> Response:
+def get_proposed_picture(access: Access, proposal_id: str) -> Response:
     """Return the proposed picture, which only those who decide about it may see."""
     values = _find(access, proposal_id).values
     image_id = values.get("imageId") or values.get("avatarId") or ""
@@ -58,9 +57,9 @@ def get_picture(access: Access, proposal_id: str) -> Response:
     return Response(image.content, content_type=CONTENT_TYPE)
 
 
-@decisions.post("/dashboard/projects/<project_id>/proposals")
+@inbox.post("/dashboard/projects/<project_id>/proposals")
 @require_role(Role.MODERATOR)
-def decide(access: Access) -> ResponseReturnValue:
+def decide_proposal(access: Access) -> ResponseReturnValue:
     """Accept or decline the proposals that the form names."""
     sent, ids = DecisionForm().read(request.form), request.form.getlist("ids")[:MOST_AT_ONCE]
     if sent.errors:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import IO, Any
 
-from flask import Blueprint, Response, redirect, render_template, request, send_file, url_for
+from flask import Response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
@@ -43,6 +43,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import requests
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, speaking, translate
 from testimonials.core.http.i18n import gettext as _
@@ -135,7 +136,7 @@ def describe_pager(state: str | None, page: int, total: int) -> dict[str, Any]:
 
 
 def _address(state: str | None, page: int | None = None) -> str:
-    return url_for("asking.show_requests", state=state, page=page, _anchor="asked")
+    return url_for("dashboard.requests.show_requests", state=state, page=page, _anchor="asked")
 
 
 def describe_asked(person: AskedPerson) -> dict[str, Any]:
@@ -235,17 +236,15 @@ def _render_first_mail(
 
 # Asking people for testimonials by mail: the form, its preview, and the list of who was asked.
 
-asking = Blueprint("asking", __name__)
 
-
-@asking.get("/dashboard/projects/<project_id>/invitations")
+@requests.get("/dashboard/projects/<project_id>/invitations")
 @require_role(Role.ADMIN)
 def show_requests(access: Access) -> ResponseReturnValue:
     """Show the form, and who was asked, filtered by ``?state=`` and ``?page=``."""
     return _requests_page(access, RequestForm(default_values(access.project)))
 
 
-@asking.post("/dashboard/projects/<project_id>/invitations/preview")
+@requests.post("/dashboard/projects/<project_id>/invitations/preview")
 @require_role(Role.ADMIN)
 def preview_requests(access: Access) -> ResponseReturnValue:
     """Show who would get what, before anything is sent."""
@@ -266,7 +265,7 @@ def preview_requests(access: Access) -> ResponseReturnValue:
     )
 
 
-@asking.post("/dashboard/projects/<project_id>/invitations")
+@requests.post("/dashboard/projects/<project_id>/invitations")
 @require_role(Role.ADMIN)
 def send_requests(access: Access) -> ResponseReturnValue:
     """Ask everybody of a preview, once."""
@@ -288,7 +287,7 @@ def send_requests(access: Access) -> ResponseReturnValue:
     return _go_back_to_requests(_tell_sent(count, form.wait_days) if count else "")
 
 
-@asking.get("/dashboard/projects/<project_id>/invitations.csv")
+@requests.get("/dashboard/projects/<project_id>/invitations.csv")
 @require_role(Role.ADMIN)
 def download_requests(access: Access) -> Response:
     """Send the list of who was asked, as a table."""
@@ -299,7 +298,7 @@ def download_requests(access: Access) -> Response:
     return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
 
 
-@asking.post("/dashboard/projects/<project_id>/invitations/cancel")
+@requests.post("/dashboard/projects/<project_id>/invitations/cancel")
 @require_role(Role.ADMIN, for_update=True)
 def cancel_requests(access: Access) -> ResponseReturnValue:
     """Delete the requests that weren't sent yet."""
@@ -311,7 +310,7 @@ def cancel_requests(access: Access) -> ResponseReturnValue:
     )
 
 
-@asking.post("/dashboard/projects/<project_id>/invitations/remove")
+@requests.post("/dashboard/projects/<project_id>/invitations/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove_request(access: Access) -> ResponseReturnValue:
     """Delete one person from the list."""
@@ -372,18 +371,17 @@ def _requests_page(access: Access, form: RequestForm) -> str:
 
 # Links that prove a purchase: what a shop needs to sign them, and switching them off.
 
-purchase_links = Blueprint("purchase_links", __name__)
 
-HERE = "purchase_links.show_purchases"
+HERE = "dashboard.requests.show_purchases"
 
 
-@purchase_links.get("/dashboard/projects/<project_id>/purchases")
+@requests.get("/dashboard/projects/<project_id>/purchases")
 @require_role(Role.ADMIN)
 def show_purchases(access: Access) -> ResponseReturnValue:
     return _purchases_page(access)
 
 
-@purchase_links.post("/dashboard/projects/<project_id>/purchases/secret")
+@requests.post("/dashboard/projects/<project_id>/purchases/secret")
 @require_session
 @require_proof("make a signing secret", HERE)
 def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
@@ -401,7 +399,7 @@ def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return answer_privately(_purchases_page(access, secret))
 
 
-@purchase_links.post("/dashboard/projects/<project_id>/purchases/off")
+@requests.post("/dashboard/projects/<project_id>/purchases/off")
 @require_role(Role.ADMIN, for_update=True)
 def switch_off(access: Access) -> ResponseReturnValue:
     """Forget the secret: links that were signed with it open the plain form."""
@@ -412,7 +410,7 @@ def switch_off(access: Access) -> ResponseReturnValue:
     return _go_back_to_purchases(_("These links open the plain form from now on."))
 
 
-@purchase_links.post("/dashboard/projects/<project_id>/purchases/end-old")
+@requests.post("/dashboard/projects/<project_id>/purchases/end-old")
 @require_role(Role.ADMIN, for_update=True)
 def end_old(access: Access) -> ResponseReturnValue:
     """End the former owner's secret at once."""

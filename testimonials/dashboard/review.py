@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import update
 
-from testimonials.auth.cookies import read_session_cookie, use_persons_language
+from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.sessions import find_session
 from testimonials.collection.author_rights import can_thank, thank_author
 from testimonials.collection.request_mail import first_name
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.blueprints import inbox, projects
+from testimonials.core.http.errors import NotFound, answer_service_error
+from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
@@ -23,7 +25,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import project_url, wall_url
 from testimonials.dashboard.formatting import describe_testimonial
 from testimonials.dashboard.framework import build_shell, go_on_writing, require_role
-from testimonials.dashboard.inbox import describe_step
+from testimonials.dashboard.inbox import describe_step, return_target
 from testimonials.dashboard.testimonial import THANKS_LENGTH, ReplyForm, ThanksForm
 from testimonials.projects.access import Access, Role
 from testimonials.testimonials.events import AUTHOR_THANKED
@@ -76,9 +78,9 @@ def read_tally(values: Mapping[str, str]) -> Tally:
 def decide_url(row: Testimonial | None, tally: Tally, notice: str | None = None) -> str:
     """Return the address of a testimonial's page, or of the end."""
     if row is None:
-        return url_for("deciding.show_next", **tally.query)
+        return url_for("dashboard.inbox.show_next", **tally.query)
     query = tally.query | {"notice": notice}
-    return url_for("deciding.show_testimonial", testimonial_id=row.id, **query)
+    return url_for("dashboard.inbox.show_review", testimonial_id=row.id, **query)
 
 
 def describe_decision(access: Access, row: Testimonial, tally: Tally) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def describe_end(access: Access, tally: Tally) -> dict[str, Any]:
         "shell": shell,
         "tally": tally,
         "last": _describe_last(access),
-        "next_url": url_for("deciding.show_next", **tally.query)
+        "next_url": url_for("dashboard.inbox.show_next", **tally.query)
         if shell["counts"]["pending"]
         else None,
         "wall_url": wall_url(access.project.slug, access.project.own_host)
@@ -133,7 +135,6 @@ def _describe_last(access: Access) -> str | None:
 #
 # A GET changes nothing. How many were decided on the way travels in the URL.
 
-deciding = Blueprint("deciding", __name__)
 
 # What can be decided here, and what became of it where it can't.
 DECISIONS = {
@@ -153,7 +154,7 @@ REFUSED = {
 }
 
 
-@deciding.get("/dashboard/projects/<project_id>/decide")
+@inbox.get("/dashboard/projects/<project_id>/decide")
 @require_role(Role.MODERATOR)
 def show_next(access: Access) -> ResponseReturnValue:
     """Lead to the one that has waited longest, or say that all are decided."""
@@ -165,15 +166,15 @@ def show_next(access: Access) -> ResponseReturnValue:
     return render_template("dashboard/inbox/decided.html", **page, notice=read_notice())
 
 
-@deciding.get("/dashboard/projects/<project_id>/decide/<testimonial_id>")
+@inbox.get("/dashboard/projects/<project_id>/decide/<testimonial_id>")
 @require_role(Role.MODERATOR)
-def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
+def show_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return _review_page(access, testimonial_id, read_tally(request.args))
 
 
-@deciding.post("/dashboard/projects/<project_id>/decide/<testimonial_id>")
+@inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>")
 @require_role(Role.MODERATOR, for_update=True)
-def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
+def decide_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Approve or reject it, and lead to the next one that waits."""
     action, tally = request.form.get("action", ""), read_tally(request.form)
     row = _find(access, testimonial_id)
@@ -190,9 +191,9 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return redirect(decide_url(following, tally.add(action)), 303)
 
 
-@deciding.post("/dashboard/projects/<project_id>/decide/undo")
+@inbox.post("/dashboard/projects/<project_id>/decide/undo")
 @require_role(Role.MODERATOR, for_update=True)
-def undo(access: Access) -> ResponseReturnValue:
+def undo_in_review(access: Access) -> ResponseReturnValue:
     """Undo the person's last change, and lead back to what it was about."""
     tally = read_tally(request.form)
     go_on = partial(go_on_writing, access, Role.MODERATOR)
@@ -202,9 +203,9 @@ def undo(access: Access) -> ResponseReturnValue:
     return redirect(decide_url(row, tally.add(step.action, -1)), 303)
 
 
-@deciding.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/reply")
+@inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/reply")
 @require_role(Role.MODERATOR, for_update=True)
-def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
+def reply_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Reply in public, shown once it is approved."""
     tally = read_tally(request.form)
     row, sent = find_testimonial(access.project, testimonial_id), ReplyForm().read(request.form)
@@ -218,9 +219,9 @@ def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return redirect(add_notice(decide_url(row, tally), gettext("Reply saved")), 303)
 
 
-@deciding.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks")
+@inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks")
 @require_role(Role.MODERATOR, for_update=True)
-def thank(access: Access, testimonial_id: str) -> ResponseReturnValue:
+def thank_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Mail a line to the author, once."""
     tally = read_tally(request.form)
     row, sent = find_testimonial(access.project, testimonial_id), ThanksForm().read(request.form)
@@ -236,11 +237,22 @@ def thank(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return redirect(add_notice(decide_url(row, tally), notice), 303)
 
 
-@deciding.errorhandler(ActionRefused)
+# Views whose forms hold what was typed, which the page of an error keeps.
+TYPED = ("add_by_hand", "decide_proposal", "edit", "highlight", "reply")
+
+
+@inbox.errorhandler(ActionRefused)
 def show_refusal(error: ActionRefused) -> ResponseReturnValue:
+    """Lead back to where the button was, and say there why nothing was done."""
+    view = str(request.endpoint).rpartition(".")[2]
+    if view in TYPED:
+        return answer_service_error(error)
     db.session.rollback()
-    target = url_for(".show_next", **read_tally(request.form).query)
-    return redirect(add_notice(target, error.shown), 303)
+    if wants_json():
+        return jsonify({"message": error.shown}), error.status
+    is_here = view.endswith("_in_review")
+    here = url_for(".show_next", **read_tally(request.form).query) if is_here else return_target()
+    return redirect(add_notice(here, error.shown), 303)
 
 
 def _find(access: Access, testimonial_id: str) -> Testimonial | None:
@@ -280,14 +292,12 @@ def _review_page(
 # A GET changes nothing, since mail scanners open links; its buttons decide, once. The link gives no
 # other power: it edits nothing, lists nothing and replies to nobody.
 
-decision_link = Blueprint("decision_link", __name__)
-decision_link.before_request(use_persons_language)
 
 PER_ADDRESS = Limit("decide-ip", 60, "from one IP address")
 LINK_DECISIONS = ("approve", "reject")
 
 
-@decision_link.get("/decide/<token>")
+@projects.get("/decide/<token>")
 def show_decision(token: str) -> ResponseReturnValue:
     """Show the testimonial and two buttons; whoever is signed in decides in the dashboard."""
     access, row = find_decision(token)
@@ -297,7 +307,7 @@ def show_decision(token: str) -> ResponseReturnValue:
     return _link_page(access, row, "")
 
 
-@decision_link.post("/decide/<token>")
+@projects.post("/decide/<token>")
 @limiter.per_address(PER_ADDRESS)
 def decide_by_mail(token: str) -> ResponseReturnValue:
     action = request.form.get("action", "")
@@ -312,7 +322,7 @@ def decide_by_mail(token: str) -> ResponseReturnValue:
     return _link_page(access, row, action)
 
 
-@decision_link.errorhandler(DecisionLinkInvalid)
+@projects.errorhandler(DecisionLinkInvalid)
 def show_problem(error: DecisionLinkInvalid) -> ResponseReturnValue:
     db.session.rollback()
     page = render_template("dashboard/inbox/link_problem.html", text=error.shown)

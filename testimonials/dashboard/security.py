@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account, replace_key
@@ -41,6 +41,7 @@ from testimonials.auth.step_up import (
 from testimonials.auth.tokens import revoke_all_tokens
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import account
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
@@ -118,7 +119,7 @@ def _list(ways: WaysIn) -> list[str]:
 
 # What Account, Security shows.
 
-HERE = "security.show_security"
+HERE = "dashboard.account.show_security"
 
 
 def explain_refusal(view: View) -> View:
@@ -166,20 +167,18 @@ def render_security(
 
 # Account, Security: the password, browsers that are signed in, and what a team is asked for.
 
-security = Blueprint("security", __name__)
 
-
-@security.get("/dashboard/account/security")
+@account.get("/dashboard/account/security")
 @require_session
 def show_security(owner: SignedIn) -> ResponseReturnValue:
     return answer_privately(render_security(owner, notice=read_notice()))
 
 
-@security.get("/dashboard/account/security/needed")
+@account.get("/dashboard/account/security/needed")
 @require_session
 def show_needed(owner: SignedIn) -> ResponseReturnValue:
     """Say what to set up, or to sign in with, before a project opens; then lead to it."""
-    target = safe_target(request.args.get("next", "")) or url_for("dashboard.show_start")
+    target = safe_target(request.args.get("next", "")) or url_for("dashboard.home.show_start")
     if owner.is_strong:
         return redirect(target, 303)
     ways = find_ways_in(get_account(owner.account_id))
@@ -187,16 +186,16 @@ def show_needed(owner: SignedIn) -> ResponseReturnValue:
     return render_template(page, shell=build_shell(owner, "account"), ways=ways, target=target)
 
 
-@security.post("/dashboard/account/security/needed")
+@account.post("/dashboard/account/security/needed")
 @require_session
 @require_proof("go on", HERE, changes_ways_in=True)
 def prove_needed(owner: SignedIn) -> ResponseReturnValue:
     """Go on to the project, once the person has proved more than a password."""
-    target = safe_target(request.form.get("next", "")) or url_for("dashboard.show_start")
+    target = safe_target(request.form.get("next", "")) or url_for("dashboard.home.show_start")
     return redirect(target if owner.is_strong else url_for(".show_needed", next=target), 303)
 
 
-@security.post("/dashboard/account/password")
+@account.post("/dashboard/account/password")
 @require_session
 def set_password(owner: SignedIn) -> ResponseReturnValue:
     """Change the password and sign every other browser out."""
@@ -205,7 +204,7 @@ def set_password(owner: SignedIn) -> ResponseReturnValue:
     return _set_password(owner, _("Your password is changed."))
 
 
-@security.post("/dashboard/account/password/new")
+@account.post("/dashboard/account/password/new")
 @require_session
 @require_proof("set a password", HERE, changes_ways_in=True)
 def add_password(owner: SignedIn) -> ResponseReturnValue:
@@ -217,7 +216,7 @@ def add_password(owner: SignedIn) -> ResponseReturnValue:
     return _set_password(owner, _("You have a password."))
 
 
-@security.post("/dashboard/account/password/remove")
+@account.post("/dashboard/account/password/remove")
 @require_session
 @require_proof("do without a password", HERE, changes_ways_in=True)
 @explain_refusal
@@ -233,7 +232,7 @@ def drop_password(owner: SignedIn) -> ResponseReturnValue:
     return response
 
 
-@security.post("/dashboard/account/sessions/<session_id>/end")
+@account.post("/dashboard/account/sessions/<session_id>/end")
 @require_session
 @require_proof("sign a browser out", HERE)
 def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
@@ -244,7 +243,7 @@ def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
     return redirect(url_for(HERE), 303)
 
 
-@security.post("/dashboard/account/sessions/end/others")
+@account.post("/dashboard/account/sessions/end/others")
 @require_session
 @require_proof("sign out everywhere else", HERE)
 def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
@@ -258,7 +257,7 @@ def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
     return response
 
 
-@security.post("/dashboard/account/sessions/end")
+@account.post("/dashboard/account/sessions/end")
 @require_session
 @require_proof("sign out everywhere", HERE)
 def end_every_session(owner: SignedIn) -> ResponseReturnValue:
@@ -266,12 +265,12 @@ def end_every_session(owner: SignedIn) -> ResponseReturnValue:
     end_sessions(owner.account_id)
     record(SESSION_ENDED, owner.account_id, which="every browser")
     db.session.commit()
-    response = redirect(url_for("session.show_login", notice="signed-out"), 303)
+    response = redirect(url_for("auth.show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
     return response
 
 
-@security.post("/dashboard/account/security/team")
+@account.post("/dashboard/account/security/team")
 @require_session
 @require_proof("change what your team is asked for", HERE, changes_ways_in=True)
 @explain_refusal

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from flask import (
-    Blueprint,
     Response,
     g,
     jsonify,
@@ -23,6 +22,7 @@ from markupsafe import Markup
 from testimonials.collection.forms import find_shown_form, list_forms
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import share
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import FormSchema
@@ -212,8 +212,6 @@ def _save(link: str, kind: str, scale: int) -> bytes:
 
 
 # The Share page: the snippet, the collection page's link and QR code, a message to customers.
-
-share = Blueprint("share", __name__)
 
 
 @share.get("/dashboard/projects/<project_id>/share")

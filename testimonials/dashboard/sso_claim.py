@@ -1,6 +1,6 @@
 """The page on which somebody from the company takes over an account that an agent began."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import drop_key, find_key_problem
@@ -8,7 +8,6 @@ from testimonials.auth.cookies import (
     read_arrival_cookie,
     set_session_cookie,
     sign_browser_in,
-    use_persons_language,
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, KEY_DROPPED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
@@ -18,6 +17,7 @@ from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
@@ -26,19 +26,16 @@ from testimonials.projects.settings import delete_projects
 from testimonials.projects.team import follow_groups
 from testimonials.testimonials.testimonials import describe_keys, mark_added, summarize_projects
 
-company_claim = Blueprint("company_claim", __name__)
-company_claim.before_request(use_persons_language)
-
 Errors = dict[str, list[str]]
 
 
-@company_claim.get("/login/company/claim")
-def show_claim() -> ResponseReturnValue:
+@auth.get("/login/company/claim")
+def show_sso_claim() -> ResponseReturnValue:
     person, _ = read_claim_token(read_arrival_cookie())
     return answer_privately(_page(lock_waiting(person), {}))
 
 
-@company_claim.post("/login/company/claim")
+@auth.post("/login/company/claim")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def claim_with_company() -> ResponseReturnValue:
     """Claim the account without a password; keep or take away the agent's key and projects."""
@@ -51,7 +48,7 @@ def claim_with_company() -> ResponseReturnValue:
     means = current_settings().company_name
     cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
     db.session.commit()
-    response = redirect(target or url_for("dashboard.show_start"), 303)
+    response = redirect(target or url_for("dashboard.home.show_start"), 303)
     set_session_cookie(response, account, cookie)
     return response
 

@@ -1,6 +1,6 @@
 """A project's team: the people in it, invitations, roles, and leaving."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.email_addresses import Email
@@ -9,6 +9,7 @@ from testimonials.core import clock
 from testimonials.core.audit import EventType, record
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import team
 from testimonials.core.http.errors import RateLimited, ValidationFailed
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -47,8 +48,6 @@ from testimonials.projects.team import (
     remove_member,
 )
 from testimonials.transfer.ownership import find_offer
-
-team = Blueprint("team", __name__)
 
 
 class RoleForm(FormSchema):
@@ -156,7 +155,7 @@ def leave(access: Access) -> ResponseReturnValue:
     leave_project(access)
     record(MEMBER_LEFT, access.project, email=access.user.email)
     db.session.commit()
-    return redirect(url_for("dashboard.show_projects"), 303)
+    return redirect(url_for("dashboard.home.show_projects"), 303)
 
 
 def _send_invitation(access: Access, new: NewInvitation) -> None:
@@ -187,7 +186,7 @@ def _confirmation(access: Access, email: str) -> str:
         shell=build_shell(access, "settings" if access.is_admin else "projects"),
         is_self=email == access.user.email,
         email=email,
-        back_url=url_for(".show_team" if access.is_admin else "dashboard.show_projects"),
+        back_url=url_for(".show_team" if access.is_admin else "dashboard.home.show_projects"),
     )
 
 

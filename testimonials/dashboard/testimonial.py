@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
+from flask import Response, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -25,6 +25,7 @@ from testimonials.collection.schemas import PictureQuerySchema
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.errors import FieldErrors
 from testimonials.core.http.fields import QueryCount, Switch, Text
 from testimonials.core.http.form_errors import wants_json
@@ -32,7 +33,7 @@ from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.resource import load
-from testimonials.core.http.security import answer_as, safe_target
+from testimonials.core.http.security import answer_as
 from testimonials.core.http.urls import current_path, testimonial_url
 from testimonials.core.images.uploads import (
     AVATAR,
@@ -44,6 +45,7 @@ from testimonials.core.images.uploads import (
 )
 from testimonials.dashboard.formatting import describe_change, describe_hands, describe_testimonial
 from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.inbox import return_target
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
@@ -216,19 +218,18 @@ def empty_values() -> dict[str, str]:
 
 # Adding a testimonial by hand; editing one, with its history.
 
-editor = Blueprint("editor", __name__)
 
 # Of `?then=`: back to the page for deciding.
 THEN = "decide"
 
 
-@editor.get("/dashboard/projects/<project_id>/testimonials/new")
+@inbox.get("/dashboard/projects/<project_id>/testimonials/new")
 @require_role(Role.MODERATOR)
 def show_new(access: Access) -> ResponseReturnValue:
     return _form(access, None, empty_values(), {})
 
 
-@editor.post("/dashboard/projects/<project_id>/testimonials/new")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/new")
 @require_role(Role.MODERATOR)
 def add_by_hand(access: Access) -> ResponseReturnValue:
     form = read_testimonial_form()
@@ -240,10 +241,10 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
     row = add_testimonial(project, form.columns, access.user.email)
     record(TESTIMONIAL_CREATED, project, testimonial=row.id)
     db.session.commit()
-    return redirect(url_for("inbox.show_inbox", status="approved"), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox", status="approved"), 303)
 
 
-@editor.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
+@inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
 @require_role(Role.READER)
 def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
     project = access.project
@@ -251,7 +252,7 @@ def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue
     return _form(access, row, read_values(row), {})
 
 
-@editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
 @require_role(Role.MODERATOR)
 def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Change a testimonial; its original text is kept, and highlights follow their words."""
@@ -269,7 +270,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return _finish(access, row, batch, _tell_saved(marked - len(row.highlights or [])))
 
 
-@editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights")
 @require_role(Role.MODERATOR, for_update=True)
 def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Highlight words of a testimonial, or remove a highlight."""
@@ -284,7 +285,7 @@ def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return _finish(access, row, batch, done, "highlights")
 
 
-@editor.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply")
 @require_role(Role.MODERATOR, for_update=True)
 def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Reply in public to a testimonial, or remove the reply."""
@@ -323,8 +324,8 @@ def _finish(
 
 def _where_from(testimonial_id: str) -> str:
     """Return the page that leads on: the one for deciding, if that led here."""
-    page = "deciding" if request.args.get("then") == THEN else "editor"
-    return url_for(f"{page}.show_testimonial", testimonial_id=testimonial_id)
+    page = "show_review" if request.args.get("then") == THEN else "show_testimonial"
+    return url_for(f".{page}", testimonial_id=testimonial_id)
 
 
 def _address(row: Testimonial | None, then: str | None) -> str:
@@ -352,7 +353,7 @@ def _form(
         shell=build_shell(access, "inbox"),
         notice=read_notice(),
         return_to=row and current_path(),
-        back_url=_where_from(row.id) if row and then else url_for("inbox.show_inbox"),
+        back_url=_where_from(row.id) if row and then else url_for("dashboard.inbox.show_inbox"),
         action=_address(row, then),
         known_tags=[tag.name for tag in list_project_tags(project.id)],
         item=row and describe_testimonial(row),
@@ -367,8 +368,6 @@ def _form(
 
 # What is said in a recording: its transcript, which saves itself, and captions.
 
-recording = Blueprint("recording", __name__)
-
 
 class TranscriptForm(FormSchema):
     """What is said, and whether the card shows it."""
@@ -377,7 +376,7 @@ class TranscriptForm(FormSchema):
     shows_transcript = Switch(load_default=False)
 
 
-@recording.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/transcript")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/transcript")
 @require_role(Role.MODERATOR, for_update=True)
 def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Save the transcript, and captions if a file came with it."""
@@ -389,27 +388,19 @@ def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
     db.session.commit()
     if wants_json():
         return jsonify({"ok": True, "text": row.text, "hasCaptions": bool(row.captions)})
-    return redirect(add_notice(_return_target(), _("Saved"), None), 303)
+    return redirect(add_notice(return_target(), _("Saved"), None), 303)
 
 
-@recording.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove")
+@inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove")
 @require_role(Role.MODERATOR, for_update=True)
-def remove(access: Access, testimonial_id: str) -> ResponseReturnValue:
+def discard_recording(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Remove the recording for good; its words stay."""
     # Before anything is refused: the page for that reads the form, which may be too large.
-    back = _return_target()
+    back = return_target()
     row = find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
     db.session.commit()
     return redirect(add_notice(back, _("Recording removed"), None), 303)
-
-
-@recording.errorhandler(ActionRefused)
-def show_refusal(error: ActionRefused) -> ResponseReturnValue:
-    db.session.rollback()
-    if wants_json():
-        return jsonify({"message": error.shown}), error.status
-    return redirect(add_notice(_return_target(), error.shown, None), 303)
 
 
 def _read_captions() -> dict[str, Any]:
@@ -432,18 +423,13 @@ def _read_captions() -> dict[str, Any]:
         raise ActionRefused(translate(str(error))) from None
 
 
-def _return_target() -> str:
-    return safe_target(request.form.get("return_to", "")) or url_for("inbox.show_inbox")
-
-
 # The picture of a testimonial: choosing look and size, and downloading it.
 
-picture = Blueprint("picture", __name__)
 
 _QUERY = PictureQuerySchema()
 
 
-@picture.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture")
+@inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture")
 @require_role(Role.READER)
 def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Show the picture in the chosen look and size, or why it can't be drawn."""
@@ -455,7 +441,7 @@ def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return _page(access, wanted)
 
 
-@picture.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
+@inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
 @require_role(Role.READER)
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Serve the picture; `download` in the query makes a browser save it."""

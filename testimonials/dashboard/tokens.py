@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 
@@ -13,6 +13,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.auth.tokens import find_token, make_token, revoke_token
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import settings
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.forms import FormSchema, add_notice, read_notice
@@ -142,34 +143,33 @@ def render_overview(
 
 # Access tokens: making one, which shows it once, and revoking one.
 
-tokens = Blueprint("tokens", __name__)
 
-HERE = "integrations.show_integrations"
+HERE = "dashboard.settings.show_integrations"
 
 
-@tokens.get("/dashboard/tokens/new")
+@settings.get("/dashboard/tokens/new")
 @require_session
 def choose_project(owner: SignedIn) -> ResponseReturnValue:
     """Go on to the form that a link fills in; agents that know no project hand it out."""
     found = list_projects(owner.account_id) or search_shared(owner.account_id, "", 0, 1)
     if not found:
-        return redirect(url_for("dashboard.show_projects"), 303)
+        return redirect(url_for("dashboard.home.show_projects"), 303)
     name, scopes = request.args.get("name"), request.args.get("scopes")
     first = found[0].id
-    return redirect(url_for(".show_form", project_id=first, name=name, scopes=scopes), 303)
+    return redirect(url_for(".show_token_form", project_id=first, name=name, scopes=scopes), 303)
 
 
-@tokens.get("/dashboard/projects/<project_id>/integrations/tokens/new")
+@settings.get("/dashboard/projects/<project_id>/integrations/tokens/new")
 @require_role(Role.ADMIN)
-def show_form(access: Access) -> ResponseReturnValue:
+def show_token_form(access: Access) -> ResponseReturnValue:
     """Show the form; ``?name=`` and ``?scopes=`` fill it in."""
     return _form(access, suggest(_choices(access), access.project.id, request.args))
 
 
-@tokens.post("/dashboard/projects/<project_id>/integrations/tokens")
+@settings.post("/dashboard/projects/<project_id>/integrations/tokens")
 @require_session
 @require_proof("make an access token", HERE)
-def make(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+def make_token_here(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Make a token and show it, once."""
     begin_write()
     access = find_access(owner, project_id, Role.ADMIN, for_update=True)
@@ -187,9 +187,9 @@ def make(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return answer_privately(render_overview(access, new_token={"name": form.name, "plain": plain}))
 
 
-@tokens.get("/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke")
+@settings.get("/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke")
 @require_role(Role.ADMIN)
-def show_revoking(access: Access, token_id: str) -> ResponseReturnValue:
+def show_token_revoking(access: Access, token_id: str) -> ResponseReturnValue:
     token = find_token(access.project.account_id, token_id, _reach(access))
     return render_template(
         "dashboard/integrations/token_revoke.html",
@@ -198,9 +198,9 @@ def show_revoking(access: Access, token_id: str) -> ResponseReturnValue:
     )
 
 
-@tokens.post("/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke")
+@settings.post("/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke")
 @require_role(Role.ADMIN, for_update=True)
-def revoke(access: Access, token_id: str) -> ResponseReturnValue:
+def revoke_token_here(access: Access, token_id: str) -> ResponseReturnValue:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
     db.session.commit()
@@ -235,17 +235,15 @@ def _go_back(notice: str) -> ResponseReturnValue:
 
 # The Integrations page, and the record of what happened in a project.
 
-integrations = Blueprint("integrations", __name__)
 
-
-@integrations.get("/dashboard/projects/<project_id>/integrations")
+@settings.get("/dashboard/projects/<project_id>/integrations")
 @require_role(Role.ADMIN)
 def show_integrations(access: Access) -> ResponseReturnValue:
     """Show the page; ``?client=`` opens that way to connect, ``?who=`` filters the activity."""
     return render_overview(access)
 
 
-@integrations.get("/dashboard/projects/<project_id>/activity")
+@settings.get("/dashboard/projects/<project_id>/activity")
 @require_role(Role.ADMIN)
 def show_activity(access: Access) -> ResponseReturnValue:
     """Show who did what in this project, however long ago."""

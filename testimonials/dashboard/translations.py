@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
@@ -20,6 +20,7 @@ from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import pages
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, find_language, gettext_noop
@@ -148,30 +149,28 @@ def _read(form: Form, name: str) -> str:
 
 # The words of the page, or of a form, in other languages, beside the owner's own.
 
-page_words = Blueprint("page_words", __name__)
 
-
-@page_words.get("/dashboard/projects/<project_id>/page/words")
+@pages.get("/dashboard/projects/<project_id>/page/words")
 @require_role(Role.ADMIN)
 def show_words(access: Access) -> ResponseReturnValue:
     """Show the page's words and those in the language of ``?lang=``."""
     return _page(access, None)
 
 
-@page_words.post("/dashboard/projects/<project_id>/page/words")
+@pages.post("/dashboard/projects/<project_id>/page/words")
 @require_role(Role.ADMIN, for_update=True)
 def save_words(access: Access) -> ResponseReturnValue:
     return _save(access, None)
 
 
-@page_words.get("/dashboard/projects/<project_id>/forms/<form_name>/words")
+@pages.get("/dashboard/projects/<project_id>/forms/<form_name>/words")
 @require_role(Role.ADMIN)
 def show_form_words(access: Access, form_name: str) -> ResponseReturnValue:
     """Show a form's words and those in the language of ``?lang=``."""
     return _page(access, find_form(access.project, form_name))
 
 
-@page_words.post("/dashboard/projects/<project_id>/forms/<form_name>/words")
+@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/words")
 @require_role(Role.ADMIN, for_update=True)
 def save_form_words(access: Access, form_name: str) -> ResponseReturnValue:
     return _save(access, find_form(access.project, form_name))
@@ -230,7 +229,7 @@ def _page(access: Access, form: CollectionForm | None, errors: Errors | None = N
         "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
         "view": "opened",
         "preview_url": url_for(
-            "page_editor.show_page_preview", lang=language, form=form.name if form else None
+            "dashboard.pages.show_page_preview", lang=language, form=form.name if form else None
         ),
         "page_url": f"{_public_url(project, form)}?lang={language}",
         "languages": _list_languages(words, form),

@@ -1,6 +1,6 @@
 """Account, Security: passkeys, the authenticator app and its recovery codes."""
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.cookies import replace_session_cookie
@@ -36,6 +36,7 @@ from testimonials.auth.two_factor import (
 from testimonials.core.audit import EventType, record
 from testimonials.core.event_texts import describe_browser, translate_browser
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -48,8 +49,6 @@ from testimonials.core.http.urls import app_url
 from testimonials.dashboard.framework import build_shell, require_proof, require_session
 from testimonials.dashboard.security import HERE, explain_refusal, render_security
 from testimonials.dashboard.share import draw_inline
-
-proof_settings = Blueprint("proof_settings", __name__)
 
 SETUP_SECONDS = 60 * 60
 
@@ -65,7 +64,7 @@ class PasskeyForm(FormSchema):
     )
 
 
-@proof_settings.post("/dashboard/account/security/begin")
+@account.post("/dashboard/account/security/begin")
 @require_session
 def begin_proof(owner: SignedIn) -> ResponseReturnValue:
     """Return a challenge for one of the person's passkeys, to prove that it's them."""
@@ -73,14 +72,14 @@ def begin_proof(owner: SignedIn) -> ResponseReturnValue:
     return jsonify(describe_use(Reason.PROVE, owner.session_id, known))
 
 
-@proof_settings.post("/dashboard/account/security/passkeys/begin")
+@account.post("/dashboard/account/security/passkeys/begin")
 @require_session
 def begin_addition(owner: SignedIn) -> ResponseReturnValue:
     """Return what the browser makes a passkey of; adding it needs a proof."""
     return jsonify(offer_passkey(owner))
 
 
-@proof_settings.post("/dashboard/account/security/passkeys/new")
+@account.post("/dashboard/account/security/passkeys/new")
 @require_session
 @require_proof("add a passkey", HERE, changes_ways_in=True)
 def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
@@ -89,7 +88,7 @@ def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
     )
 
 
-@proof_settings.post("/dashboard/account/security/passkeys")
+@account.post("/dashboard/account/security/passkeys")
 @require_session
 @require_proof("add a passkey", HERE, changes_ways_in=True)
 def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
@@ -110,7 +109,7 @@ def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
     return redirect(add_notice(url_for(HERE), notice), 303)
 
 
-@proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/name")
+@account.post("/dashboard/account/security/passkeys/<passkey_id>/name")
 @require_session
 def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     sent = PasskeyForm().read(request.form)
@@ -126,7 +125,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     return redirect(add_notice(url_for(HERE), _("Saved")), 303)
 
 
-@proof_settings.post("/dashboard/account/security/passkeys/<passkey_id>/remove")
+@account.post("/dashboard/account/security/passkeys/<passkey_id>/remove")
 @require_session
 @require_proof("remove a passkey", HERE, changes_ways_in=True)
 @explain_refusal
@@ -138,14 +137,14 @@ def remove_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
     return redirect(add_notice(url_for(HERE), _("%(name)s is removed.", name=name)), 303)
 
 
-@proof_settings.post("/dashboard/account/security/app/new")
+@account.post("/dashboard/account/security/app/new")
 @require_session
 @require_proof("connect an app", HERE, changes_ways_in=True)
 def show_new_app(owner: SignedIn) -> ResponseReturnValue:
     return answer_privately(_app_page(owner, new_secret()))
 
 
-@proof_settings.post("/dashboard/account/security/app")
+@account.post("/dashboard/account/security/app")
 @require_session
 @require_proof("connect an app", HERE, changes_ways_in=True)
 def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
@@ -166,7 +165,7 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
     return answer_privately(_codes_page(owner, codes))
 
 
-@proof_settings.post("/dashboard/account/security/app/remove")
+@account.post("/dashboard/account/security/app/remove")
 @require_session
 @require_proof("turn the app off", HERE, changes_ways_in=True)
 @explain_refusal
@@ -178,7 +177,7 @@ def remove_the_app(owner: SignedIn) -> ResponseReturnValue:
     return redirect(add_notice(url_for(HERE), _("The app is off.")), 303)
 
 
-@proof_settings.post("/dashboard/account/security/codes")
+@account.post("/dashboard/account/security/codes")
 @require_session
 @require_proof("make new recovery codes", HERE, changes_ways_in=True)
 def make_new_codes(owner: SignedIn) -> ResponseReturnValue:

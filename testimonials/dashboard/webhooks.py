@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flask import Blueprint, redirect, request, url_for
+from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 
@@ -12,6 +12,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ServiceError, ValidationFailed
 from testimonials.core.http.fields import WebUrl
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -118,21 +119,20 @@ def read_since(text: str) -> datetime | None:
 
 # Webhook endpoints: adding, changing, switching and removing them, and their secrets.
 
-endpoints = Blueprint("endpoints", __name__)
 
-HERE = "integrations.show_integrations"
+HERE = "dashboard.settings.show_integrations"
 
 
-@endpoints.get("/dashboard/projects/<project_id>/integrations/webhooks/new")
+@settings.get("/dashboard/projects/<project_id>/integrations/webhooks/new")
 @require_role(Role.ADMIN)
-def show_form(access: Access) -> ResponseReturnValue:
+def show_webhook_form(access: Access) -> ResponseReturnValue:
     return _form(access, EndpointForm())
 
 
-@endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks")
 @require_session
 @require_proof("add a webhook endpoint", HERE)
-def add(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+def add_webhook(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     """Add an endpoint and show its secret, once."""
     begin_write()
     access = find_access(owner, project_id, Role.ADMIN, for_update=True)
@@ -150,17 +150,17 @@ def add(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _show_secret(access, form.url, secret)
 
 
-@endpoints.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>")
+@settings.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>")
 @require_role(Role.ADMIN)
-def show_endpoint(access: Access, webhook_id: str) -> ResponseReturnValue:
+def show_webhook(access: Access, webhook_id: str) -> ResponseReturnValue:
     endpoint = find_endpoint(access.project, webhook_id)
     return _form(access, to_form(endpoint), webhook_id=webhook_id)
 
 
-@endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>")
 @require_session
 @require_proof("change a webhook endpoint", HERE)
-def change(owner: SignedIn, project_id: str, webhook_id: str) -> ResponseReturnValue:
+def change_webhook(owner: SignedIn, project_id: str, webhook_id: str) -> ResponseReturnValue:
     begin_write()
     access = find_access(owner, project_id, Role.ADMIN, for_update=True)
     endpoint, form = find_endpoint(access.project, webhook_id), _read_form()
@@ -173,9 +173,9 @@ def change(owner: SignedIn, project_id: str, webhook_id: str) -> ResponseReturnV
     return _go_back(_("The endpoint is changed."))
 
 
-@endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/switch")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/switch")
 @require_role(Role.ADMIN, for_update=True)
-def switch(access: Access, webhook_id: str) -> ResponseReturnValue:
+def switch_webhook(access: Access, webhook_id: str) -> ResponseReturnValue:
     """Switch an endpoint off, or on again."""
     is_active = request.form.get("status") == "active"
     change_endpoint(access.project, find_endpoint(access.project, webhook_id), is_active=is_active)
@@ -183,17 +183,19 @@ def switch(access: Access, webhook_id: str) -> ResponseReturnValue:
     return _go_back(_("It hears of what happens from now on.") if is_active else _("It is off."))
 
 
-@endpoints.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret")
+@settings.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret")
 @require_role(Role.ADMIN)
 def show_secret_form(access: Access, webhook_id: str) -> ResponseReturnValue:
     endpoint = find_endpoint(access.project, webhook_id)
     return render_webhook_page(access, "webhook_secret", **describe_endpoint(endpoint))
 
 
-@endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret")
 @require_session
 @require_proof("replace a signing secret", HERE)
-def replace_secret(owner: SignedIn, project_id: str, webhook_id: str) -> ResponseReturnValue:
+def replace_webhook_secret(
+    owner: SignedIn, project_id: str, webhook_id: str
+) -> ResponseReturnValue:
     """Replace the secret that the form was about, and show the new one, once."""
     begin_write()
     access = find_access(owner, project_id, Role.ADMIN, for_update=True)
@@ -206,16 +208,16 @@ def replace_secret(owner: SignedIn, project_id: str, webhook_id: str) -> Respons
     return _show_secret(access, url, secret)
 
 
-@endpoints.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove")
+@settings.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove")
 @require_role(Role.ADMIN)
-def show_removal(access: Access, webhook_id: str) -> ResponseReturnValue:
+def show_webhook_removal(access: Access, webhook_id: str) -> ResponseReturnValue:
     endpoint = find_endpoint(access.project, webhook_id)
     return render_webhook_page(access, "webhook_remove", endpoint=endpoint)
 
 
-@endpoints.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove")
 @require_role(Role.ADMIN, for_update=True)
-def remove(access: Access, webhook_id: str) -> ResponseReturnValue:
+def remove_webhook(access: Access, webhook_id: str) -> ResponseReturnValue:
     remove_endpoint(access.project, find_endpoint(access.project, webhook_id))
     db.session.commit()
     return _go_back(_("The endpoint is removed, with its log."))
@@ -253,25 +255,23 @@ def _go_back(notice: str) -> ResponseReturnValue:
 
 # Deliveries of webhooks: the log, one delivery, a test, and sending again.
 
-deliveries = Blueprint("deliveries", __name__)
 
-
-@deliveries.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries")
+@settings.get("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries")
 @require_role(Role.ADMIN)
 def show_log(access: Access, webhook_id: str) -> ResponseReturnValue:
     return _log(access, find_endpoint(access.project, webhook_id))
 
 
-@deliveries.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/test")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/test")
 @require_role(Role.ADMIN, for_update=True)
-def test(access: Access, webhook_id: str) -> ResponseReturnValue:
+def test_webhook(access: Access, webhook_id: str) -> ResponseReturnValue:
     """Send a test, and show the outcome."""
     row = send_test(find_endpoint(access.project, webhook_id))
     db.session.commit()
     return redirect(url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id), 303)
 
 
-@deliveries.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/redeliver")
+@settings.post("/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/redeliver")
 @require_role(Role.ADMIN, for_update=True)
 def redeliver_since(access: Access, webhook_id: str) -> ResponseReturnValue:
     """Send again everything that has happened since a time."""
@@ -286,7 +286,7 @@ def redeliver_since(access: Access, webhook_id: str) -> ResponseReturnValue:
     return redirect(add_notice(url_for(".show_log", webhook_id=webhook_id), notice), 303)
 
 
-@deliveries.get(
+@settings.get(
     "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries/<delivery_id>"
 )
 @require_role(Role.ADMIN)
@@ -296,7 +296,7 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Response
     return render_webhook_page(access, "delivery", **describe_message(endpoint, row))
 
 
-@deliveries.post(
+@settings.post(
     "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries/<delivery_id>"
 )
 @require_role(Role.ADMIN, for_update=True)

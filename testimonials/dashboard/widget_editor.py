@@ -6,12 +6,13 @@ with a redirect back to the editor, and a script with JSON.
 
 from typing import Any
 
-from flask import Blueprint, g, jsonify, redirect, render_template, request, url_for
+from flask import g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
 
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import widgets
 from testimonials.core.http.fields import Colour
 from testimonials.core.http.form_errors import answer_errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
@@ -43,8 +44,6 @@ from testimonials.widget.drafts import (
 from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.settings import find_widget
 
-widget_editor = Blueprint("widget_editor", __name__)
-
 UNDO_SECONDS = 3600
 PUBLISHED = gettext_noop("Published. Visitors see it now.")
 SAVED = gettext_noop("Draft saved")
@@ -57,13 +56,13 @@ RESET, DISCARDED, RESTORED = (
 undo_purpose = TokenPurpose("widget-draft")
 
 
-@widget_editor.get("/dashboard/projects/<project_id>/widget")
+@widgets.get("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN)
 def show_editor(access: Access) -> ResponseReturnValue:
     return _page(access, Edit({}, {}, {}))
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget")
+@widgets.post("/dashboard/projects/<project_id>/widget")
 @require_role(Role.ADMIN, for_update=True)
 def save_widget(access: Access) -> ResponseReturnValue:
     """Change in the draft what differs from what the form showed; publish it if that is asked."""
@@ -79,7 +78,7 @@ def save_widget(access: Access) -> ResponseReturnValue:
     return redirect(add_notice(_here(), PUBLISHED if is_published else SAVED), 303)
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget/publish")
+@widgets.post("/dashboard/projects/<project_id>/widget/publish")
 @require_role(Role.ADMIN, for_update=True)
 def publish_widget(access: Access) -> ResponseReturnValue:
     """Let visitors see the draft."""
@@ -91,7 +90,7 @@ def publish_widget(access: Access) -> ResponseReturnValue:
     return redirect(add_notice(_here(), PUBLISHED), 303)
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget/discard")
+@widgets.post("/dashboard/projects/<project_id>/widget/discard")
 @require_role(Role.ADMIN, for_update=True)
 def discard_changes(access: Access) -> ResponseReturnValue:
     """Go back to what visitors see; the page offers to undo that."""
@@ -102,7 +101,7 @@ def discard_changes(access: Access) -> ResponseReturnValue:
     return redirect(undo, 303)
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget/reset")
+@widgets.post("/dashboard/projects/<project_id>/widget/reset")
 @require_role(Role.ADMIN, for_update=True)
 def reset_widget(access: Access) -> ResponseReturnValue:
     """Change the draft to the settings of a new project; the page offers to undo that."""
@@ -113,7 +112,7 @@ def reset_widget(access: Access) -> ResponseReturnValue:
     return redirect(undo, 303)
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget/undo")
+@widgets.post("/dashboard/projects/<project_id>/widget/undo")
 @require_role(Role.ADMIN, for_update=True)
 def undo_draft(access: Access) -> ResponseReturnValue:
     """Bring back the draft from before it was reset or discarded."""
@@ -128,7 +127,7 @@ def undo_draft(access: Access) -> ResponseReturnValue:
     return redirect(add_notice(_here(), RESTORED), 303)
 
 
-@widget_editor.get("/dashboard/projects/<project_id>/widget/colours")
+@widgets.get("/dashboard/projects/<project_id>/widget/colours")
 @require_role(Role.ADMIN)
 def get_colours(access: Access) -> ResponseReturnValue:
     """Return what is derived from the colour ``?hex=``, by default the widget's, and why."""
@@ -141,7 +140,7 @@ def get_colours(access: Access) -> ResponseReturnValue:
     return jsonify(describe_colour(colour))
 
 
-@widget_editor.get("/dashboard/projects/<project_id>/widget/preview")
+@widgets.get("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def show_preview(access: Access) -> ResponseReturnValue:
     """Show the real widget by itself, for the frame in the editor."""
@@ -155,7 +154,7 @@ def show_preview(access: Access) -> ResponseReturnValue:
     )
 
 
-@widget_editor.post("/dashboard/projects/<project_id>/widget/preview")
+@widgets.post("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def get_preview_feed(access: Access) -> ResponseReturnValue:
     """Return the widget's data with the settings in the form, without saving them."""

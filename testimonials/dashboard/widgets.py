@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, jsonify, redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import widgets
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
@@ -48,18 +49,16 @@ from testimonials.widget.settings import (
 
 # The page of a project's widgets: saving one under a name, renaming and deleting it.
 
-saved_widgets = Blueprint("saved_widgets", __name__)
 
-
-@saved_widgets.get("/dashboard/projects/<project_id>/widgets")
+@widgets.get("/dashboard/projects/<project_id>/widgets")
 @require_role(Role.ADMIN)
 def show_widgets(access: Access) -> ResponseReturnValue:
     return _widgets_page(access)
 
 
-@saved_widgets.post("/dashboard/projects/<project_id>/widgets")
+@widgets.post("/dashboard/projects/<project_id>/widgets")
 @require_role(Role.ADMIN, for_update=True)
-def save(access: Access) -> ResponseReturnValue:
+def add_widget(access: Access) -> ResponseReturnValue:
     """Save a new widget, as a copy of another."""
     project, name = access.project, request.form.get("name", "")
     try:
@@ -70,9 +69,9 @@ def save(access: Access) -> ResponseReturnValue:
     return _finish(_("Saved the widget %(name)s", name=widget.name))
 
 
-@saved_widgets.post("/dashboard/projects/<project_id>/widgets/rename")
+@widgets.post("/dashboard/projects/<project_id>/widgets/rename")
 @require_role(Role.ADMIN, for_update=True)
-def rename(access: Access) -> ResponseReturnValue:
+def rename_widget_here(access: Access) -> ResponseReturnValue:
     widget, name = _find(access.project), request.form.get("name", "")
     old = widget.name
     try:
@@ -84,9 +83,9 @@ def rename(access: Access) -> ResponseReturnValue:
     return _finish(_("Renamed %(old)s to %(name)s", old=old, name=widget.name))
 
 
-@saved_widgets.post("/dashboard/projects/<project_id>/widgets/delete")
+@widgets.post("/dashboard/projects/<project_id>/widgets/delete")
 @require_role(Role.ADMIN, for_update=True)
-def delete(access: Access) -> ResponseReturnValue:
+def delete_widget_here(access: Access) -> ResponseReturnValue:
     widget = _find(access.project)
     delete_widget(access.project, widget)
     record(WIDGET_DELETED, access.project, widget=widget.name)
@@ -151,7 +150,6 @@ def _describe_widget(project: Project, widget: dict[str, Any]) -> dict[str, Any]
 # What is ordered shows on websites at once. A change answers a form with a redirect back to the
 # page, and a script with JSON.
 
-order = Blueprint("order", __name__)
 
 ON_A_PAGE = 20
 # How many places down.
@@ -163,14 +161,14 @@ class OrderUnknown(ServiceError):
     default_message = gettext_noop("This page is out of date. Reload it and try again.")
 
 
-@order.get("/dashboard/projects/<project_id>/order")
+@widgets.get("/dashboard/projects/<project_id>/order")
 @require_role(Role.ADMIN)
 def show_order(access: Access) -> ResponseReturnValue:
     """Show what is ordered by hand, and a page of the others."""
     return _order_page(access, request.args.get("widget", ""), request.args.get("after"))
 
 
-@order.post("/dashboard/projects/<project_id>/order")
+@widgets.post("/dashboard/projects/<project_id>/order")
 @require_role(Role.ADMIN, for_update=True)
 def change_order(access: Access) -> ResponseReturnValue:
     """Move, add or take out a testimonial, or arrange all as a script sends them."""
@@ -183,7 +181,7 @@ def change_order(access: Access) -> ResponseReturnValue:
     return redirect(_page_url(name), 303)
 
 
-@order.errorhandler(OrderFull)
+@widgets.errorhandler(OrderFull)
 def show_refusal(error: OrderFull) -> ResponseReturnValue:
     db.session.rollback()
     return redirect(add_notice(_page_url(request.form.get("widget", "")), error.shown), 303)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.email_addresses import Email
@@ -11,6 +11,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import team
 from testimonials.core.http.errors import RateLimited, ValidationFailed
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -51,9 +52,7 @@ from testimonials.projects.team import (
     set_workspace_role,
 )
 
-workspace = Blueprint("workspace", __name__)
-
-HERE = "workspace.show_team"
+HERE = "dashboard.team.show_workspace"
 MISSING = dict.fromkeys(("required", "invalid"), gettext_noop("Choose reader, moderator or admin."))
 
 
@@ -66,16 +65,16 @@ class InviteColleagueForm(ColleagueForm):
     reach = Choice("all", "some", load_default="all")
 
 
-@workspace.get("/dashboard/account/team")
+@team.get("/dashboard/account/team")
 @require_session
-def show_team(owner: SignedIn) -> ResponseReturnValue:
+def show_workspace(owner: SignedIn) -> ResponseReturnValue:
     return _page(owner, {}, {})
 
 
-@workspace.post("/dashboard/account/team/invitations")
+@team.post("/dashboard/account/team/invitations")
 @require_session
 @require_proof("invite a colleague", HERE)
-def invite(owner: SignedIn) -> ResponseReturnValue:
+def invite_to_workspace(owner: SignedIn) -> ResponseReturnValue:
     sent, chosen = InviteColleagueForm().read(request.form), request.form.getlist("projects")
     try:
         if sent.errors:
@@ -90,9 +89,9 @@ def invite(owner: SignedIn) -> ResponseReturnValue:
     return _go_back(_("The invitation is on its way."))
 
 
-@workspace.post("/dashboard/account/team/invitations/resend")
+@team.post("/dashboard/account/team/invitations/resend")
 @require_session
-def resend(owner: SignedIn) -> ResponseReturnValue:
+def resend_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
     """Mail an invitation again, with a new link."""
     email = request.form.get("email", "")
     _count_mail(owner, email)
@@ -101,9 +100,9 @@ def resend(owner: SignedIn) -> ResponseReturnValue:
     return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
 
 
-@workspace.post("/dashboard/account/team/invitations/revoke")
+@team.post("/dashboard/account/team/invitations/revoke")
 @require_session
-def revoke(owner: SignedIn) -> ResponseReturnValue:
+def revoke_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
     email = request.form.get("email", "")
     begin_write()
     revoke_from_colleague(owner, email)
@@ -112,10 +111,10 @@ def revoke(owner: SignedIn) -> ResponseReturnValue:
     return _go_back(_("The invitation is withdrawn."))
 
 
-@workspace.post("/dashboard/account/team/members/<account_id>/role")
+@team.post("/dashboard/account/team/members/<account_id>/role")
 @require_session
 @require_proof("change what a colleague may do", HERE)
-def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+def give_workspace_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     """Give somebody of the team a role in all projects."""
     sent = ColleagueForm().read(request.form)
     if sent.errors:
@@ -129,15 +128,15 @@ def give_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     return _go_back(_("The role is changed."))
 
 
-@workspace.get("/dashboard/account/team/members/<account_id>/remove")
+@team.get("/dashboard/account/team/members/<account_id>/remove")
 @require_session
-def show_removal(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+def show_workspace_removal(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     return _confirmation(owner, member=find_colleague(owner.account_id, account_id))
 
 
-@workspace.post("/dashboard/account/team/members/<account_id>/remove")
+@team.post("/dashboard/account/team/members/<account_id>/remove")
 @require_session
-def remove(owner: SignedIn, account_id: str) -> ResponseReturnValue:
+def remove_from_workspace(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     """End somebody's roles in all of the owner's projects."""
     begin_write()
     email = remove_colleague(owner.account_id, account_id).email
@@ -146,15 +145,15 @@ def remove(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     return _go_back(_("Removed from all of your projects."))
 
 
-@workspace.get("/dashboard/account/team/of/<owner_id>/leave")
+@team.get("/dashboard/account/team/of/<owner_id>/leave")
 @require_session
-def show_leaving(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
+def show_workspace_leaving(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
     return _confirmation(owner, left=find_workspace(owner.account_id, owner_id))
 
 
-@workspace.post("/dashboard/account/team/of/<owner_id>/leave")
+@team.post("/dashboard/account/team/of/<owner_id>/leave")
 @require_session
-def leave(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
+def leave_workspace(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
     """Leave somebody else's team; roles in single projects stay."""
     begin_write()
     left = find_workspace(owner.account_id, owner_id)
@@ -186,7 +185,7 @@ def _refuse(
 
 
 def _go_back(notice: str) -> ResponseReturnValue:
-    return redirect(add_notice(url_for(".show_team"), notice), 303)
+    return redirect(add_notice(url_for(".show_workspace"), notice), 303)
 
 
 def _confirmation(owner: SignedIn, **about: object) -> str:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from flask import Blueprint, Response, g, jsonify, redirect, render_template, request
+from flask import Response, g, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, select
 
@@ -24,6 +24,7 @@ from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import ID_LENGTH, hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import oauth
 from testimonials.core.http.errors import BodyInvalid, ServiceError
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
@@ -281,7 +282,6 @@ def _fits(code: OAuthCode, client: Client, values: Mapping[str, str]) -> bool:
 
 # What OAuth clients call themselves: who we are, registering, and the token.
 
-oauth = Blueprint("oauth", __name__)
 GRANTS: dict[str, Any] = {
     "grant_types": ["authorization_code"],
     "response_types": ["code"],
@@ -381,7 +381,6 @@ def _answer(body: Mapping[str, Any], status: int = 200) -> Response:
 
 # The one page of OAuth that a person sees: what a program asks for, and Allow or Don’t allow.
 
-consent = Blueprint("consent", __name__)
 
 # What the page carries from the program's request into the form.
 CARRIED = (
@@ -402,14 +401,14 @@ LIFETIMES = {
 }
 
 
-@consent.get("/oauth/authorize")
+@oauth.get("/oauth/authorize")
 @require_session
 def show_consent(owner: SignedIn) -> ResponseReturnValue:
     """Show who asks for what."""
     return answer_privately(_page(owner, find_request(request.args), {}))
 
 
-@consent.post("/oauth/authorize")
+@oauth.post("/oauth/authorize")
 @require_session
 def allow(owner: SignedIn) -> ResponseReturnValue:
     """Take the browser back to the program, with a code for what was allowed."""
@@ -419,7 +418,7 @@ def allow(owner: SignedIn) -> ResponseReturnValue:
     return _allow(owner=owner, asked=asked)
 
 
-@require_proof("connect a program", "dashboard.show_start")
+@require_proof("connect a program", "dashboard.home.show_start")
 def _allow(owner: SignedIn, asked: Asked) -> ResponseReturnValue:
     sent = request.form
     scopes = [scope for scope in asked.scopes if scope in sent.getlist("scopes")]

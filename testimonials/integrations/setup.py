@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 from marshmallow import Schema, fields
 from sqlalchemy import select
 
@@ -15,6 +15,7 @@ from testimonials.auth.scopes import Scope
 from testimonials.collection.requests import STATES, count_states
 from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Time
 from testimonials.core.http.idempotency import begin_call, commit_answer
@@ -321,7 +322,6 @@ def _settle_samples(steps: Steps) -> None:
 
 # The API's door to a setup in one call.
 
-setup = Blueprint("setup", __name__)
 
 _RESULT = SetupResultSchema()
 
@@ -329,7 +329,7 @@ _RESULT = SetupResultSchema()
 SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 
-@setup.put("/v1/setup")
+@agents.put("/v1/setup")
 @require_access(Scope.CONFIGURE, by_key=True, drafts=True)
 @endpoint(
     data=SetupResultSchema,

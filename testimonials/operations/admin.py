@@ -9,7 +9,7 @@ from datetime import timedelta
 from importlib import metadata
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import case, func, select, text
 
@@ -23,6 +23,7 @@ from testimonials.core.audit import Event, EventType
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import admin
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import ENGLISH, use_language
 from testimonials.core.http.rate_limits import RateLimitCounter
@@ -299,7 +300,6 @@ def _list_hit_limits() -> list[str] | None:
 
 # The operator's page: what needs somebody, and how everything on this server is. It only looks.
 
-operator = Blueprint("operator", __name__)
 
 OPEN_FOR = timedelta(hours=1)
 
@@ -321,10 +321,10 @@ def require_operator(view: View) -> View:
     return wrapper
 
 
-@operator.get("/operator")
-@operator.post("/operator")
+@admin.get("/operator")
+@admin.post("/operator")
 @require_operator
-@require_proof("look at this server", "dashboard.show_start", lasts=OPEN_FOR)
+@require_proof("look at this server", "dashboard.home.show_start", lasts=OPEN_FOR)
 def show_server(owner: SignedIn) -> ResponseReturnValue:
     """Show the page; a POST only brings the proof that opens it for an hour."""
     if request.method == "POST":

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request
+from flask import Response, abort, current_app, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials import __version__
+from testimonials.core.http.blueprints import site
 from testimonials.core.http.i18n import ENGLISH
 from testimonials.core.http.openapi import describe_api
 from testimonials.core.http.urls import app_url, base_path, base_url
@@ -201,7 +202,6 @@ def write_table(head: list[str], rows: list[list[str]]) -> str:
 
 # The service's own pages: the front page, health, and the documents for people and agents.
 
-site: Blueprint = Blueprint("site", __name__)
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

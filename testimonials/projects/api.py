@@ -3,12 +3,13 @@
 import io
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from testimonials.auth.api_auth import require_access, require_all_projects
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import projects
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import add_link, link_to
 from testimonials.core.http.rate_limits import Limit
@@ -33,7 +34,6 @@ from testimonials.projects.schemas import (
 
 # Projects in the API.
 
-projects = Blueprint("projects", __name__)
 
 _PROJECT = ProjectSchema()
 _PROJECTS = ProjectSchema(many=True)
@@ -90,12 +90,11 @@ def get_project(caller: Caller, project_id: str) -> Response:
 
 # The API's doors to the collection page's settings and the widget's design.
 
-configuration = Blueprint("configuration", __name__)
 
 _PAGE = PageConfigSchema()
 
 
-@configuration.get("/v1/projects/<project_id>/page-config")
+@projects.get("/v1/projects/<project_id>/page-config")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=PageConfigSchema, raises=(404,))
 def get_page_config(caller: Caller, project_id: str) -> Response:
@@ -103,7 +102,7 @@ def get_page_config(caller: Caller, project_id: str) -> Response:
     return answer("OK", _describe(find_project(caller, project_id)))
 
 
-@configuration.patch("/v1/projects/<project_id>/page-config")
+@projects.patch("/v1/projects/<project_id>/page-config")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=PageConfigSchema,
@@ -130,7 +129,7 @@ def update_page_config(
     return carry_out(caller, project, "page", body, describe=lambda: _describe(project), **query)
 
 
-@configuration.put("/v1/projects/<project_id>/logo")
+@projects.put("/v1/projects/<project_id>/logo")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(
     data=PageConfigSchema,
@@ -156,7 +155,7 @@ def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, A
     return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
 
 
-@configuration.delete("/v1/projects/<project_id>/logo")
+@projects.delete("/v1/projects/<project_id>/logo")
 @require_access(Scope.CONFIGURE, drafts=True)
 @endpoint(data=PageConfigSchema, query=ReasonQuerySchema, raises=(404,))
 def remove_logo(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -174,14 +173,13 @@ def _describe(project: Project) -> Any:
 
 # The API's doors to a project's own host name.
 
-domain = Blueprint("domain", __name__)
 
 CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 
 _DOMAIN = DomainSchema()
 
 
-@domain.get("/v1/projects/<project_id>/domain")
+@projects.get("/v1/projects/<project_id>/domain")
 @require_access(Scope.READ)
 @endpoint(data=DomainSchema, raises=(404,))
 def get_domain(caller: Caller, project_id: str) -> Response:
@@ -193,7 +191,7 @@ def get_domain(caller: Caller, project_id: str) -> Response:
     return answer("OK", _DOMAIN.dump(domains.get_domain(project)))
 
 
-@domain.put("/v1/projects/<project_id>/domain")
+@projects.put("/v1/projects/<project_id>/domain")
 @require_access(Scope.CONFIGURE)
 @endpoint(
     data=DomainSchema,
@@ -215,7 +213,7 @@ def set_domain(caller: Caller, project_id: str, body: dict[str, Any]) -> Respons
     return commit_answer("Host name set", _DOMAIN.dump(domains.set_domain(project, body["host"])))
 
 
-@domain.post("/v1/projects/<project_id>/domain/check")
+@projects.post("/v1/projects/<project_id>/domain/check")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=DomainSchema, raises=(404, 429))
 def check_domain(caller: Caller, project_id: str) -> Response:
@@ -233,7 +231,7 @@ def check_domain(caller: Caller, project_id: str) -> Response:
     return commit_answer("Looked up", _DOMAIN.dump(domains.get_domain(project)))
 
 
-@domain.delete("/v1/projects/<project_id>/domain")
+@projects.delete("/v1/projects/<project_id>/domain")
 @require_access(Scope.CONFIGURE)
 @endpoint(data=DomainSchema, raises=(404,))
 def remove_domain(caller: Caller, project_id: str) -> Response:

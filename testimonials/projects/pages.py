@@ -1,6 +1,6 @@
 """Public pages: an invitation, unsubscribing, stored pictures."""
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from flask import Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import (
@@ -24,6 +24,7 @@ from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.audit import ActorKind, EventType, act_as, record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import media, projects, site
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import DATA_POLICY, answer_privately
@@ -53,21 +54,20 @@ from testimonials.testimonials.testimonials import describe_keys, mark_added, su
 # magic link does, so somebody without an account can choose a password here, even where sign-up is
 # closed.
 
-invitation = Blueprint("invitation", __name__)
-invitation.before_request(use_persons_language)
+projects.before_request(use_persons_language)
 
 Errors = dict[str, list[str]]
 
 
-@invitation.get("/invite/<token>")
+@projects.get("/invite/<token>")
 def show_invitation(token: str) -> ResponseReturnValue:
     signed_in = find_session(read_session_cookie())
     return answer_privately(_invitation_page(find_invitation(token), signed_in, {}))
 
 
-@invitation.post("/invite/<token>")
+@projects.post("/invite/<token>")
 @limiter.per_address(INVITATION_PER_ADDRESS)
-def accept(token: str) -> ResponseReturnValue:
+def accept_invitation_here(token: str) -> ResponseReturnValue:
     """Join as the account that is signed in, or as a new one with a password."""
     signed_in, found = find_session(read_session_cookie()), find_invitation(token)
     if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
@@ -77,15 +77,15 @@ def accept(token: str) -> ResponseReturnValue:
     return _join_with_password(token, hash_password(request.form["password"]))
 
 
-@invitation.get("/invite/<token>/decline")
+@projects.get("/invite/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
     shown = _describe(find_invitation(token))
     return answer_privately(render_template("projects/team/invitation_decline.html", **shown))
 
 
-@invitation.post("/invite/<token>/decline")
+@projects.post("/invite/<token>/decline")
 @limiter.per_address(INVITATION_PER_ADDRESS)
-def decline(token: str) -> ResponseReturnValue:
+def decline_invitation_here(token: str) -> ResponseReturnValue:
     begin_write()
     found = find_invitation(token, for_update=True)
     decline_invitation(found)
@@ -98,12 +98,12 @@ def decline(token: str) -> ResponseReturnValue:
     return redirect(url_for(".show_declined"), 303)
 
 
-@invitation.get("/invite/declined")
+@projects.get("/invite/declined")
 def show_declined() -> ResponseReturnValue:
     return render_template("projects/team/invitation_problem.html", reason="declined")
 
 
-@invitation.errorhandler(InvitationInvalid)
+@projects.errorhandler(InvitationInvalid)
 def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
     db.session.rollback()
     page = render_template("projects/team/invitation_problem.html", reason=error.reason)
@@ -174,8 +174,8 @@ def _record(type: EventType, found: OpenInvitation, email: str) -> None:
 def _go_in(found: OpenInvitation) -> ResponseReturnValue:
     """Go to the inbox of the project, or to the first page, which lists all."""
     if found.project is None:
-        return redirect(url_for("dashboard.show_start"), 303)
-    return redirect(url_for("inbox.show_inbox", project_id=found.project.id), 303)
+        return redirect(url_for("dashboard.home.show_start"), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)
 
 
 def _find_problems(found: OpenInvitation) -> Errors:
@@ -231,17 +231,14 @@ def _invitation_page(found: OpenInvitation, signed_in: SignedIn | None, errors: 
 #
 # A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
 
-unsubscribe = Blueprint("unsubscribe", __name__)
-unsubscribe.before_request(use_persons_language)
 
-
-@unsubscribe.get("/unsubscribe/<token>")
+@projects.get("/unsubscribe/<token>")
 def show_unsubscribe(token: str) -> ResponseReturnValue:
     project, _ = read_unsubscribe_token(token)
     return answer_privately(_unsubscribe_page(project, is_done=False))
 
 
-@unsubscribe.post("/unsubscribe/<token>")
+@projects.post("/unsubscribe/<token>")
 def end_mails(token: str) -> ResponseReturnValue:
     begin_write()
     project, account_id = read_unsubscribe_token(token, for_update=True)
@@ -260,8 +257,6 @@ def _unsubscribe_page(project: Project, *, is_done: bool) -> str:
 
 
 # The public address of stored pictures.
-
-media = Blueprint("media", __name__)
 
 
 @media.get("/media/<image_id>.webp")
@@ -282,10 +277,8 @@ def get_image(image_id: str) -> Response:
 
 # What proxies and this service itself ask about host names.
 
-hosts = Blueprint("hosts", __name__)
 
-
-@hosts.get("/domains/ask")
+@site.get("/domains/ask")
 def answer_proxy() -> ResponseReturnValue:
     """Answer 200 if a certificate may be asked for a host name, as Caddy's on-demand TLS wants."""
     name = request.args.get("domain", "")
@@ -295,7 +288,7 @@ def answer_proxy() -> ResponseReturnValue:
     return Response(text, 200 if is_known else 404, mimetype="text/plain")
 
 
-@hosts.get("/domains/mark")
+@site.get("/domains/mark")
 def show_mark() -> Response:
     """Say that this very service answers here, at whatever host name."""
     response = Response(make_mark(), mimetype="text/plain")

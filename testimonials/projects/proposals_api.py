@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
+from testimonials.core.http.blueprints import projects
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import answer_page
 from testimonials.core.http.resource import answer, endpoint
@@ -20,13 +21,11 @@ from testimonials.projects.proposal_schemas import (
     ProposeSchema,
 )
 
-proposals = Blueprint("proposals", __name__)
-
 _PROPOSAL = ProposalSchema()
 _PROPOSALS = ProposalSchema(many=True)
 
 
-@proposals.get("/v1/projects/<project_id>/proposals")
+@projects.get("/v1/projects/<project_id>/proposals")
 @require_access(None, by_key=True)
 @endpoint(data=ProposalSchema, is_paged=True, query=ProposalQuerySchema, raises=(404,))
 def list_proposals(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -40,7 +39,7 @@ def list_proposals(caller: Caller, project_id: str, query: dict[str, Any]) -> Re
     return answer_page(_PROPOSALS, services.list_proposals(caller, project, **query))
 
 
-@proposals.post("/v1/projects/<project_id>/proposals")
+@projects.post("/v1/projects/<project_id>/proposals")
 @require_access(Scope.DRAFT, by_key=True)
 @endpoint(
     data=ProposalSchema,
@@ -67,7 +66,7 @@ def propose_change(caller: Caller, project_id: str, body: dict[str, Any]) -> Res
     return commit_answer(WAITS, _PROPOSAL.dump(services.propose(caller, project, **body)))
 
 
-@proposals.get("/v1/projects/<project_id>/proposals/<proposal_id>")
+@projects.get("/v1/projects/<project_id>/proposals/<proposal_id>")
 @require_access(None, by_key=True)
 @endpoint(data=ProposalSchema, raises=(404,))
 def get_proposal(caller: Caller, project_id: str, proposal_id: str) -> Response:
@@ -76,7 +75,7 @@ def get_proposal(caller: Caller, project_id: str, proposal_id: str) -> Response:
     return answer("OK", _PROPOSAL.dump(proposal))
 
 
-@proposals.delete("/v1/projects/<project_id>/proposals/<proposal_id>")
+@projects.delete("/v1/projects/<project_id>/proposals/<proposal_id>")
 @require_access(Scope.DRAFT, by_key=True)
 @endpoint(data=ProposalSchema, raises=(403, 404, 409))
 def withdraw_proposal(caller: Caller, project_id: str, proposal_id: str) -> Response:

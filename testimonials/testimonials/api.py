@@ -4,7 +4,7 @@ import io
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Flask, Response, current_app
+from flask import Flask, Response, current_app
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
@@ -12,6 +12,7 @@ from testimonials.auth.scopes import Scope
 from testimonials.core.audit import record
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import add_link, answer_page, link_to
 from testimonials.core.http.resource import answer, answer_bytes, dump_json, endpoint, wrap
@@ -51,7 +52,6 @@ from testimonials.testimonials.visibility import describe_testimonial, find_seen
 
 # The API's doors to testimonials.
 
-testimonials = Blueprint("testimonials", __name__)
 
 _BULK = BulkResultsSchema()
 _TESTIMONIAL_LIST = TestimonialListSchema()
@@ -167,12 +167,11 @@ def _write_page(project_id: str, query: dict[str, Any]) -> tuple[bytes, str]:
 
 # The API's doors to one testimonial: reading, editing, its photo, the trash.
 
-editing = Blueprint("editing", __name__)
 
 _DECISIONS = DecisionsSchema()
 
 
-@editing.get("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@testimonials.get("/v1/projects/<project_id>/testimonials/<testimonial_id>")
 @require_access(Scope.READ, by_key=True)
 @endpoint(data=TestimonialDetailSchema, raises=(404,))
 def get_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Response:
@@ -185,7 +184,7 @@ def get_testimonial(caller: Caller, project_id: str, testimonial_id: str) -> Res
     return answer("OK", describe_testimonial(caller, row))
 
 
-@editing.patch("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@testimonials.patch("/v1/projects/<project_id>/testimonials/<testimonial_id>")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(
     data=TestimonialDetailSchema,
@@ -216,7 +215,7 @@ def update_testimonial(
     return carry_out(caller, project, "testimonial.edit", body, row.id, describe=describe, **query)
 
 
-@editing.put("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
+@testimonials.put("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(
     data=TestimonialDetailSchema,
@@ -248,7 +247,7 @@ def set_avatar(
     )
 
 
-@editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
+@testimonials.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>/avatar")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(data=TestimonialDetailSchema, query=ReasonQuerySchema, raises=(404, 409))
 def remove_avatar(
@@ -268,7 +267,7 @@ def remove_avatar(
     )
 
 
-@editing.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>")
+@testimonials.delete("/v1/projects/<project_id>/testimonials/<testimonial_id>")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
 def delete_testimonial(
@@ -290,7 +289,7 @@ def delete_testimonial(
     return commit_answer("Testimonial deleted", _DECISIONS.dump(data))
 
 
-@editing.post("/v1/projects/<project_id>/testimonials/<testimonial_id>/restore")
+@testimonials.post("/v1/projects/<project_id>/testimonials/<testimonial_id>/restore")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(data=DecisionsSchema, query=ReasonQuerySchema, raises=(404,))
 def restore_testimonial(
@@ -313,13 +312,12 @@ def restore_testimonial(
 
 # The API's doors to what waits: reading it, deciding, undoing; and tags.
 
-moderation = Blueprint("moderation", __name__)
 
 _SUBMISSIONS = SubmissionSchema(many=True)
 _TAGS = TagSchema(many=True)
 
 
-@moderation.get("/v1/projects/<project_id>/submissions")
+@testimonials.get("/v1/projects/<project_id>/submissions")
 @require_access(Scope.READ)
 @endpoint(data=SubmissionSchema, is_paged=True, query=SubmissionQuerySchema, raises=(404,))
 def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
@@ -331,7 +329,7 @@ def list_submissions(caller: Caller, project_id: str, query: dict[str, Any]) -> 
     return answer_page(_SUBMISSIONS, read_submissions(project, query))
 
 
-@moderation.post("/v1/projects/<project_id>/submissions/decisions")
+@testimonials.post("/v1/projects/<project_id>/submissions/decisions")
 @require_access(Scope.PUBLISH, drafts=True)
 @endpoint(
     data=DecisionsSchema,
@@ -359,7 +357,7 @@ def decide_submissions(
     return commit_answer(said, _DECISIONS.dump(data))
 
 
-@moderation.post("/v1/projects/<project_id>/undo")
+@testimonials.post("/v1/projects/<project_id>/undo")
 @require_access(Scope.PUBLISH)
 @endpoint(
     data=UndoneSchema,
@@ -380,7 +378,7 @@ def undo_changes(caller: Caller, project_id: str, body: dict[str, str]) -> Respo
     return commit_answer("Undone", {"undoneCount": count})
 
 
-@moderation.get("/v1/projects/<project_id>/tags")
+@testimonials.get("/v1/projects/<project_id>/tags")
 @require_access(Scope.READ)
 @endpoint(data=TagSchema, many=True, raises=(404,))
 def list_tags(caller: Caller, project_id: str) -> Response:
@@ -391,7 +389,7 @@ def list_tags(caller: Caller, project_id: str) -> Response:
     return answer("OK", _TAGS.dump(list_project_tags(find_project(caller, project_id).id)))
 
 
-@moderation.patch("/v1/projects/<project_id>/tags/<path:tag>")
+@testimonials.patch("/v1/projects/<project_id>/tags/<path:tag>")
 @require_access(Scope.PUBLISH)
 @endpoint(data=TagSchema, body=TagRenameSchema, raises=(404, 422), example={"name": "case study"})
 def rename_tag(caller: Caller, project_id: str, tag: str, body: dict[str, str]) -> Response:
@@ -407,7 +405,7 @@ def rename_tag(caller: Caller, project_id: str, tag: str, body: dict[str, str]) 
     return commit_answer("Tag renamed", {"name": name, "count": count})
 
 
-@moderation.delete("/v1/projects/<project_id>/tags/<path:tag>")
+@testimonials.delete("/v1/projects/<project_id>/tags/<path:tag>")
 @require_access(Scope.PUBLISH)
 @endpoint(data=TagRemovedSchema, raises=(404,))
 def remove_tag(caller: Caller, project_id: str, tag: str) -> Response:

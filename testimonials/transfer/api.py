@@ -3,12 +3,13 @@
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 from marshmallow import Schema, fields, validate
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
+from testimonials.core.http.blueprints import transfer
 from testimonials.core.http.fields import StrictSchema, Switch, Time
 from testimonials.core.http.idempotency import begin_call, commit_answer
 from testimonials.core.http.resource import answer, endpoint
@@ -59,12 +60,11 @@ class UndoneImportSchema(Schema):
 
 # The API's doors to imports: looking at them, and undoing one.
 
-imports = Blueprint("imports", __name__)
 
 _IMPORTS = ImportSchema(many=True)
 
 
-@imports.get("/v1/projects/<project_id>/imports")
+@transfer.get("/v1/projects/<project_id>/imports")
 @require_access(Scope.READ)
 @endpoint(data=ImportSchema, many=True, raises=(404,))
 def list_imports(caller: Caller, project_id: str) -> Response:
@@ -75,7 +75,7 @@ def list_imports(caller: Caller, project_id: str) -> Response:
     return answer("OK", _IMPORTS.dump(list_newest(find_project(caller, project_id).id)))
 
 
-@imports.post("/v1/projects/<project_id>/imports/<import_id>/undo")
+@transfer.post("/v1/projects/<project_id>/imports/<import_id>/undo")
 @require_access(Scope.PUBLISH)
 @endpoint(
     data=UndoneImportSchema,

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 from marshmallow import Schema, fields, validate
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
+from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import StrictSchema, Text, Time
 from testimonials.core.http.idempotency import begin_call, require_match
 from testimonials.core.http.resource import QuerySchema, answer, endpoint
@@ -89,7 +90,6 @@ class EmbedSnippetSchema(Schema):
 
 # The API's endpoints for the widget's settings and its snippet.
 
-widget = Blueprint("widget", __name__)
 
 _PROJECT = ProjectSchema()
 _WIDGETS = WidgetSchema(many=True)

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app, request
+from flask import Response, current_app, request
 
 from testimonials.core.db.cache import Body, VersionedCache
+from testimonials.core.http.blueprints import widget
 from testimonials.core.http.i18n import PARAMETER, speaking
 from testimonials.core.http.resource import dump_json
 from testimonials.widget.answers import choose_answer
@@ -19,8 +20,6 @@ from testimonials.widget.settings import (
 from testimonials.widget.sightings import note_sighting
 from testimonials.widget.words import read_language, write_words
 
-feed = Blueprint("feed", __name__)
-
 EXTENSION = "testimonials_feed"
 
 SCRIPT_TYPE = "text/javascript; charset=utf-8"
@@ -30,19 +29,19 @@ SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
 PINNED_CACHING = "public, max-age=31536000, immutable"
 
 
-@feed.get("/widget/v1.js")
+@widget.get("/widget/v1.js")
 def get_script() -> Response:
     """Serve the widget's script; this path never changes."""
     return _answer(current_script(), SCRIPT_TYPE, SCRIPT_CACHING)
 
 
-@feed.get("/widget/v1-<digest>.js")
+@widget.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
     """Serve the version of the script, or of its second file, cacheable for a year."""
     return _answer(find_script(digest), SCRIPT_TYPE, PINNED_CACHING)
 
 
-@feed.get("/widget/<project_id>/feed")
+@widget.get("/widget/<project_id>/feed")
 def get_feed(project_id: str) -> Response:
     """Serve the settings and a page of testimonials, or with ``?after=`` a further page.
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from flask import Blueprint, Response, current_app, request
+from flask import Response, current_app, request
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 
+from testimonials.core.http.blueprints import widget
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import PARAMETER, gettext, speaking
@@ -117,7 +118,7 @@ def find_page(address: str) -> Page:
 
 def _match(path: str, values: dict[str, str]) -> Page:
     endpoint, found = current_app.url_map.bind("").match(path, method="GET")
-    if endpoint == "rendered.show_widget":
+    if endpoint == "wall.show_widget":
         return Page(find_shown_project(found["project_id"]), read_selection(values))
     if not endpoint.startswith("wall.") or "slug" not in found:
         raise NotFound("There is nothing to embed at this address.")
@@ -144,7 +145,6 @@ def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
 
 # The testimonials in other formats than the widget, for anybody to fetch.
 
-formats = Blueprint("formats", __name__)
 
 # Opened in a browser, its inline styles apply, and nothing runs.
 NEWSLETTER_POLICY = (
@@ -153,7 +153,7 @@ NEWSLETTER_POLICY = (
 )
 
 
-@formats.get("/widget/<project_id>/newsletter")
+@widget.get("/widget/<project_id>/newsletter")
 def get_newsletter(project_id: str) -> Response:
     """Serve HTML to paste into a newsletter: three testimonials, or ``?limit=``.
 
@@ -168,7 +168,7 @@ def get_newsletter(project_id: str) -> Response:
     return response
 
 
-@formats.get("/widget/<project_id>/feed.json")
+@widget.get("/widget/<project_id>/feed.json")
 def get_json_feed(project_id: str) -> Response:
     """Serve a JSON Feed, with the newsletter's parameters, and ``?after=`` for further pages."""
     project = find_shown_project(project_id)
@@ -179,7 +179,7 @@ def get_json_feed(project_id: str) -> Response:
     return _answer(content, "application/feed+json")
 
 
-@formats.get("/oembed")
+@widget.get("/oembed")
 def get_embed() -> Response:
     """Answer oEmbed: ``?url=``, ``?maxwidth=``, ``?maxheight=`` and ``?format=json``."""
     with speaking(request.args.get(PARAMETER)):

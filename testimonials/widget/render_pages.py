@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, g, render_template, request, url_for
+from flask import Response, g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
-from testimonials.core.http.i18n import use_visitors_language
+from testimonials.core.http.blueprints import wall
 from testimonials.core.http.urls import script_url, wall_url
 from testimonials.projects.models import Project
 from testimonials.widget.cache import FRAMES, keep_page
@@ -16,11 +16,8 @@ from testimonials.widget.selection import Selection, read_limit, read_selection
 from testimonials.widget.settings import find_shown_project
 from testimonials.widget.wall import describe_ratings
 
-rendered = Blueprint("rendered", __name__)
-rendered.before_request(use_visitors_language)
 
-
-@rendered.get("/widget/<project_id>")
+@wall.get("/widget/<project_id>")
 def show_widget(project_id: str) -> ResponseReturnValue:
     """Show the widget by itself as complete HTML, which its script then replaces.
 
@@ -40,7 +37,7 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     return response
 
 
-@rendered.get("/widget/<project_id>/fragment")
+@wall.get("/widget/<project_id>/fragment")
 def get_fragment(project_id: str) -> Response:
     """Serve the widget as self-contained HTML, for sites that include it when they are built.
 
@@ -67,7 +64,7 @@ def _render_widget(project: Project, selection: Selection, still: Still, **value
         project,
         still,
         selection.theme,
-        next_url=url_for("rendered.show_widget", **arguments) if still.next else None,
+        next_url=url_for("wall.show_widget", **arguments) if still.next else None,
         structured_data=describe_ratings(project, still.items),
         **values,
     )

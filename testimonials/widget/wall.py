@@ -278,7 +278,7 @@ def render_wall(
         progress={"shown": len(items), "total": total} if total and is_first else None,
         is_indexed=figures["total"] > figures["samples"],
         plays_here=still.has_extras,
-        seen_url=url_for("beacons.note_seen", project_id=project.id),
+        seen_url=url_for("analytics.note_seen", project_id=project.id),
         seen_ids=" ".join(item["id"] for item in items),
         structured_data=describe_ratings(project, items, figures),
     )

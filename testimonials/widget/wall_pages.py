@@ -1,8 +1,9 @@
 """The public wall of a project, and the page of one testimonial that can be shared."""
 
-from flask import Blueprint, redirect, request, url_for
+from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import NotFound, answer_service_error
 from testimonials.core.http.i18n import use_visitors_language
 from testimonials.projects.projects import find_public_project
@@ -16,7 +17,6 @@ from testimonials.widget.wall import (
     render_wall,
 )
 
-wall = Blueprint("wall", __name__)
 wall.before_request(use_visitors_language)
 
 
@@ -40,10 +40,12 @@ def show_testimonial(slug: str, testimonial_id: str) -> str:
 
 @wall.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect from a project's former address to the current one."""
-    values = dict(request.view_args or {})
-    renamed = find_renamed(values.get("slug", ""))
-    if request.endpoint is None or renamed is None:
+    """Redirect from a project's former address, keeping the method and the form.
+
+    Temporarily, since the address becomes free again.
+    """
+    at = request.view_args or {}
+    if request.endpoint is None or not (renamed := find_renamed(at.get("slug", "\0"))):
         return answer_service_error(error)
     query = f"?{request.query_string.decode()}" if request.query_string else ""
-    return redirect(url_for(request.endpoint, **values | {"slug": renamed}) + query, 307)
+    return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)

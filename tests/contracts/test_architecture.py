@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from flask import Flask
 
 import testimonials
+from testimonials.application import DASHBOARD, VIEWS
 
 ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
@@ -18,6 +20,14 @@ PACKAGE = "testimonials"
 PACKAGES = (
     "core", "auth", "projects", "testimonials", "widget", "collection", "analytics", "transfer",
     "integrations", "dashboard", "operations", "cli",
+)  # fmt: skip
+BLUEPRINTS = (
+    "auth", "projects", "testimonials", "widget", "collection", "authors", "media", "wall",
+    "analytics", "webhooks", "agents", "oauth", "transfer", "dashboard", "admin", "site",
+)  # fmt: skip
+IN_DASHBOARD = (
+    "home", "inbox", "pages", "widgets", "share", "requests", "insights", "settings", "team",
+    "account",
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route")
 
@@ -336,6 +346,28 @@ def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
         if rule.endpoint != "static"
     }
     assert served == written
+
+
+def test_blueprints_are_those_of_the_plan(described_app: Flask) -> None:
+    """Each is registered once, and a view stands on one that its module is listed for."""
+    assert list(described_app.blueprints) == [
+        *BLUEPRINTS[: BLUEPRINTS.index("dashboard") + 1],
+        *(f"dashboard.{name}" for name in IN_DASHBOARD),
+        *BLUEPRINTS[BLUEPRINTS.index("dashboard") + 1 :],
+    ]
+    listed = {
+        (name, module.__name__)
+        for prefix, views in (("", VIEWS), ("dashboard.", DASHBOARD))
+        for blueprint, found in views.items()
+        for module in found
+        for name in (prefix + blueprint.name,)
+    }
+    used = {
+        (endpoint.rpartition(".")[0], inspect.unwrap(view).__module__)
+        for endpoint, view in described_app.view_functions.items()
+        if endpoint != "static"
+    }
+    assert used == listed
 
 
 def test_views_are_short() -> None:

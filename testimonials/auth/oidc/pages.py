@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, g, redirect, render_template, request, url_for
+from flask import g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
@@ -18,7 +18,6 @@ from testimonials.auth.cookies import (
     set_session_cookie,
     set_visit_cookie,
     sign_browser_in,
-    use_persons_language,
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
 from testimonials.auth.limits import COMPANY_PER_ADDRESS
@@ -48,6 +47,7 @@ from testimonials.auth.oidc.client import (
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -100,18 +100,16 @@ def lead_away(visit: Visit) -> Response:
 # The pages between this service and the company's sign-in.
 
 logger = logging.getLogger("testimonials.company")
-company = Blueprint("company", __name__)
-company.before_request(use_persons_language)
 
 
-@company.app_context_processor
+@auth.app_context_processor
 def describe_company() -> dict[str, Any]:
     """Tell every page which ways in there are."""
     settings = current_settings()
     return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
 
 
-@company.post("/login/company")
+@auth.post("/login/company")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def go_to_company() -> ResponseReturnValue:
     """Send the browser to the company's sign-in, and then to `next`."""
@@ -121,7 +119,7 @@ def go_to_company() -> ResponseReturnValue:
     return lead_away(visit)
 
 
-@company.get("/login/company/done")
+@auth.get("/login/company/done")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def come_back() -> ResponseReturnValue:
     """Take the answer that the browser brings from the company's sign-in, once."""
@@ -138,9 +136,9 @@ def come_back() -> ResponseReturnValue:
     return ANSWERS[AttemptPurpose(attempt.purpose)](attempt, person)
 
 
-@company.app_errorhandler(ProviderAway)
-@company.app_errorhandler(ProviderRefused)
-@company.app_errorhandler(CompanyRefused)
+@auth.app_errorhandler(ProviderAway)
+@auth.app_errorhandler(ProviderRefused)
+@auth.app_errorhandler(CompanyRefused)
 def show_problem(error: ServiceError) -> ResponseReturnValue:
     """Say what went wrong, and for what an operator should know, record it."""
     db.session.rollback()
@@ -163,7 +161,7 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     account = arrival.account
     if arrival.how == How.UNCLAIMED:
         db.session.rollback()
-        response = redirect(url_for("company_claim.show_claim"), 303)
+        response = redirect(url_for("auth.show_sso_claim"), 303)
         set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
         return response
     means, is_proved = current_settings().company_name, person.is_fresh is True
@@ -225,7 +223,7 @@ def _go_on(attempt: CompanyAttempt, page: str) -> Response:
     """Offer to send what was typed before, or go where the person was going."""
     if draft := read_draft(attempt.draft):
         return answer_privately(render_template(page, unsent=draft))
-    return redirect(attempt.target or url_for("dashboard.show_start"), 303)
+    return redirect(attempt.target or url_for("dashboard.home.show_start"), 303)
 
 
 def _find_same(attempt: CompanyAttempt) -> SignedIn:

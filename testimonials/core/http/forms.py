@@ -157,6 +157,6 @@ def read_notice() -> dict[str, str | None] | None:
         return None
     return {
         "text": text,
-        "undo_url": None if token is None else url_for("inbox.undo"),
+        "undo_url": None if token is None else url_for("dashboard.inbox.undo"),
         "undo_token": token,
     }

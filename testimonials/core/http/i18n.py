@@ -97,8 +97,11 @@ def current_language() -> Language:
 
 
 def use_visitors_language() -> None:
-    """Answer this request in the visitor's language; public doors call it before each request."""
-    g.is_translated = True
+    """Answer this request in the visitor's language; public doors call it before each request.
+
+    What a door has in ``/v1`` stays in English.
+    """
+    g.is_translated = not request.path.startswith("/v1/")
 
 
 def use_language(code: str | None = None) -> None:

@@ -24,7 +24,7 @@ from testimonials.core.settings.current import current_settings
 # neither has no visitor's cookies to misuse. Tokens in forms are not needed.
 
 # They change nothing but counts.
-OPEN_ENDPOINTS = frozenset({"beacons.note_seen"})
+OPEN_ENDPOINTS = frozenset({"analytics.note_seen"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 

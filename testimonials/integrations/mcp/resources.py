@@ -72,7 +72,7 @@ def read_resource(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     if uri == GUIDE:
         answer = call_view("site.get_guide_for_agents")
     elif found is not None:
-        endpoint = "formats.get_json_feed" if found[2] else "projects.get_project"
+        endpoint = "widget.get_json_feed" if found[2] else "projects.get_project"
         answer = call_view(endpoint, values={"project_id": found[1]})
     else:
         raise MessageRefused(INVALID_PARAMS, "There is no such resource.", {"uri": uri})

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import MethodNotAllowed
 
 from testimonials.auth.api_auth import CALLED_BY, require_access
 from testimonials.auth.callers import Caller
+from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused
 from testimonials.core.http.resource import dump_json, read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
@@ -108,13 +109,12 @@ METHODS: dict[str, Method] = {
 
 # The door of MCP: one address, one message in, one JSON answer out.
 
-mcp = Blueprint("mcp", __name__)
 
 # As large as the largest operation behind it.
 MAX_BODY_BYTES = 512 * 1024
 
 
-@mcp.post("/mcp")
+@agents.post("/mcp")
 @require_access(None, by_key=True)
 def answer_agent(caller: Caller) -> Response:
     """Answer one message of MCP; a notification gets 202 and nothing else."""
@@ -129,31 +129,36 @@ def answer_agent(caller: Caller) -> Response:
     return response
 
 
-@mcp.get("/mcp")
+@agents.get("/mcp")
 @require_access(None, by_key=True)
 def refuse_stream(caller: Caller) -> NoReturn:
     """Say that there are no messages but answers; older clients ask for a stream of them."""
     raise MethodNotAllowed(["POST"])
 
 
-@mcp.before_request
-def note_door() -> None:
-    """Say that calls here came by MCP, for the token's last use."""
+@agents.before_request
+def guard_door() -> None:
+    """Say that calls here came by MCP, for the token's last use, and refuse other origins.
+
+    A page whose name leads here for a moment (DNS rebinding) could otherwise call it.
+    """
+    if not _is_here():
+        return
     request.environ[CALLED_BY] = MCP
-
-
-@mcp.before_request
-def refuse_other_origins() -> None:
-    """Refuse pages whose name leads here for a moment (DNS rebinding): only our own origins."""
     origin = request.headers.get("Origin")
     if origin is not None and origin not in own_origins():
         raise CrossSiteRefused
 
 
-@mcp.after_request
+@agents.after_request
 def say_where_to_sign_in(response: Response) -> Response:
     """Tell clients without credentials where they get some (RFC 9728)."""
-    if response.status_code == 401:
+    if _is_here() and response.status_code == 401:
         challenge = f'Bearer resource_metadata="{resource_metadata_url()}", scope="read draft"'
         response.headers["WWW-Authenticate"] = challenge
     return response
+
+
+def _is_here() -> bool:
+    """Whether this request is one of MCP, and not for what else there is for agents."""
+    return request.endpoint in ("agents.answer_agent", "agents.refuse_stream")

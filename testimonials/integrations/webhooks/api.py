@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
+from testimonials.core.http.blueprints import webhooks
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
 from testimonials.core.http.pagination import (
@@ -33,8 +34,6 @@ from testimonials.integrations.webhooks.schemas import (
     WebhookUpdateSchema,
 )
 from testimonials.projects.access import find_project
-
-webhooks = Blueprint("webhooks", __name__)
 
 _WEBHOOK, _WEBHOOKS, _DELIVERIES = (
     WebhookSchema(),

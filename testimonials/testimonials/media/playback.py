@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, BinaryIO
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from sqlalchemy import select
 from sqlalchemy.orm.attributes import set_committed_value
 from werkzeug.datastructures import ContentRange
@@ -18,6 +18,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import media
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext, gettext_noop, use_visitors_language
 from testimonials.core.http.signing import require_key
@@ -296,18 +297,17 @@ def _chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 # The public addresses of recordings and their captions.
 
-playing = Blueprint("playing", __name__)
-playing.before_request(use_visitors_language)
+media.before_request(use_visitors_language)
 
 
-@playing.get("/media/recordings/<recording_id>")
+@media.get("/media/recordings/<recording_id>")
 def get_recording(recording_id: str) -> Response:
     """Play a recording, from anywhere in it."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))
     return send_recording(recording, is_public=is_public)
 
 
-@playing.get("/media/recordings/<recording_id>.vtt")
+@media.get("/media/recordings/<recording_id>.vtt")
 def get_captions(recording_id: str) -> Response:
     """Return a recording's captions, or its transcript as captions."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))

@@ -6,12 +6,13 @@ Whoever began an upload knows its id, and nobody else does until it is sent.
 import io
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.extensions import begin_write, db, limiter
-from testimonials.core.http.errors import ServiceError, error_body
-from testimonials.core.http.i18n import translate, use_visitors_language
+from testimonials.core.http.blueprints import media
+from testimonials.core.http.errors import ServiceError, answer_service_error, error_body
+from testimonials.core.http.i18n import translate
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.resource import load, read_json_object
 from testimonials.core.images.uploads import read_image
@@ -24,13 +25,10 @@ from testimonials.testimonials.media.removal import give_way
 from testimonials.testimonials.media.uploads import UploadSchema
 from testimonials.testimonials.models import Recording
 
-recordings = Blueprint("recordings", __name__)
-recordings.before_request(use_visitors_language)
-
 _UPLOAD = UploadSchema()
 
 
-@recordings.post("/<slug>/recordings")
+@media.post("/<slug>/recordings")
 def begin_upload(slug: str) -> ResponseReturnValue:
     """Begin an upload; answer with its id and the size of a piece."""
     project = find_public_project(slug=slug)
@@ -42,7 +40,7 @@ def begin_upload(slug: str) -> ResponseReturnValue:
     return jsonify(id=recording.id, offset=0, pieceBytes=uploads.PIECE_BYTES), 201
 
 
-@recordings.get("/<slug>/recordings/<recording_id>")
+@media.get("/<slug>/recordings/<recording_id>")
 def find_offset(slug: str, recording_id: str) -> Response:
     """Say, in headers, how much of an upload has arrived."""
     project = find_public_project(slug=slug)
@@ -54,7 +52,7 @@ def find_offset(slug: str, recording_id: str) -> Response:
     return response
 
 
-@recordings.patch("/<slug>/recordings/<recording_id>")
+@media.patch("/<slug>/recordings/<recording_id>")
 def append_piece(slug: str, recording_id: str) -> Response:
     """Take the next piece of an upload; check the recording after the last one."""
     project = find_public_project(slug=slug)
@@ -67,7 +65,7 @@ def append_piece(slug: str, recording_id: str) -> Response:
     return _tell(offset, 204)
 
 
-@recordings.put("/<slug>/recordings/<recording_id>/poster")
+@media.put("/<slug>/recordings/<recording_id>/poster")
 def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
     """Store the picture that is shown before the video plays."""
     project = find_public_project(slug=slug)
@@ -83,16 +81,18 @@ def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
     return "", 204
 
 
-@recordings.delete("/<slug>/recordings/<recording_id>")
+@media.delete("/<slug>/recordings/<recording_id>")
 def discard_upload(slug: str, recording_id: str) -> ResponseReturnValue:
     """Delete an upload that was not sent."""
     _discard(find_public_project(slug=slug), recording_id)
     return "", 204
 
 
-@recordings.errorhandler(ServiceError)
+@media.errorhandler(ServiceError)
 def answer_error(error: ServiceError) -> ResponseReturnValue:
-    """Answer the script, which can't read a page."""
+    """Answer the script that uploads, which can't read a page."""
+    if "slug" not in (request.view_args or {}):
+        return answer_service_error(error)
     body = error_body(translate(error.message), error.code, error.errors)
     return jsonify(body), error.status, error.headers
 

@@ -1,0 +1,39 @@
+"""The blueprints of all packages, by whose names pages and resources find each other.
+
+The modules that put views on them are listed in the application.
+"""
+
+from flask import Blueprint
+
+auth = Blueprint("auth", __name__)
+projects = Blueprint("projects", __name__)
+testimonials = Blueprint("testimonials", __name__)
+widget = Blueprint("widget", __name__)
+collection = Blueprint("collection", __name__)
+authors = Blueprint("authors", __name__)
+media = Blueprint("media", __name__)
+wall = Blueprint("wall", __name__)
+analytics = Blueprint("analytics", __name__)
+webhooks = Blueprint("webhooks", __name__)
+agents = Blueprint("agents", __name__)
+oauth = Blueprint("oauth", __name__)
+transfer = Blueprint("transfer", __name__)
+dashboard = Blueprint("dashboard", __name__)
+admin = Blueprint("admin", __name__)
+site = Blueprint("site", __name__)
+
+# Inside the dashboard.
+home = Blueprint("home", __name__)
+inbox = Blueprint("inbox", __name__)
+pages = Blueprint("pages", __name__)
+widgets = Blueprint("widgets", __name__)
+share = Blueprint("share", __name__)
+requests = Blueprint("requests", __name__)
+insights = Blueprint("insights", __name__)
+settings = Blueprint("settings", __name__)
+team = Blueprint("team", __name__)
+account = Blueprint("account", __name__)
+for _part in (
+    home, inbox, pages, widgets, share, requests, insights, settings, team, account,
+):  # fmt: skip
+    dashboard.register_blueprint(_part)
