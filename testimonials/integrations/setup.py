@@ -448,7 +448,7 @@ class SummarySchema(Schema):
 _SUMMARY = SummarySchema()
 
 
-@setup.get("/v1/projects/<project_id>/summary")
+@agents.get("/v1/projects/<project_id>/summary")
 @require_access(Scope.READ)
 @endpoint(data=SummarySchema, raises=(404,))
 def get_summary(caller: Caller, project_id: str) -> Response:
