@@ -20,8 +20,9 @@ from testimonials.cli.output import (
     print_rows,
     writing_file,
 )
-from testimonials.collection.abuse import AbuseReport, list_reports, read_reported, settle_report
+from testimonials.collection.abuse import list_reports, read_reported, settle_report
 from testimonials.collection.author_erasure import AboutAddress, find_about, forget_address
+from testimonials.collection.models import AbuseReport
 from testimonials.core.audit import EventFilter, find_types, list_events, record
 from testimonials.core.clock import iso
 from testimonials.core.extensions import begin_write, db

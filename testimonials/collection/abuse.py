@@ -1,22 +1,22 @@
 """Reports of abuse: the public page, and what the operator does."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from flask import render_template, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import ForeignKey, String, Text, delete, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import delete, select
 
 from testimonials.collection.events import REPORT_SENT, REPORT_SETTLED
+from testimonials.collection.models import AbuseReport
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.db.engine import Base, Timestamp, present
-from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit, client_key
 from testimonials.core.http.security import answer_privately
@@ -25,27 +25,6 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.events import TEXTS_READ
 from testimonials.testimonials.models import Testimonial
-
-# Reports of abuse, and how long they are kept.
-
-
-class AbuseReport(Base):
-    """What somebody reported about a public page. Nothing is kept of who it was."""
-
-    __tablename__ = "abuse_report"
-
-    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
-    # No foreign key: the report outlives what it is about.
-    testimonial_id: Mapped[str | None]
-    # `collection`, `wall` or `testimonial`.
-    page: Mapped[str] = mapped_column(String(20))
-    # One of `REASONS`, and the reporter's own words.
-    reason: Mapped[str] = mapped_column(String(20))
-    words: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-    # When an operator was done with it.
-    settled_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
 def delete_old_reports(limit: int) -> int:
@@ -66,19 +45,23 @@ REASONS = {
     "other": gettext_noop("Something else"),
 }
 PAGES = ("collection", "wall", "testimonial")
-MOST_WORDS = 1000
+# What is kept of the words, and what is read.
+MOST_WORDS, MOST_SENT = 1000, 64 * 1024
+ID_LENGTH = 24
 MOST_LISTED = 200
 
 
-def add_report(project: Project, page: str, testimonial_id: str, reason: str, words: str) -> None:
+def add_report(
+    project: Project, reason: str, words: str = "", page: str = PAGES[0], testimonial: str = ""
+) -> None:
     """Keep a visitor's report; the owner of the project isn't told."""
-    is_one = is_identifier(testimonial_id) and page == "testimonial"
+    is_one = is_identifier(testimonial) and page == "testimonial"
     report = AbuseReport(
         project_id=project.id,
-        testimonial_id=testimonial_id if is_one else None,
-        page=page if page in PAGES else "collection",
+        testimonial_id=testimonial if is_one else None,
+        page=page,
         reason=reason,
-        words=words.strip()[:MOST_WORDS],
+        words=words[:MOST_WORDS],
     )
     db.session.add(report)
     record(REPORT_SENT, None, slug=project.slug)
@@ -137,34 +120,40 @@ PER_ADDRESS = Limit("report-ip", 5, "from one IP address")
 PER_PROJECT = Limit("report-project", 50, "about one page", hours=24)
 
 
+class ReportForm(FormSchema):
+    """What a visitor reports: of which page, and of which testimonial on it."""
+
+    reason = Choice(*REASONS, required=True)
+    words = Text(MOST_SENT, load_default="")
+    page = Choice(*PAGES, load_default="collection")
+    testimonial = Text(ID_LENGTH, load_default="")
+
+
 @collection.get("/<slug>/report")
 def show_report(slug: str) -> ResponseReturnValue:
-    return answer_privately(_page(find_public_project(slug=slug)))
+    return answer_privately(_page(find_public_project(slug=slug), ReportForm().read(request.args)))
 
 
 @collection.post("/<slug>/report")
 def send_report(slug: str) -> ResponseReturnValue:
-    project, form = find_public_project(slug=slug), request.form
-    if form.get("reason") not in REASONS:
-        return answer_privately(_page(project, is_wrong=True), 422)
+    project, sent = find_public_project(slug=slug), ReportForm().read(request.form)
+    if "reason" in sent.errors:
+        return answer_privately(_page(project, sent, is_wrong=True), 422)
     limiter.count(PER_ADDRESS, client_key(ipv6_bits=48))
     limiter.count(PER_PROJECT, project.id)
-    about, words = form.get("testimonial", ""), form.get("words", "")
     with write():
-        add_report(project, form.get("page", ""), about, form["reason"], words)
-    return answer_privately(_page(project, is_sent=True))
+        add_report(project, **sent.values)
+    return answer_privately(_page(project, sent, is_sent=True))
 
 
-def _page(project: Project, *, is_wrong: bool = False, is_sent: bool = False) -> str:
-    page = request.values.get("page", "")
+def _page(project: Project, sent: SentForm, **state: bool) -> str:
     return render_template(
         "operator/report_form.html",
         name=project.name,
         slug=project.slug,
-        page=page if page in PAGES else "collection",
-        testimonial=request.values.get("testimonial", "")[:24],
+        page=sent.values.get("page", ""),
+        testimonial=sent.values.get("testimonial", ""),
         reasons=REASONS,
-        typed=request.form,
-        is_wrong=is_wrong,
-        is_sent=is_sent,
+        typed=sent.typed,
+        **state,
     )

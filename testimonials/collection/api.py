@@ -21,9 +21,11 @@ from testimonials.collection.images.pictures import (
     send_picture,
 )
 from testimonials.collection.images.pictures import keep_picture as pictures_keep_picture
-from testimonials.collection.request_schemas import AskedPersonSchema, AskedQuerySchema, AskedSchema
 from testimonials.collection.requests import find_asked, read_asked, remove_asked
 from testimonials.collection.schemas import (
+    AskedPersonSchema,
+    AskedQuerySchema,
+    AskedSchema,
     FormCreateSchema,
     FormSchema,
     FormUpdateSchema,

@@ -61,10 +61,6 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
     return form
 
 
-def takes_testimonials(project: Project, form: CollectionForm | None) -> bool:
-    return project.is_open and (form is None or form.is_open)
-
-
 def list_forms(project: Project) -> Sequence[CollectionForm]:
     """Return the project's forms, in the order of their titles."""
     return db.session.scalars(

@@ -1,4 +1,4 @@
-"""Forms, mailed requests, unsubscribed addresses, and pictures for shared links."""
+"""Forms, requests, unsubscribed addresses, pictures to share, and reports of abuse."""
 
 import hashlib
 from datetime import datetime
@@ -54,6 +54,13 @@ class RequestBatch(Base):
     # How many people were asked; counts towards the daily limit even after they are deleted.
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+# What came of a request; what the person did takes precedence over the mail.
+REQUEST_STATES = (
+    "waiting", "printed", "sent", "opened", "started", "answered", "declined", "failed",
+    "unsubscribed",
+)  # fmt: skip
 
 
 class MailedRequest(Base):
@@ -143,3 +150,22 @@ class SharePicture(Base):
     fingerprint: Mapped[str]
     content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+class AbuseReport(Base):
+    """What somebody reported about a public page. Nothing is kept of who it was."""
+
+    __tablename__ = "abuse_report"
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    # No foreign key: the report outlives what it is about.
+    testimonial_id: Mapped[str | None]
+    # `collection`, `wall` or `testimonial`.
+    page: Mapped[str] = mapped_column(String(20))
+    # One of `abuse.REASONS`, and the reporter's own words.
+    reason: Mapped[str] = mapped_column(String(20))
+    words: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    # When an operator was done with it.
+    settled_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)

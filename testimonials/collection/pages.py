@@ -141,9 +141,9 @@ def show_thanks(slug: str) -> ResponseReturnValue:
 def mail_own_link(slug: str) -> ResponseReturnValue:
     """Mail the author their link, to an address that isn't kept."""
     project = find_public_project(slug=slug)
-    token = request.form.get("yours", "")
+    sent = MailMeForm().read(request.form).values
+    token, email = sent.get("yours", ""), sent.get("email")
     own = find_ours(project, token)
-    email = MailMeForm().read(request.form).values.get("email")
     is_sent = own is not None and may_mail(email)
     if own is not None and is_sent:
         with write():

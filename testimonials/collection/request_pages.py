@@ -23,12 +23,22 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_account
 
+# Our own are some hundred characters long.
+LONGEST_TOKEN = 2_000
 LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
+
+
+class InvitationForm(FormSchema):
+    """Which mailed link led to the form."""
+
+    invitation = Text(LONGEST_TOKEN)
 
 
 @collection.post("/<slug>/opened")
@@ -45,7 +55,8 @@ def note_started(slug: str) -> ResponseReturnValue:
 
 def _note(slug: str, column: str) -> Response:
     project = find_public_project(slug=slug)
-    asked = find_request(request.form.get("invitation", ""), project.id)
+    sent = InvitationForm().read(request.form).values
+    asked = find_request(sent.get("invitation") or "", project.id)
     if asked is not None and getattr(asked, column) is None:
         with write(partial(lock_request, asked)) as asked:
             if asked is not None:

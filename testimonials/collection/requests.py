@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, 
 from testimonials.collection.address_lists import AddressList, Person
 from testimonials.collection.forms import find_form
 from testimonials.collection.models import (
+    REQUEST_STATES,
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
@@ -81,14 +82,28 @@ def choose_people(
 
 def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
     """Return who of a list can be asked, each once, and who is left out."""
-    asked = _find_asked(project, listed)
-    unwanted = _find_unsubscribed(project, listed)
+    hashes = {each.email: hash_email(project.account_id, each.email) for each in listed}
+    asked = set(
+        db.session.scalars(
+            select(MailedRequest.email).where(
+                MailedRequest.project_id == project.id, MailedRequest.email.in_(hashes)
+            )
+        )
+    )
+    unwanted = set(
+        db.session.scalars(
+            select(UnsubscribedAddress.email_hash).where(
+                UnsubscribedAddress.account_id == project.account_id,
+                UnsubscribedAddress.email_hash.in_(hashes.values()),
+            )
+        )
+    )
     fresh: dict[str, Person] = {}
     left_out: list[LeftOut] = []
     for person in listed:
         if person.email in fresh:
             left_out.append(LeftOut(person, TWICE))
-        elif hash_email(project.account_id, person.email) in unwanted:
+        elif hashes[person.email] in unwanted:
             left_out.append(LeftOut(person, UNSUBSCRIBED))
         elif person.email in asked:
             left_out.append(LeftOut(person, ALREADY_ASKED))
@@ -131,15 +146,6 @@ def make_batch_token(project: Project) -> str:
     return batch_purpose.sign([project.id, new_identifier()])
 
 
-def _read_batch_token(project: Project, token: str) -> str:
-    project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, None)
-    if project_id != project.id:
-        raise AskingRefused(
-            gettext_noop("This preview is more than a day old. Look at the new one, then send.")
-        )
-    return str(batch_id)
-
-
 def ask_people(
     project: Project,
     token: str,
@@ -156,7 +162,11 @@ def ask_people(
     Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and
     `NotFound` for its form.
     """
-    batch_id = _read_batch_token(project, token)
+    project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, "")
+    if project_id != project.id:
+        raise AskingRefused(
+            gettext_noop("This preview is more than a day old. Look at the new one, then send.")
+        )
     if batch.form_name:
         find_form(project, batch.form_name)
     if db.session.get(RequestBatch, batch_id) is not None:
@@ -186,40 +196,12 @@ def ask_people(
     return len(people)
 
 
-def _find_asked(project: Project, people: Sequence[Person]) -> set[str]:
-    emails = {person.email for person in people}
-    query = select(MailedRequest.email).where(
-        MailedRequest.project_id == project.id, MailedRequest.email.in_(emails)
-    )
-    return set(db.session.scalars(query))
-
-
-def _find_unsubscribed(project: Project, people: Sequence[Person]) -> set[str]:
-    hashes = {hash_email(project.account_id, person.email) for person in people}
-    query = select(UnsubscribedAddress.email_hash).where(
-        UnsubscribedAddress.account_id == project.account_id,
-        UnsubscribedAddress.email_hash.in_(hashes),
-    )
-    return set(db.session.scalars(query))
-
-
 # The people who were asked for a testimonial: listing, cancelling and deleting them.
 
 # A query of any columns.
 Rows = Select[*tuple[Any, ...]]
 
 PAGE_SIZE = 50
-STATES = (
-    "waiting",
-    "printed",
-    "sent",
-    "opened",
-    "started",
-    "answered",
-    "declined",
-    "failed",
-    "unsubscribed",
-)
 
 
 @dataclass(frozen=True)
@@ -284,7 +266,7 @@ def find_asked(project: Project, request_id: str) -> AskedPerson:
 def count_states(project: Project) -> dict[str, int]:
     inner = _join(select(_state().label("state")), project).subquery()
     rows = db.session.execute(select(inner.c.state, func.count()).group_by(inner.c.state))
-    counts = dict.fromkeys(STATES, 0)
+    counts = dict.fromkeys(REQUEST_STATES, 0)
     for row in rows:
         counts[str(row[0])] = int(row[1])
     return counts | {"all": sum(counts.values())}

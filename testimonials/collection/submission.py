@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import IO, Any
 
 from flask import Request
 from marshmallow import post_load
@@ -19,7 +19,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.http.fields import Switch
+from testimonials.core.http.fields import Switch, Text
 from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, translate
 from testimonials.core.http.rate_limits import Limit, client_key
@@ -41,6 +41,8 @@ from testimonials.testimonials.media.recordings import (
 
 # Asked for where the project collects them.
 OPTIONAL = ("role", "company", "email", "rating")
+# Of what comes in a hidden field; ours are some hundred characters long.
+LONGEST_TOKEN = 2_000
 
 
 # Without the author's photo, and with it.
@@ -133,9 +135,28 @@ class RecordingForm(SubmissionForm):
     text = Words(required=False, load_default="")
 
 
+class SentAlongForm(FormSchema):
+    """What the form of the collection page sends besides what was typed."""
+
+    token = Text(LONGEST_TOKEN, load_default="")
+    # Bait for programs; people don't see it.
+    subject = Text(LONGEST_TOKEN, load_default="")
+    # A photo of the form before, by `make_kept_token`, and what to do with it.
+    kept_photo = Text(LONGEST_TOKEN, load_default="")
+    drop_photo = Text(LONGEST_TOKEN, load_default="")
+    without_photo = Text(LONGEST_TOKEN, load_default="")
+    # The id of an upload, and that it came as a file of the form before.
+    recording = Text(LONGEST_TOKEN, load_default="")
+    recording_kept = Text(LONGEST_TOKEN, load_default="")
+
+
+_ALONG = SentAlongForm()
+
+
 class MailMeForm(FormSchema):
     """Where the author's own link is mailed to."""
 
+    yours = Text(LONGEST_TOKEN, load_default="")
     email = Email(required=True)
 
 
@@ -175,10 +196,8 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 TOKEN_SECONDS = 24 * 60 * 60
 # Shorter than unused pictures are kept (testimonials/testimonials.py).
 KEPT_SECONDS = 40 * 60 * 60
-HONEYPOT = "subject"
-# The id of an upload, and a file where there is no script; that an upload came as a file of the
-# form before.
-RECORDING, RECORDING_FILE, RECORDING_KEPT = "recording", "recording_file", "recording_kept"
+# Where there is no script.
+RECORDING_FILE = "recording_file"
 
 STALE = gettext_noop(
     "This page was open for a long time. Everything you wrote is still here: send it again."
@@ -271,19 +290,21 @@ def parse(context: Context, request: Request) -> Submission:
             else {"photo": [translate(PHOTO_TOO_LARGE)]}
         )
         return Submission(make_form_token(context, is_empty=False), errors=errors)
-    form, collect = request.form, context.project.page_config["collectFields"]
-    has_file = bool(context.kinds) and _has_file(request, RECORDING_FILE)
-    is_recorded = has_file or bool(context.kinds and form.get(RECORDING))
-    read = read_words(form, collect, RecordingForm if is_recorded else SubmissionForm)
-    sent = Submission(form.get("token", ""), read.typed, read.values, read.errors)
-    _read_answers(context, form, sent)
+    collect = context.project.page_config["collectFields"]
+    hidden = dict.fromkeys(_ALONG.fields, "") | _ALONG.read(request.form).values
+    recording = _find_file(request, RECORDING_FILE) if context.kinds else None
+    is_recorded = recording is not None or bool(context.kinds and hidden["recording"])
+    schema = RecordingForm if is_recorded else SubmissionForm
+    read = read_words(request.form, collect, schema)
+    sent = Submission(hidden["token"], read.typed, read.values, read.errors)
+    _read_answers(context, request.form, sent)
     _read_token(context, sent)
-    if context.takes_photo:
-        _read_photo(context, request, sent)
+    if context.takes_photo and not hidden["without_photo"]:
+        _read_photo(context, sent, hidden, _find_file(request, "photo"))
     if is_recorded:
-        _read_recording(context, request, sent, has_file=has_file)
+        _read_recording(context, sent, hidden, recording)
     if not sent.errors:
-        sent.signs += [BAIT] if form.get(HONEYPOT) else []
+        sent.signs += [BAIT] if hidden["subject"] else []
         sent.signs += [ADDRESS] if count > HELD_ABOVE else []
         sent.may_mail = may_mail(sent.values.get("author_email"))
     return sent
@@ -338,23 +359,22 @@ def _read_token(context: Context, sent: Submission) -> None:
     sent.signs += [FAST] if is_empty and age < current_settings().min_form_seconds else []
 
 
-def _read_photo(context: Context, request: Request, sent: Submission) -> None:
+def _read_photo(
+    context: Context, sent: Submission, hidden: Mapping[str, str], file: IO[bytes] | None
+) -> None:
     """Read the photo, or find the kept one that the form names."""
-    form, kept = request.form, request.form.get("kept_photo", "")
-    if form.get("without_photo"):
-        return
     try:
-        if _has_file(request, "photo"):
+        if file is not None:
             try:
                 limiter.count(PHOTOS_PER_ADDRESS, client_key())
             except RateLimited:
                 raise ImageRefused(translate(TOO_MANY)) from None
-            sent.photo = read_image(request.files["photo"].stream, AVATAR)
+            sent.photo = read_image(file, AVATAR)
             sent.photo.id = new_identifier()
-        elif kept and not form.get("drop_photo"):
-            project_id, image_id = kept_purpose.find(kept, 2, KEPT_SECONDS) or (None, None)
-            is_ours = project_id == context.project.id
-            sent.photo = db.session.get(Image, image_id) if is_ours else None
+        elif hidden["kept_photo"] and not hidden["drop_photo"]:
+            named = kept_purpose.find(hidden["kept_photo"], 2, KEPT_SECONDS) or (None, None)
+            is_ours = named[0] == context.project.id
+            sent.photo = db.session.get(Image, named[1]) if is_ours else None
             if sent.photo is None:
                 raise ImageRefused(translate(GONE))
     except (ImageRefused, ImageBusy) as error:
@@ -363,28 +383,27 @@ def _read_photo(context: Context, request: Request, sent: Submission) -> None:
 
 
 def _read_recording(
-    context: Context, request: Request, sent: Submission, *, has_file: bool
+    context: Context, sent: Submission, hidden: Mapping[str, str], file: IO[bytes] | None
 ) -> None:
     """Store a recording that came as a file, or find the upload that the form names."""
     project = context.project
     try:
-        if has_file:
+        if file is not None:
             limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
-            file = request.files[RECORDING_FILE].stream
             taken, found = uploads.take_file(project, context.kinds[0], file)
             sent.recording = SentRecording(taken, found.kind, "any", found)
         else:
-            upload = uploads.find_ready(project, request.form.get(RECORDING, ""))
-            consent = "any" if request.form.get(RECORDING_KEPT) else upload.kind
+            upload = uploads.find_ready(project, hidden["recording"])
+            consent = "any" if hidden["recording_kept"] else upload.kind
             sent.recording = SentRecording(upload.id, upload.kind, consent)
         sent.values["kind"] = sent.recording.kind
     except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
         # The page's script sends a form that lacks something before its recording.
-        if has_file or not sent.errors:
+        if file is not None or not sent.errors:
             sent.errors["recording"] = [translate(error.message)]
             answer_as(error)
 
 
-def _has_file(request: Request, name: str) -> bool:
+def _find_file(request: Request, name: str) -> IO[bytes] | None:
     file = request.files.get(name)
-    return file is not None and bool(file.filename)
+    return file.stream if file is not None and file.filename else None

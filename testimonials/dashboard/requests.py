@@ -14,12 +14,16 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.collection.address_lists import MAX_PEOPLE, Person, write_table
 from testimonials.collection.events import PURCHASES_CHANGED, REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.forms import list_forms
-from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
+from testimonials.collection.models import (
+    REQUEST_STATES,
+    MailedRequest,
+    RequestBatch,
+    hash_email,
+)
 from testimonials.collection.request_mail import describe_mail
 from testimonials.collection.requests import (
     PAGE_SIZE,
     REMINDERS,
-    STATES,
     WAITS,
     AskedPerson,
     AskingRefused,
@@ -112,7 +116,7 @@ def name_wait(days: int) -> str:
 
 def describe_tabs(counts: dict[str, int], state: str | None) -> list[dict[str, Any]]:
     """Return a tab for everybody and for each state that somebody is in."""
-    shown = [name for name in STATES if counts[name] or name == state]
+    shown = [name for name in REQUEST_STATES if counts[name] or name == state]
     return [
         {
             "label": translate(LABELS[name]),
@@ -351,7 +355,7 @@ def _refuse(access: Access, form: RequestForm, error: AskingRefused) -> Response
 def _requests_page(access: Access, form: RequestForm) -> str:
     project = access.project
     state: str | None = request.args.get("state", "")
-    state = state if state in STATES else None
+    state = state if state in REQUEST_STATES else None
     rows, page, counts = list_asked(project, state, read_page(request.args.get("page", "1")))
     return render_template(
         "dashboard/requests/requests.html",

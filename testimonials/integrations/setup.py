@@ -12,7 +12,8 @@ from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
 from testimonials.auth.scopes import Scope
-from testimonials.collection.requests import STATES, count_states
+from testimonials.collection.models import REQUEST_STATES
+from testimonials.collection.requests import count_states
 from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import agents
@@ -394,7 +395,7 @@ def summarize(project: Project) -> dict[str, Any]:
         "averageRating": average if count else None,
         "ratingCount": count,
         "proposalsWaiting": count_waiting(project.id),
-        "requests": {state: asked[state] for state in STATES},
+        "requests": {state: asked[state] for state in REQUEST_STATES},
         "websites": list_sightings(project.id),
     }
 

@@ -17,7 +17,7 @@ from testimonials import __version__
 from testimonials.auth.accounts import is_live
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
-from testimonials.collection.abuse import AbuseReport
+from testimonials.collection.models import AbuseReport
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventType
 from testimonials.core.db.identifiers import first_identifier

@@ -19,9 +19,8 @@ from sqlalchemy import select
 from werkzeug.routing import Rule
 from werkzeug.routing.converters import AnyConverter
 
-from testimonials.collection.abuse import AbuseReport
 from testimonials.collection.forms import create_form
-from testimonials.collection.models import MailedRequest
+from testimonials.collection.models import AbuseReport, MailedRequest
 from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.widget.script import script_digest

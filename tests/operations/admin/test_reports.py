@@ -5,7 +5,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from testimonials.collection.abuse import AbuseReport
+from testimonials.collection.models import AbuseReport
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import LANGUAGES
 from tests.auth.browsers import open_browser

@@ -9,8 +9,7 @@ from flask import Flask
 
 from testimonials.analytics.models import InsightFunnelDay
 from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
-from testimonials.collection.abuse import AbuseReport
-from testimonials.collection.models import MailedRequest, RequestBatch
+from testimonials.collection.models import AbuseReport, MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.db.erasure import Erased
 from testimonials.core.db.transactions import write
