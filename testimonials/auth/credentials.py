@@ -13,8 +13,8 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.core.http.urls import reset_url
-from testimonials.core.passwords import hash_password, is_password
+from testimonials.core.http.urls import app_url, base_url, reset_url
+from testimonials.core.passwords import find_password_problem, hash_password, is_password
 
 RESET_SECONDS = 60 * 60
 
@@ -114,6 +114,11 @@ def lock_claimed(account_id: str) -> Account | None:
         .where(Account.id == account_id, Account.claimed_at.is_not(None))
         .with_for_update()
     ).one_or_none()
+
+
+def judge_password(password: str, email: str) -> str | None:
+    """Return what is wrong with a new password, or None."""
+    return find_password_problem(password, email, ["testimonials", app_url(), base_url()])
 
 
 def fingerprint(account: Account) -> str:

@@ -19,6 +19,7 @@ from testimonials.auth.credentials import (
     change_password,
     find_account_to_reset,
     find_claimed_account,
+    judge_password,
     lock_checked,
 )
 from testimonials.auth.email_addresses import read_email
@@ -52,8 +53,6 @@ from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.projects import list_projects
-from testimonials.projects.team import judge_password
 
 # The sign-in page, with which every page that needs a session may answer.
 #
@@ -216,7 +215,7 @@ def show_reset(token: str) -> ResponseReturnValue:
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
     account, password = find_account_to_reset(token), request.form.get("password", "")
-    if problem := judge_password(password, account.email, list_projects(account.id)):
+    if problem := judge_password(password, account.email):
         return _reset_form(account, problem)
     password_hash = hash_password(password)
     try:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from blinker import Signal
 from flask import request
 from sqlalchemy import delete
 
@@ -43,7 +44,6 @@ from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.access import is_asked_for_more
 
 # How a person gets into their account, and that they always can.
 
@@ -224,6 +224,10 @@ def was_proof_sent() -> bool:
     return any(name in request.form for name in FIELDS)
 
 
+# Sent with the id of an account: whoever asks for more than a password of it answers True.
+asks_for_more = Signal()
+
+
 def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
     """Return what the person can prove who they are with.
 
@@ -233,7 +237,7 @@ def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
     ways = find_ways_in(get_account(owner.account_id))
     has_more = ways.passkeys > 0 or ways.app is not None
     if changes_ways_in and has_more and not owner.is_strong:
-        is_asked = is_asked_for_more(owner.account_id)
+        is_asked = any(said for _, said in asks_for_more.send(owner.account_id))
         return replace(ways, has_password=ways.has_password and not is_asked)
     return ways
 

@@ -10,7 +10,8 @@ from flask.cli import ScriptInfo
 from testimonials import __version__
 from testimonials.application import build_app
 from testimonials.cli.groups import AdminGroup
-from testimonials.cli.output import describe_refusal, telling_trouble
+from testimonials.cli.output import describe_refusal
+from testimonials.core.db.outages import telling_trouble
 from testimonials.integrations.mcp.stdio import mcp
 from testimonials.operations.server.serve import serve
 

@@ -12,14 +12,11 @@ from typing import IO, Any
 
 import click
 from flask.cli import with_appcontext
-from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.core.db.migrate import require_head
-from testimonials.core.db.outages import MAKE_ROOM, is_disk_full
-from testimonials.core.db.sqlite import describe_damage, is_damage
+from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.logs import scrub
 from testimonials.core.text import make_printable, write_json
 
 Command = Callable[..., Any]
@@ -46,32 +43,6 @@ def database_command(command: Command) -> Command:
             raise click.ClickException("An argument is not valid UTF-8 text.") from None
 
     return with_appcontext(wrapper)
-
-
-@contextlib.contextmanager
-def telling_trouble() -> Iterator[None]:
-    """Raise `click.ClickException` where the database is in trouble, not for faults of ours."""
-    try:
-        yield
-    except DatabaseError as error:
-        # A damaged file is a plain DatabaseError.
-        if not (isinstance(error, OperationalError) or type(error) is DatabaseError):
-            raise
-        raise click.ClickException(describe_trouble(error)) from None
-
-
-def describe_trouble(error: DatabaseError) -> str:
-    reason = scrub(" ".join(str(error.orig).split()))
-    if is_damage(error):
-        return describe_damage(reason)
-    if is_disk_full(error):
-        return f"The database failed: {reason}. {MAKE_ROOM}"
-    if "locked" in reason:
-        return (
-            "The database is busy: another program has locked it for writing. Try again, or stop "
-            "that program."
-        )
-    return f"The database failed: {reason}. Run `testimonials doctor` for details."
 
 
 def describe_refusal(error: OSError) -> str | None:

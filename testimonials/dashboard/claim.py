@@ -18,6 +18,7 @@ from testimonials.auth.cookies import (
     set_session_cookie,
     sign_browser_in,
 )
+from testimonials.auth.credentials import judge_password
 from testimonials.auth.events import ACCOUNT_CLAIMED, ACCOUNT_DELETED, KEY_DROPPED, KEY_REPLACED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.magic_links import (
@@ -38,9 +39,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.proposal_data import describe_waiting
 from testimonials.projects.events import PROJECT_DELETED
-from testimonials.projects.projects import list_projects
 from testimonials.projects.settings import delete_projects
-from testimonials.projects.team import judge_password
 from testimonials.testimonials.testimonials import (
     describe_issued,
     describe_keys,
@@ -172,8 +171,7 @@ def _claim(account: Account, password_hash: str) -> str | None:
 
 
 def _find_password_problem(account: Account) -> Errors:
-    password = request.form.get("password", "")
-    problem = judge_password(password, account.email, list_projects(account.id))
+    problem = judge_password(request.form.get("password", ""), account.email)
     return {"password": [problem]} if problem else {}
 
 

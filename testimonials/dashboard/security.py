@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account, replace_key
 from testimonials.auth.cookies import clear_session_cookie, know_browser, replace_session_cookie
-from testimonials.auth.credentials import change_password
+from testimonials.auth.credentials import change_password, judge_password
 from testimonials.auth.emails import send_password_changed_mail, send_security_mail
 from testimonials.auth.events import (
     KEY_REPLACED,
@@ -51,8 +51,6 @@ from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.framework import build_shell, require_proof, require_session
 from testimonials.projects.access import is_asked_for_more
-from testimonials.projects.projects import list_projects
-from testimonials.projects.team import judge_password
 
 # The one sentence on top of Account, Security: how safe an account is, or the one thing to do.
 
@@ -292,8 +290,7 @@ def require_strong(owner: SignedIn) -> ResponseReturnValue:
 
 
 def _judge_new_password(owner: SignedIn) -> Errors:
-    projects = list_projects(owner.account_id)
-    problem = judge_password(request.form.get("password", ""), owner.email, projects)
+    problem = judge_password(request.form.get("password", ""), owner.email)
     return {"password": [problem]} if problem else {}
 
 

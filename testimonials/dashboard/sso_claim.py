@@ -12,7 +12,12 @@ from testimonials.auth.cookies import (
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, KEY_DROPPED
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.models import Account
-from testimonials.auth.oidc.accounts import claim_for, lock_waiting, read_claim_token
+from testimonials.auth.oidc.accounts import (
+    claim_for,
+    lock_waiting,
+    read_claim_token,
+    signed_in,
+)
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
@@ -23,7 +28,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.settings import delete_projects
-from testimonials.projects.team import follow_groups
 from testimonials.testimonials.testimonials import describe_keys, mark_added, summarize_projects
 
 Errors = dict[str, list[str]]
@@ -65,7 +69,7 @@ def _claim(account: Account, person: CompanyPerson) -> None:
     claim_for(account, person)
     record(ACCOUNT_CLAIMED, account.id)
     record(COMPANY_LINKED, account.id, who=person.email)
-    follow_groups(account.id, account.email, person.groups)
+    signed_in.send(account.id, who=account.email, groups=person.groups)
 
 
 def _find_problem(account: Account) -> Errors:

@@ -12,6 +12,7 @@ from testimonials.auth.accounts import AccountSuspended
 from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
+from testimonials.auth.step_up import asks_for_more
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -180,6 +181,7 @@ def _is_in_workspace(account_id: Any) -> ColumnElement[bool]:
     )
 
 
+@asks_for_more.connect
 def is_asked_for_more(account_id: str) -> bool:
     """Return whether a project that the account may open asks for more than a password."""
     query = (

@@ -13,14 +13,14 @@ from testimonials.auth.accounts import called
 from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.events import COMPANY_ROLE_CHANGED
 from testimonials.auth.models import Account
+from testimonials.auth.oidc.accounts import awaited, signed_in
+from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.tokens import revoke_tokens_made_by
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.urls import app_url, base_url
-from testimonials.core.passwords import find_password_problem
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.access import (
     ROLES,
@@ -200,14 +200,6 @@ def may_manage(actor: Role, role: Role) -> bool:
 def require_over(actor: Role, role: Role) -> None:
     if not may_manage(actor, role):
         raise RoleTooLow
-
-
-def judge_password(password: str, email: str, projects: Iterable[Project]) -> str | None:
-    """Return what is wrong with a new password of somebody in these projects, or None."""
-    names = ["testimonials", app_url(), base_url()]
-    for project in projects:
-        names += [project.name, project.slug, project.page_config["website"]]
-    return find_password_problem(password, email, names)
 
 
 def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
@@ -391,18 +383,22 @@ def choose_role(groups: AbstractSet[str]) -> str | None:
     return max(roles, key=lambda role: ROLES[role], default=None)
 
 
-def is_awaited(email: str | None, groups: AbstractSet[str]) -> bool:
+@awaited.connect
+def is_awaited(person: CompanyPerson) -> bool:
     """Return whether somebody was invited to a team, or one of their groups has a role."""
-    if choose_role(groups) is not None:
+    if choose_role(person.groups) is not None:
         return True
-    return email is not None and any(
-        db.session.scalar(select(table.email).where(table.email == email, table.expires_at > now))
+    return person.email is not None and any(
+        db.session.scalar(
+            select(table.email).where(table.email == person.email, table.expires_at > now)
+        )
         for table in (MemberInvitation, WorkspaceInvitation)
         for now in [clock.now()]
     )
 
 
-def follow_groups(account_id: str, who: str, groups: AbstractSet[str]) -> None:
+@signed_in.connect
+def follow_groups(account_id: str, *, who: str, groups: AbstractSet[str]) -> None:
     """Give the role of their groups to somebody who signs in, or take back what groups gave.
 
     What changes is recorded at the owner, with the person's address.

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from blinker import Signal
 from sqlalchemy import delete, func, select, update
 
 from testimonials.auth.models import Account
@@ -13,7 +14,6 @@ from testimonials.core.db.engine import insert_if_missing
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
-from testimonials.integrations.webhooks.endpoints import pause_left, send_left_mail
 from testimonials.projects.access import ROLES, Access, Role
 from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
 from testimonials.projects.projects import (
@@ -27,6 +27,9 @@ from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.testimonials.models import Recording
 
 LIFETIME = timedelta(days=7)
+
+# Sent with a project that has a new owner, and until when the former purchase secret works.
+handed_over = Signal()
 
 
 class CannotReceive(ServiceError):
@@ -131,9 +134,7 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     secret_until = renew_secret(project)
     db.session.flush()
     db.session.refresh(project)
-    hosts = pause_left(Project.id == project.id).get(project, [])
-    if hosts or secret_until:
-        send_left_mail(project, hosts, secret_until)
+    handed_over.send(project, secret_until=secret_until)
 
 
 def accept_offer(access: Access) -> None:

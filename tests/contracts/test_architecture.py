@@ -33,23 +33,9 @@ VERBS = ("get", "post", "put", "patch", "delete", "route")
 
 # What a module imports from above its own package, and why.
 UPWARD = {
-    "operations.server.serve": {
-        "application": "`serve` builds the application.",
-        "cli.output": "Its faults are told as those of every command.",
-    },
     "cli.main": {"application": "`flask` and `testimonials` build the application."},
     "auth.api": {"testimonials.testimonials": "Claiming mails what came in before."},
-    "auth.login": {
-        "projects.projects": "A password may not be the name of a project.",
-        "projects.team": "Signing in settles the roles that a group gives.",
-    },
-    "auth.oidc.pages": {"projects.team": "Signing in settles the roles that a group gives."},
-    "auth.step_up": {"projects.access": "What is asked for depends on the role."},
     "integrations.oauth": {"dashboard.framework": "Consent is given on a page of the dashboard."},
-    "projects.pages": {"testimonials.testimonials": "Pictures belong to testimonials."},
-    "transfer.ownership": {
-        "integrations.webhooks.endpoints": "Webhooks of whoever leaves are paused."
-    },
 }  # fmt: skip
 # Who commits although it is no door, and why.
 COMMITTERS = {

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from blinker import Signal
 from sqlalchemy import delete, select
 
 from testimonials.auth.accounts import (
@@ -75,7 +76,14 @@ def check_domain(person: CompanyPerson) -> None:
         )
 
 
-def receive_person(person: CompanyPerson, *, is_invited: bool) -> Arrival:
+# Sent with the id of an account as its owner signs in by the company: what they are called, and the
+# groups that they have there.
+signed_in = Signal()
+# Sent with somebody who has no account yet: whoever waits for them answers True.
+awaited = Signal()
+
+
+def receive_person(person: CompanyPerson) -> Arrival:
     """Return the account of somebody whom the provider confirmed; make or link it if needed.
 
     An account is found by the provider's own name for the person. Only the first time it is found
@@ -101,7 +109,7 @@ def receive_person(person: CompanyPerson, *, is_invited: bool) -> Arrival:
     waiting = find_claimable_account(person.email)
     if waiting is not None:
         return Arrival(waiting, How.UNCLAIMED)
-    return Arrival(_make_account(person, is_invited=is_invited), How.CREATED)
+    return Arrival(_make_account(person), How.CREATED)
 
 
 def link_account(account: Account, person: CompanyPerson) -> None:
@@ -205,9 +213,10 @@ def _lock_by_email(email: str) -> Account | None:
     ).one_or_none()
 
 
-def _make_account(person: CompanyPerson, *, is_invited: bool) -> Account:
+def _make_account(person: CompanyPerson) -> Account:
     email = person.email or ""
-    if current_settings().oidc_accounts == "invited" and not is_invited:
+    is_awaited = any(said for _, said in awaited.send(person))
+    if current_settings().oidc_accounts == "invited" and not is_awaited:
         raise CompanyRefused(
             gettext_noop("%(email)s was not invited. Ask a colleague for an invitation."),
             values={"email": email},

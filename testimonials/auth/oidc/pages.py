@@ -34,6 +34,7 @@ from testimonials.auth.oidc.accounts import (
     link_account,
     make_claim_token,
     receive_person,
+    signed_in,
 )
 from testimonials.auth.oidc.attempts import LIFETIME, AttemptPurpose, start_attempt, take_attempt
 from testimonials.auth.oidc.client import (
@@ -53,7 +54,6 @@ from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.team import follow_groups, is_awaited
 
 # Sending a browser to the company's sign-in.
 #
@@ -157,7 +157,7 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
 
 def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     begin_write()
-    arrival = receive_person(person, is_invited=is_awaited(person.email, person.groups))
+    arrival = receive_person(person)
     account = arrival.account
     if arrival.how == How.UNCLAIMED:
         db.session.rollback()
@@ -167,7 +167,7 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     means, is_proved = current_settings().company_name, person.is_fresh is True
     cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
     _record_arrival(arrival, person)
-    follow_groups(account.id, person.email or person.subject, person.groups)
+    signed_in.send(account.id, who=person.email or person.subject, groups=person.groups)
     db.session.commit()
     response = _go_on(attempt, "auth/sign_in/resume.html")
     set_session_cookie(response, account, cookie)
@@ -189,7 +189,7 @@ def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     begin_write()
     link_account(lock_owner(owner), person)
     record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
-    follow_groups(owner.account_id, owner.email, person.groups)
+    signed_in.send(owner.account_id, who=owner.email, groups=person.groups)
     db.session.commit()
     return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)
 

@@ -6,14 +6,18 @@ They are answered with 503, so that clients try again, and logged in one line.
 import errno
 import logging
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import click
 from limits.errors import StorageError
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from testimonials.core.db.sqlite import describe_damage, is_damage, note_damage
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.logs import scrub
 
 
 @dataclass(frozen=True)
@@ -118,3 +122,29 @@ def log_fault(
         message = f"{message} ({outage.code})"
         logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
     return outage
+
+
+@contextmanager
+def telling_trouble() -> Iterator[None]:
+    """Raise `click.ClickException` where the database is in trouble, not for faults of ours."""
+    try:
+        yield
+    except DatabaseError as error:
+        # A damaged file is a plain DatabaseError.
+        if not (isinstance(error, OperationalError) or type(error) is DatabaseError):
+            raise
+        raise click.ClickException(describe_trouble(error)) from None
+
+
+def describe_trouble(error: DatabaseError) -> str:
+    reason = scrub(" ".join(str(error.orig).split()))
+    if is_damage(error):
+        return describe_damage(reason)
+    if is_disk_full(error):
+        return f"The database failed: {reason}. {MAKE_ROOM}"
+    if "locked" in reason:
+        return (
+            "The database is busy: another program has locked it for writing. Try again, or stop "
+            "that program."
+        )
+    return f"The database failed: {reason}. Run `testimonials doctor` for details."

@@ -30,6 +30,7 @@ from testimonials.integrations.webhooks.models import IS_DUE, LEFT, WebhookDeliv
 from testimonials.integrations.webhooks.sending import new_secret
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
+from testimonials.transfer.ownership import handed_over
 
 # The rules of webhook endpoints: adding, changing and removing them, and how they fare.
 #
@@ -368,3 +369,10 @@ def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
         for host in names:
             record(WEBHOOK_STOPPED, project, url=host)
     return hosts
+
+
+@handed_over.connect
+def pause_after_handover(project: Project, *, secret_until: datetime | None) -> None:
+    hosts = pause_left(Project.id == project.id).get(project, [])
+    if hosts or secret_until:
+        send_left_mail(project, hosts, secret_until)

@@ -7,18 +7,19 @@ import socket
 import sys
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import click
 from flask import Flask
 
-from testimonials.application import build_app
-from testimonials.cli.output import telling_trouble
+from testimonials.core.db.outages import telling_trouble
 from testimonials.core.db.sqlite import fold_log, look_for_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
 from testimonials.core.jobs import BackgroundWorker
 from testimonials.core.logs import set_up_logs
+from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder, pin_to_core
 from testimonials.core.settings.table import (
     UNIX,
@@ -131,7 +132,8 @@ logger = logging.getLogger("testimonials.operations.server.serve")
 @click.option("--port", help="The port to listen on; 0 picks a free one.  [default: 8000]")
 @click.option("--workers", help="The number of worker processes.  [default: one for each core]")
 @click.option("--sample", is_flag=True, help="Create a sample project, and print its addresses.")
-def serve(host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
+@click.pass_obj
+def serve(info: Any, host: str | None, port: str | None, workers: str | None, sample: bool) -> None:
     """Run the service: upgrade the database, then answer until SIGTERM or Ctrl-C.
 
     SIGHUP reloads the settings.
@@ -163,7 +165,7 @@ def serve(host: str | None, port: str | None, workers: str | None, sample: bool)
         decoder.start(settings.threads)
         # Counting from the parent's id keeps two services from sharing the first core.
         pin_to_core(seat.parent + seat.number)
-        _answer(settings, seat, listener, sample=sample and not seat.is_reload)
+        _answer(info.create_app(settings), seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
         is_file = bound_host.startswith(UNIX)
@@ -188,9 +190,9 @@ def _tidy_up(settings: Settings, host: str) -> None:
         )
 
 
-def _answer(settings: Settings, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
+def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
     """Run a worker; whatever has threads or connections is made here, after the fork."""
-    app = build_app(settings)
+    settings = current_settings(app)
     app.extensions[RESTARTS] = lambda: restarts[0]
     addresses = None
     if seat.is_first:

@@ -1,0 +1,216 @@
+"""The pages on which somebody answers an invitation to a team."""
+
+from flask import make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.accounts import (
+    claim_account,
+    drop_key,
+    find_claimable_account,
+    find_key_problem,
+    get_account,
+    start_signup,
+)
+from testimonials.auth.cookies import (
+    read_session_cookie,
+    set_session_cookie,
+    sign_browser_in,
+    use_persons_language,
+)
+from testimonials.auth.credentials import find_claimed_account, judge_password
+from testimonials.auth.events import ACCOUNT_CLAIMED, KEY_DROPPED
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
+from testimonials.core.audit import ActorKind, EventType, act_as, record
+from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.http.blueprints import projects
+from testimonials.core.http.security import answer_privately
+from testimonials.core.passwords import hash_password
+from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
+from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED, PROJECT_DELETED
+from testimonials.projects.invitations import (
+    INVITATION_PER_ADDRESS,
+    InvitationInvalid,
+    OpenInvitation,
+    accept_invitation,
+    decline_invitation,
+    find_invitation,
+)
+from testimonials.projects.settings import delete_projects
+from testimonials.testimonials.testimonials import describe_keys, mark_added, summarize_projects
+
+# A GET never changes anything, since mail scanners open links. The link proves the address, as a
+# magic link does, so somebody without an account can choose a password here, even where sign-up is
+# closed.
+
+projects.before_request(use_persons_language)
+
+Errors = dict[str, list[str]]
+
+
+@projects.get("/invite/<token>")
+def show_invitation(token: str) -> ResponseReturnValue:
+    signed_in = find_session(read_session_cookie())
+    return answer_privately(_invitation_page(find_invitation(token), signed_in, {}))
+
+
+@projects.post("/invite/<token>")
+@limiter.per_address(INVITATION_PER_ADDRESS)
+def accept_invitation_here(token: str) -> ResponseReturnValue:
+    """Join as the account that is signed in, or as a new one with a password."""
+    signed_in, found = find_session(read_session_cookie()), find_invitation(token)
+    if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
+        return _join(token, signed_in)
+    if errors := _find_problems(found):
+        return answer_privately(_invitation_page(found, None, errors), 422)
+    return _join_with_password(token, hash_password(request.form["password"]))
+
+
+@projects.get("/invite/<token>/decline")
+def show_decline(token: str) -> ResponseReturnValue:
+    shown = _describe(find_invitation(token))
+    return answer_privately(render_template("projects/team/invitation_decline.html", **shown))
+
+
+@projects.post("/invite/<token>/decline")
+@limiter.per_address(INVITATION_PER_ADDRESS)
+def decline_invitation_here(token: str) -> ResponseReturnValue:
+    begin_write()
+    found = find_invitation(token, for_update=True)
+    decline_invitation(found)
+    email = found.invitation.email
+    _record(INVITATION_DECLINED, found, email)
+    db.session.commit()
+    if "List-Unsubscribe" in request.form:
+        # Sent by a mail program, which follows no redirect (RFC 8058).
+        return answer_privately("")
+    return redirect(url_for(".show_declined"), 303)
+
+
+@projects.get("/invite/declined")
+def show_declined() -> ResponseReturnValue:
+    return render_template("projects/team/invitation_problem.html", reason="declined")
+
+
+@projects.errorhandler(InvitationInvalid)
+def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
+    db.session.rollback()
+    page = render_template("projects/team/invitation_problem.html", reason=error.reason)
+    return answer_privately(page, error.status)
+
+
+def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
+    """Join as the account that is signed in, or show what is in the way of it."""
+    begin_write()
+    # Read again under the lock: another request may have used the link in the meantime.
+    found = find_invitation(token, for_update=True)
+    account = get_account(signed_in.account_id) if signed_in else None
+    if account is None or account.email != found.invitation.email:
+        db.session.rollback()
+        return redirect(url_for(".show_invitation", token=token), 303)
+    accept_invitation(found, account)
+    _record_joining(found, account)
+    db.session.commit()
+    return _go_in(found)
+
+
+def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
+    """Claim or create the account of the invited address, sign in, and join."""
+    begin_write()
+    found = find_invitation(token, for_update=True)
+    email = found.invitation.email
+    started = start_signup(email)
+    if started is None or _find_key_problem(started[0]):
+        # Claimed in the meantime, or started by an agent; the page now says so.
+        db.session.rollback()
+        return redirect(url_for(".show_invitation", token=token), 303)
+    account, _ = started
+    claim_account(account, password_hash)
+    accept_invitation(found, account)
+    _record_joining(found, account)
+    _give_up(account)
+    mark_added(account.id)
+    record(ACCOUNT_CLAIMED, account.id)
+    cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
+    db.session.commit()
+    response = make_response(_go_in(found))
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+def _give_up(account: Account) -> None:
+    """Delete the projects and the key that an agent made, if the form asks for it."""
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record(PROJECT_DELETED, gone, name=gone.name)
+    if request.form.get("key") == "drop":
+        drop_key(account)
+        record(KEY_DROPPED, account.id)
+
+
+def _record_joining(found: OpenInvitation, account: Account) -> None:
+    act_as(ActorKind.PERSON, account.id)
+    _record(INVITATION_ACCEPTED, found, account.email)
+
+
+def _record(type: EventType, found: OpenInvitation, email: str) -> None:
+    if found.project is not None:
+        record(type, found.project, email=email)
+    elif found.owner is not None:
+        record(type, found.owner.id, email=email)
+
+
+def _go_in(found: OpenInvitation) -> ResponseReturnValue:
+    """Go to the inbox of the project, or to the first page, which lists all."""
+    if found.project is None:
+        return redirect(url_for("dashboard.home.show_start"), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)
+
+
+def _find_problems(found: OpenInvitation) -> Errors:
+    email = found.invitation.email
+    waiting = find_claimable_account(email)
+    errors = _find_key_problem(waiting) if waiting is not None else {}
+    if problem := judge_password(request.form.get("password", ""), email):
+        errors = {"password": [problem]} | errors
+    return errors
+
+
+def _find_key_problem(account: Account) -> Errors:
+    """Return an error unless the form says what happens to the key that an agent holds."""
+    choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
+    problem = find_key_problem(account, choice, "drop", seen)
+    return {"key": [problem]} if problem else {}
+
+
+def _describe(found: OpenInvitation) -> dict[str, object]:
+    return {
+        "email": found.invitation.email,
+        "project_name": found.project.name if found.project else "",
+        "projects_named": [each.name for each in found.projects],
+        "invited_by": found.invited_by,
+        "role": ROLE_WITH_ARTICLE[found.invitation.role],
+        "role_may": ROLE_MAY[found.invitation.role],
+        "expires_at": found.invitation.expires_at,
+    }
+
+
+def _invitation_page(found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> str:
+    email = found.invitation.email
+    waiting = find_claimable_account(email)
+    if signed_in is not None:
+        state = "ready" if signed_in.email == email else "other"
+    else:
+        state = "known" if find_claimed_account(email) is not None else "new"
+    return render_template(
+        "projects/team/invitation.html",
+        state=state,
+        signed_in_as=signed_in.email if signed_in else None,
+        agent_key=waiting if waiting and waiting.has_key else None,
+        projects=summarize_projects(waiting.id) if waiting else [],
+        keys=describe_keys(waiting.id) if waiting else {},
+        key_choice=request.form.get("key", ""),
+        drop="drop" in request.form,
+        errors=errors,
+        **_describe(found),
+    )
