@@ -34,6 +34,7 @@ from testimonials.collection.questions import (
 from testimonials.collection.submission import (
     ConsentForm,
     SentenceForm,
+    Submission,
     WordsForm,
     consent_sentence,
     read_words,
@@ -72,35 +73,39 @@ def show_questions(own: OwnTestimonial) -> list[Question]:
     given, shown = _find_given(own), []
     for each in map(show_question, list_questions(own)):
         was = given.get(each["id"])
-        agreed = (
-            dict.fromkeys(("text", "asked"), was["question"])
-            if was and each["kind"] == "consent"
-            else {}
-        )
+        is_agreed = was is not None and each["kind"] == "consent"
+        agreed = dict.fromkeys(("text", "asked"), was["question"]) if was and is_agreed else {}
         shown.append(each | agreed)
     return shown
 
 
-def fill_in(own: OwnTestimonial) -> dict[str, list[str]]:
-    """Return the answers that were given, by field, as the form sends them."""
-    given, filled = _find_given(own), {}
+def fill_in(own: OwnTestimonial) -> Submission:
+    """Return the form with what is stored."""
+    row, given, answered = own.row, _find_given(own), {}
+    typed = {
+        "text": row.text,
+        "name": row.author_name,
+        "role": row.author_role,
+        "company": row.author_company or "",
+        "rating": f"{row.rating:g}" if row.rating else "",
+    }
     for question in list_questions(own):
         if (was := given.get(question["id"])) is not None:
             answer = was["answer"]
-            filled[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
-    return filled
+            answered[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
+    return Submission(typed=typed, answered=answered)
 
 
-def read_corrected(
-    own: OwnTestimonial, form: MultiDict[str, str]
-) -> tuple[list[Answer] | None, dict[str, list[str]]]:
-    """Return the testimonial's answers with what the form corrects, and errors by field.
+def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> Submission:
+    """Read what the author sent.
 
-    What isn't asked any more, or wasn't changed, stays as it was, with the question as it was.
+    An answer that isn't asked for any more, or wasn't changed, stays as it was, with the question
+    as it was.
     """
-    questions = list_questions(own)
-    read, errors = read_answers(form, questions)
-    asked, sent = {each["id"] for each in questions}, {each["id"]: each for each in read}
+    schema = WordsForm if own.row.kind == "written" else SentenceForm
+    read, questions = read_words(form, own.correctable, schema), list_questions(own)
+    given, errors = read_answers(form, questions)
+    asked, sent = {each["id"] for each in questions}, {each["id"]: each for each in given}
     answers = []
     for was in own.row.answers or ():
         now = sent.pop(was["id"], None)
@@ -108,7 +113,9 @@ def read_corrected(
             answers.append(was)
         elif now is not None:
             answers.append(was if now["answer"] == was["answer"] else now)
-    return [*answers, *sent.values()] or None, errors
+    values = read.values | {"answers": [*answers, *sent.values()] or None}
+    answered = read_typed(form, questions)
+    return Submission("", read.typed, values, read.errors | errors, answered)
 
 
 def _find_given(own: OwnTestimonial) -> dict[str, Answer]:
@@ -127,85 +134,14 @@ def _fit(question: Question, was: Answer | None) -> Question:
     }
 
 
-# What the templates of the author's own page show.
-
-# What the previous request did.
-DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")
-
-
-def describe_own(own: OwnTestimonial, token: str, done: str, errors: FieldErrors) -> dict[str, Any]:
-    return describe_frame(own, token) | {
-        "state": _find_state(own),
-        "answers": [
-            answer | {"words": write_answer(answer)} for answer in own.row.read_answers(own.project)
-        ],
-        "sent_at": clock.iso(own.row.submitted_at),
-        "done": done if done in DONE else "",
-        "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
-        "errors": errors,
-    }
-
-
-def describe_edit(
-    own: OwnTestimonial,
-    token: str,
-    errors: FieldErrors,
-    *,
-    typed: dict[str, str] | None = None,
-    answered: dict[str, list[str]] | None = None,
-) -> dict[str, Any]:
-    row = own.row
-    stored = {
-        "text": row.text,
-        "name": row.author_name,
-        "role": row.author_role,
-        "company": row.author_company,
-        "rating": f"{row.rating:g}" if row.rating else "",
-    }
-    values = stored if typed is None else typed
-    questions = show_questions(own)
-    return describe_frame(own, token) | {
-        "values": values,
-        "questions": questions,
-        "answers": fill_in(own) if answered is None else answered,
-        # Without a script, what was chosen can't be unticked.
-        "offers_none": True,
-        "limits": {"answer": ANSWER_LENGTH},
-        "targets": find_targets(questions),
-        "errors": errors,
-    }
-
-
-def describe_frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
-    """Return what all of the author's pages show."""
-    page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
-    # What is withdrawn is played to nobody.
-    page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
-    if own.project.deleted_at is not None:
-        # A deleted project serves nothing to the public.
-        page["theme_css_url"] = None
-    return page
-
-
-def _find_state(own: OwnTestimonial) -> str:
-    """Return the state as the author sees it: spam counts as waiting."""
-    row, project = own.row, own.project
-    if row.status == "withdrawn":
-        return "withdrawn"
-    if project.deleted_at is not None:
-        return "closed"
-    if row.deleted_at is not None:
-        return "removed"
-    if row.status == "approved":
-        return "shown" if project.is_active else "paused"
-    return "rejected" if row.status == "rejected" else "waiting"
-
-
 # The author's own page: to see a testimonial, correct it, withdraw it or delete it.
 #
 # A GET never changes anything, since mail scanners open links.
 
 authors.before_request(use_visitors_language)
+
+# What the previous request did.
+DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")
 
 CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
 limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
@@ -240,7 +176,7 @@ def verify(token: str) -> ResponseReturnValue:
 def show_correction(token: str) -> ResponseReturnValue:
     """Show the form, filled in."""
     own = find_own(token)
-    return _edit(own, token, {}) if own.can_correct else _go(token)
+    return _edit(own, token, fill_in(own)) if own.can_correct else _go(token)
 
 
 @authors.post("/yours/<token>/correct")
@@ -248,15 +184,11 @@ def show_correction(token: str) -> ResponseReturnValue:
 def correct(token: str) -> ResponseReturnValue:
     """Replace the words; the owner decides again."""
     own = find_own(token)
-    schema = WordsForm if own.row.kind == "written" else SentenceForm
-    sent = read_words(request.form, own.correctable, schema)
-    _, problems = read_corrected(own, request.form)
-    if errors := sent.errors | problems:
-        answered = read_typed(request.form, list_questions(own))
-        return _edit(own, token, errors, 422, typed=sent.typed, answered=answered)
+    sent = read_correction(own, request.form)
+    if sent.errors:
+        return _edit(own, token, sent, 422)
     with write(partial(_lock, token)) as own:
-        answers, _ = read_corrected(own, request.form)
-        is_changed = author_rights.correct(own, sent.values | {"answers": answers})
+        is_changed = author_rights.correct(own, read_correction(own, request.form).values)
     return _go(token, "corrected" if is_changed else "")
 
 
@@ -295,7 +227,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
     is_open = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
     if not is_open.get(action, True):
         return _go(token)
-    page = describe_frame(own, token)
+    page = _frame(own, token)
     return answer_privately(
         render_template("collection/authors/confirm.html", **page, action=action)
     )
@@ -346,17 +278,58 @@ def _lock(token: str) -> OwnTestimonial:
     return own
 
 
-def _show(token: str, errors: FieldErrors, status: int = 200) -> ResponseReturnValue:
-    done = request.args.get("done", "")
-    page = describe_own(find_own(token), token, done, errors)
+def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
+    own, done = find_own(token), request.args.get("done", "")
+    given = own.row.read_answers(own.project)
+    page = _frame(own, token) | {
+        "state": _find_state(own),
+        "answers": [answer | {"words": write_answer(answer)} for answer in given],
+        "sent_at": clock.iso(own.row.submitted_at),
+        "done": done if done in DONE else "",
+        "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
+        "errors": errors,
+    }
     return answer_privately(render_template("collection/authors/author.html", **page), status)
 
 
-def _edit(
-    own: OwnTestimonial, token: str, errors: FieldErrors, status: int = 200, **sent: Any
-) -> Response:
-    page = describe_edit(own, token, errors, **sent)
+def _edit(own: OwnTestimonial, token: str, sent: Submission, status: int = 200) -> Response:
+    questions = show_questions(own)
+    page = _frame(own, token) | {
+        "values": sent.typed,
+        "questions": questions,
+        "answers": sent.answered,
+        # Without a script, what was chosen can't be unticked.
+        "offers_none": True,
+        "limits": {"answer": ANSWER_LENGTH},
+        "targets": find_targets(questions),
+        "errors": sent.errors,
+    }
     return answer_privately(render_template("collection/authors/edit.html", **page), status)
+
+
+def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
+    """Return what all of the author's pages show."""
+    page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
+    # What is withdrawn is played to nobody.
+    page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
+    if own.project.deleted_at is not None:
+        # A deleted project serves nothing to the public.
+        page["theme_css_url"] = None
+    return page
+
+
+def _find_state(own: OwnTestimonial) -> str:
+    """Return the state as the author sees it: spam counts as waiting."""
+    row, project = own.row, own.project
+    if row.status == "withdrawn":
+        return "withdrawn"
+    if project.deleted_at is not None:
+        return "closed"
+    if row.deleted_at is not None:
+        return "removed"
+    if row.status == "approved":
+        return "shown" if project.is_active else "paused"
+    return "rejected" if row.status == "rejected" else "waiting"
 
 
 def _go(token: str, done: str = "") -> Response:
