@@ -210,13 +210,13 @@ def unit(watched: Flask, world: World) -> float:
     return min(cost(lambda: page.send({})) for _ in range(20))
 
 
-@pytest.mark.parametrize("count", mostly_thorough([30, 1000], 30))
+@pytest.mark.parametrize("count", mostly_thorough([30, 150], 30))
 def test_no_door_works_more_than_in_proportion(
     watched: Flask, world: World, instance: Path, unit: float, count: int
 ) -> None:
     problems = []
     doors = [door for door in find_doors(watched) if door.method != "HEAD"]
-    for door in sample(doors, count):
+    for door in sample(doors, count, seed=count):
         restore(watched, instance)
         target = Target(watched, world, door)
         for name, make, most in target.attacks():
