@@ -4,17 +4,17 @@ Making, listing and restoring one don't need the application, which may be unabl
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import click
-from flask.cli import with_appcontext
 
-from testimonials.cli.output import database_command, json_option, print_json, print_rows
+from testimonials.cli.output import Group, Said, command
 from testimonials.core.clock import iso
 from testimonials.core.db.kept_backups import find_kept, list_kept
 from testimonials.core.db.migrate import head
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import PREFIX, load_settings
@@ -38,7 +38,7 @@ from testimonials.operations.backup.verifying import Verified, VerifyFailed, dro
 from testimonials.operations.jobs import run_backup_job
 
 
-class _BackupGroup(click.Group):
+class _BackupGroup(Group):
     """Takes a path as the FILE of `make`; a mistyped command is none."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -55,10 +55,9 @@ def backup() -> None:
     """
 
 
-@backup.command("make")
+@backup.command("make", needs_app=False)
 @click.argument("file", type=click.Path())
-@json_option
-def make(file: str, as_json: bool) -> None:
+def make(file: str) -> Said:
     """Write all data to FILE, even while the service runs.
 
     FILE becomes a .tar.gz with the database (photos included, and that of PostgreSQL as an SQLite
@@ -79,18 +78,16 @@ def make(file: str, as_json: bool) -> None:
     except BackupFailed as error:
         raise click.ClickException(f"The backup failed: {error}.") from None
     size = target.stat().st_size
-    if as_json:
-        print_json({"file": str(target), "size": size, **manifest})
-        return
-    click.echo(f"{target}: {size} bytes, {describe_rows(manifest['rows'])}.")
-    if os.environ.get(f"{PREFIX}SECRET_KEY"):
-        click.echo("The secret key is in the environment, not in this file. Keep it as well.")
+    notes = ["The secret key is in the environment, not in this file. Keep it as well."]
+    return Said(
+        {"file": str(target), "size": size, **manifest},
+        f"{target}: {size} bytes, {describe_rows(manifest['rows'])}.",
+        notes=notes if os.environ.get(f"{PREFIX}SECRET_KEY") else (),
+    )
 
 
 @backup.command("now")
-@json_option
-@database_command
-def back_up_now_command(as_json: bool) -> None:
+def back_up_now_command() -> Said:
     """Make a scheduled backup now, copy it to BACKUP_TO and run BACKUP_COMMAND.
 
     This is what `serve` does every BACKUP_HOURS: it counts as one of the BACKUP_KEEP, and old ones
@@ -100,52 +97,44 @@ def back_up_now_command(as_json: bool) -> None:
     try:
         made = cast(Path, run_backup_job(BACKUP_JOB))
         if is_copy_wanted():
-            begin_write()
-            forget_stored()
-            db.session.commit()
+            with write():
+                forget_stored()
             run_backup_job(COPY_JOB)
     except BackupFailed as error:
         raise click.ClickException(f"There is {error.what}: {error}.") from None
     size = made.stat().st_size
     copy = str(Path(settings.backup_to) / made.name) if settings.backup_to else None
-    if as_json:
-        taken = bool(settings.backup_command)
-        print_json({"file": str(made), "size": size, "copiedTo": copy, "commandRan": taken})
-        return
-    click.echo(f"{made}: {size} bytes.")
-    if copy:
-        click.echo(f"It was copied to {copy}.")
-    if settings.backup_command:
-        click.echo("BACKUP_COMMAND has taken it.")
+    taken = bool(settings.backup_command)
+    notes = [f"It was copied to {copy}."] if copy else []
+    return Said(
+        {"file": str(made), "size": size, "copiedTo": copy, "commandRan": taken},
+        f"{made}: {size} bytes.",
+        notes=[*notes, "BACKUP_COMMAND has taken it."] if taken else notes,
+    )
 
 
-@backup.command("list")
-@json_option
-def list_command(as_json: bool) -> None:
+@backup.command("list", needs_app=False, empty="There is no backup here.")
+def list_command() -> Said:
     """List the backups in BACKUP_PATH and in BACKUP_TO, newest first."""
     settings = load_settings(makes_instance=False)
     found = {settings.backup_path: list_kept(Path(settings.backup_path))}
-    failure = None
+    problems = []
     try:
         if settings.backup_to:
             found[settings.backup_to] = list_copies(Path(settings.backup_to))
     except CopyFailed as error:
-        failure = f"{settings.backup_to} can't be read: {error}."
+        problems.append(f"Error: {settings.backup_to} can't be read: {error}.")
     rows = [
         {"name": each.name, "madeAt": iso(each.made_at), "size": each.size, "place": place}
         for place, kept in found.items()
         for each in kept
     ]
-    print_rows(rows, as_json=as_json, empty="There is no backup here.")
-    if failure:
-        raise click.ClickException(failure)
+    return Said(rows, rows, problems=problems, is_failure=bool(problems))
 
 
 @backup.command("verify")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@json_option
-@database_command
-def verify_command(file: Path | None, as_json: bool) -> None:
+def verify_command(file: Path | None) -> Said:
     """Restore a backup into a temporary folder and check all of it, as `serve` does each night.
 
     Without FILE it is the newest one in BACKUP_TO, or in BACKUP_PATH, and the result is recorded.
@@ -162,19 +151,17 @@ def verify_command(file: Path | None, as_json: bool) -> None:
     except BackupFailed as error:
         raise click.ClickException(f"Nothing was verified: {error}.") from None
     manifest = done.manifest
-    if as_json:
-        print_json({"source": str(done.source), "erasedAgain": done.erased_again, **manifest})
-        return
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
     rows = describe_rows(manifest["rows"])
-    click.echo(f"{done.source} can be restored: {made}, {rows}, its database sound.")
+    return Said(
+        {"source": str(done.source), "erasedAgain": done.erased_again, **manifest},
+        f"{done.source} can be restored: {made}, {rows}, its database sound.",
+    )
 
 
-@backup.command("drop")
+@backup.command("drop", needs_schema=False)
 @click.option("--dry-run", is_flag=True, help="List them without removing any.")
-@json_option
-@with_appcontext
-def drop(dry_run: bool, as_json: bool) -> None:
+def drop(dry_run: bool) -> Said:
     """Remove all backups from BACKUP_PATH but the newest, and the newest before an upgrade.
 
     For a disk that is full. Copies in BACKUP_TO stay.
@@ -183,21 +170,19 @@ def drop(dry_run: bool, as_json: bool) -> None:
         dropped = drop_old(is_trial=dry_run)
     except BackupFailed as error:
         raise click.ClickException(f"{str(error).capitalize()}.") from None
-    if as_json:
-        print_json({"removed": not dry_run, "names": dropped.names, "size": dropped.size})
-        return
-    for name in dropped.names:
-        click.echo(name)
     words = "would be removed" if dry_run else "were removed"
-    click.echo(f"{len(dropped.names)} backup(s) {words}: {dropped.size} bytes.")
+    summary = f"{len(dropped.names)} backup(s) {words}: {dropped.size} bytes."
+    return Said(
+        {"removed": not dry_run, "names": dropped.names, "size": dropped.size},
+        "\n".join([*dropped.names, summary]),
+    )
 
 
-@click.command()
+@command("restore", needs_app=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="Replace existing data; the old files are kept.")
 @click.option("--dry-run", is_flag=True, help="Check FILE without changing anything.")
-@json_option
-def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
+def restore(file: Path, replace: bool, dry_run: bool) -> Said:
     """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
 
     FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. It is checked before anything
@@ -220,41 +205,36 @@ def restore(file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
         raise click.ClickException(
             f"{file} can't be restored: {error}. Nothing was changed."
         ) from None
-    if not as_json:
-        _report(done, dry_run)
-        return
-    values = {
+    value = {
         "restored": not dry_run,
         "database": done.database,
         "keptIn": [str(path) for path in done.kept],
         "erasedAgain": done.erased_again,
         "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),
+        **done.manifest,
     }
-    print_json(values | {**done.manifest})
+    return Said(value, "\n".join(_report(done, dry_run)))
 
 
-def _report(done: Restored, is_trial: bool) -> None:
+def _report(done: Restored, is_trial: bool) -> Iterator[str]:
     manifest = done.manifest
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
+    rows = describe_rows(manifest["rows"])
     if is_trial:
-        click.echo(
-            f"The backup is sound: {made}, {describe_rows(manifest['rows'])}. Nothing was changed."
-        )
+        yield f"The backup is sound: {made}, {rows}. Nothing was changed."
     else:
-        click.echo(
-            f"Restored {done.database} from the backup {made}: {describe_rows(manifest['rows'])}."
-        )
+        yield f"Restored {done.database} from the backup {made}: {rows}."
     if done.erased_again:
-        click.echo(
+        yield (
             f"Of it {done.erased_again} row(s) had been erased since. They are left out, with what "
             "belongs to them."
         )
     for folder in done.kept:
-        click.echo(f"The old files are in {folder}.")
+        yield f"The old files are in {folder}."
     if (revision := manifest["schemaRevision"]) != head():
-        click.echo(f"Its schema is {revision}; the next start upgrades it to {head()}.")
+        yield f"Its schema is {revision}; the next start upgrades it to {head()}."
     if SECRET not in manifest["members"]:
-        click.echo(
+        yield (
             "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "
             "the old one, or links that were sent before stop working."
         )

@@ -3,23 +3,16 @@
 import dataclasses
 import sys
 from dataclasses import asdict
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from flask.cli import with_appcontext
+from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.cli.output import (
-    database_command,
-    json_option,
-    print_json,
-    print_record,
-    print_rows,
-)
+from testimonials.cli.output import Group, Record, Said, command
 from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage
-from testimonials.core.extensions import begin_write
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db as database
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_alone
@@ -35,17 +28,15 @@ from testimonials.testimonials.search import find_wrong_words, rebuild_index
 # `testimonials db`: the schema of the database.
 
 
-@click.group()
+@click.group(cls=Group)
 def db() -> None:
     """Upgrade, check and move the database."""
 
 
-@db.command("upgrade")
+@db.command("upgrade", needs_schema=False)
 @click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back.")
 @click.option("--no-backup", is_flag=True, help="Skip the backup.")
-@json_option
-@with_appcontext
-def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
+def upgrade_command(dry_run: bool, no_backup: bool) -> Said:
     """Upgrade the database to this program's schema, if it isn't there yet.
 
     With SQLite, a backup is made in BACKUP_PATH first. The upgrade is done completely or not at
@@ -53,8 +44,7 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
     with a restored backup when the service is busy.
     """
     if dry_run:
-        _try_upgrade(as_json)
-        return
+        return _try_upgrade()
     make_instance(current_settings())
     before, after = upgrade_database(is_backed_up=not no_backup)
     if findings := migrate.find_differences(database.engine):
@@ -62,32 +52,24 @@ def upgrade_command(dry_run: bool, no_backup: bool, as_json: bool) -> None:
             f"The database is at {after}, but its schema is wrong: {'; '.join(findings)}. "
             "Restore a backup, or undo the changes that were made to the tables by hand."
         )
-    if as_json:
-        print_json({"before": before, "after": after})
-    elif before == after:
-        click.echo(f"The database is already at {after}.")
-    else:
-        click.echo(f"The database went from {before or 'empty'} to {after}.")
+    went = f"The database went from {before or 'empty'} to {after}."
+    shown = f"The database is already at {after}." if before == after else went
+    return Said({"before": before, "after": after}, shown)
 
 
-@db.command("current")
-@json_option
-@with_appcontext
-def current_command(as_json: bool) -> None:
+@db.command("current", needs_schema=False)
+def current_command() -> Said:
     """Show the revision of the database, and the one this program needs."""
     revision, newest = migrate.current(database.engine), migrate.head()
-    if as_json:
-        print_json({"current": revision, "head": newest, "isHead": revision == newest})
-    else:
-        click.echo(f"database {revision or 'empty'}, program {newest}")
+    return Said(
+        {"current": revision, "head": newest, "isHead": revision == newest},
+        f"database {revision or 'empty'}, program {newest}",
+    )
 
 
-@db.command("check")
+@db.command("check", needs_schema=False)
 @click.option("--repair", is_flag=True, help="Mend counts and the index of words first.")
-@json_option
-@click.pass_context
-@with_appcontext
-def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
+def check_command(repair: bool) -> Said:
     """Check the database for damage, and for differences from this program's schema.
 
     Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
@@ -97,47 +79,37 @@ def check_command(context: click.Context, repair: bool, as_json: bool) -> None:
     """
     findings = migrate.check_database(database.engine, describe_damage)
     if not findings and repair:
-        _repair()
+        with write():
+            _repair(database.session.connection())
     if not findings:
         connection = database.session.connection()
         findings = find_wrong_counts(connection) + find_wrong_words(connection)
-    if as_json:
-        print_json({"isSound": not findings, "findings": findings})
-    elif not findings:
-        click.echo(f"The database is sound, and at {migrate.head()}.")
-    else:
-        click.echo("\n".join(findings))
-    context.exit(1 if findings else 0)
+    sound = f"The database is sound, and at {migrate.head()}."
+    return Said(
+        {"isSound": not findings, "findings": findings},
+        "\n".join(findings) or sound,
+        is_failure=bool(findings),
+    )
 
 
-@db.command("reindex")
-@json_option
-@database_command
-def reindex_command(as_json: bool) -> None:
+@db.command("reindex", writes=True)
+def reindex_command() -> Said:
     """Make the index by which testimonials are searched again.
 
     The database keeps it with every change, so this is for one that was damaged or changed by
     hand. Nobody can write meanwhile.
     """
-    begin_write()
     rebuild_index(database.session.connection())
-    database.session.commit()
-    if as_json:
-        print_json({"rebuilt": True})
-    else:
-        click.echo("The index of words was made again.")
+    return Said({"rebuilt": True}, "The index of words was made again.")
 
 
-def _repair() -> None:
-    begin_write()
-    connection = database.session.connection()
+def _repair(connection: Connection) -> None:
     count_again(connection)
     if find_wrong_words(connection):
         rebuild_index(connection)
-    database.session.commit()
 
 
-def _try_upgrade(as_json: bool) -> None:
+def _try_upgrade() -> Said:
     try:
         before, after = migrate.upgrade(database.engine, is_trial=True)
     except DatabaseError as error:
@@ -146,39 +118,28 @@ def _try_upgrade(as_json: bool) -> None:
             f"The upgrade would fail, and leave the database as it is: {reason}"
         ) from None
     pending = migrate.list_pending(before)
-    if as_json:
-        print_json({"before": before, "after": after, "revisions": pending})
-    elif before == after:
-        click.echo(f"The database is already at {before}.")
-    else:
-        click.echo(
+    shown = f"The database is already at {before}."
+    if before != after:
+        shown = (
             f"The upgrade from {before or 'empty'} would run {', '.join(pending)}. It was tried "
             "successfully and rolled back."
         )
+    return Said({"before": before, "after": after, "revisions": pending}, shown)
 
 
-@db.command("forget-secret")
-@json_option
-@database_command
-def forget_secret_command(as_json: bool) -> None:
+@db.command("forget-secret", writes=True)
+def forget_secret_command() -> Said:
     """Accept another secret key at the next start, after you have changed it on purpose.
 
     Stop all hosts first. Links that were sent earlier stop working.
     """
-    begin_write()
     forget_secret()
-    database.session.commit()
-    if as_json:
-        print_json({"forgotten": True})
-    else:
-        click.echo("The database now accepts the secret key of the next start.")
+    return Said({"forgotten": True}, "The database now accepts the secret key of the next start.")
 
 
-@db.command("move")
+@db.command("move", needs_schema=False)
 @click.argument("target")
-@json_option
-@with_appcontext
-def move_command(target: str, as_json: bool) -> None:
+def move_command(target: str) -> Said:
     """Copy this instance's SQLite database to an empty PostgreSQL database.
 
     TARGET is its address, postgresql://user:password@host/name, or - to read it from standard
@@ -195,13 +156,16 @@ def move_command(target: str, as_json: bool) -> None:
         raise click.ClickException("TARGET must be a postgresql:// address.")
     with hold_alone(current_settings().instance_path):
         moved = move_database(database.engine, url)
-    print_rows([asdict(table) for table in moved], as_json=as_json, empty="")
-    if not as_json:
-        click.echo(
+    rows = [asdict(table) for table in moved]
+    return Said(
+        rows,
+        rows,
+        notes=[
             "\nEverything was copied and compared; the SQLite file is unchanged.\n"
             "Set TESTIMONIALS_DATABASE_URL (or database_url in testimonials.toml) to the new\n"
             "address and start the service."
-        )
+        ],
+    )
 
 
 # `testimonials config`: the settings in force.
@@ -209,20 +173,18 @@ def move_command(target: str, as_json: bool) -> None:
 HIDDEN = "(hidden)"
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """Show the settings."""
 
 
-@config.command("show")
-@json_option
-@with_appcontext
-def show_command(as_json: bool) -> None:
+@config.command("show", needs_schema=False)
+def show_command() -> Record:
     """Show every setting in force, with secrets hidden."""
-    print_record(describe_settings(current_settings()), as_json=as_json)
+    return describe_settings(current_settings())
 
 
-def describe_settings(settings: Settings) -> dict[str, Any]:
+def describe_settings(settings: Settings) -> Record:
     """Return each setting's variable and value, with secrets hidden."""
     described = {}
     for field in dataclasses.fields(settings):
@@ -251,45 +213,36 @@ def _hide(value: str) -> str:
 # `testimonials doctor`: check everything, and say what to do.
 
 
-@click.command()
-@json_option
-@with_appcontext
-def doctor(as_json: bool) -> None:
+@command("doctor", needs_schema=False)
+def doctor() -> Said:
     """Check settings, files, database, clock, mail, addresses and backups, and say what to do.
 
     Changes no data and sends no mail. Exits with 1 if it finds a problem.
     """
     found = examine()
     is_healthy = all(map(is_fine, found.values()))
-    if as_json:
-        checks = [
-            {"check": name, "ok": is_fine(each), "findings": list(map(asdict, each))}
-            for name, each in found.items()
-        ]
-        print_json({"ok": is_healthy, "checks": checks})
-    else:
-        for name, findings in found.items():
-            sign = "ok " if not findings else "-- " if is_fine(findings) else "!! "
-            click.echo(f"{sign} {name}")
-            for each in findings:
-                click.echo(f"      {each.problem}\n      -> {each.advice}")
-    if not is_healthy:
-        click.get_current_context().exit(1)
+    checks = [
+        {"check": name, "ok": is_fine(each), "findings": list(map(asdict, each))}
+        for name, each in found.items()
+    ]
+    lines = []
+    for name, findings in found.items():
+        sign = "ok " if not findings else "-- " if is_fine(findings) else "!! "
+        lines.append(f"{sign} {name}")
+        lines += [f"      {each.problem}\n      -> {each.advice}" for each in findings]
+    value = {"ok": is_healthy, "checks": checks}
+    return Said(value, "\n".join(lines), is_failure=not is_healthy)
 
 
 # `testimonials prune`: remove expired data now.
 
 
-@click.command()
+@command("prune")
 @click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
-@json_option
-@database_command
-def prune(dry_run: bool, as_json: bool) -> None:
+def prune(dry_run: bool) -> Said:
     """Remove expired data, as `serve` does each minute, and say what it was."""
     removed = preview() if dry_run else sweep()
-    if as_json:
-        print_json({"dryRun": dry_run, "removed": removed})
-        return
     did = "Would remove" if dry_run else "Removed"
     found = [f"{did} {count} {KINDS[name].words}." for name, count in removed.items() if count]
-    click.echo("\n".join(found or ["Nothing to remove."]))
+    value = {"dryRun": dry_run, "removed": removed}
+    return Said(value, "\n".join(found) or "Nothing to remove.")

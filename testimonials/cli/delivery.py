@@ -1,25 +1,18 @@
 """Commands about mail, webhooks and recordings."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 from flask import render_template
 from sqlalchemy import select
 
 from testimonials.auth.email_addresses import parse_email
-from testimonials.cli.output import (
-    database_command,
-    json_option,
-    print_json,
-    print_record,
-    print_rows,
-)
+from testimonials.cli.output import PROJECT, Group, Record, Rows, Said
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
 from testimonials.core.mail.outbox import (
     MAIL_DROPPED,
@@ -36,7 +29,6 @@ from testimonials.core.text import make_printable
 from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.schemas import DeliverySchema, WebhookSchema
 from testimonials.projects.models import Project
-from testimonials.projects.projects import get_project
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share
 from testimonials.testimonials.media.removal import find_missing, find_orphans
 from testimonials.testimonials.media.removal import remove_orphans as remove
@@ -47,7 +39,7 @@ from testimonials.testimonials.models import Recording
 READABLE = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
 
 
-@click.group()
+@click.group(cls=Group)
 def mail() -> None:
     """Look at the outbox, and test the mail settings."""
 
@@ -59,66 +51,47 @@ def mail() -> None:
     type=click.Choice([state.value for state in MailState]),
     help="Only mail in this state.",
 )
-@json_option
-@database_command
-def list_mail_command(limit: int, state: str | None, as_json: bool) -> None:
+def list_mail_command(limit: int, state: str | None) -> Said:
     """List the newest mail."""
     rows = [_describe(found) for found in list_mails(db.session(), limit, state)]
     empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
-    print_rows(rows, as_json=as_json, empty=empty)
+    return Said(rows, rows or empty)
 
 
 @mail.command("show")
 @click.argument("mail_id", metavar="ID")
-@json_option
-@database_command
-def show_command(mail_id: str, as_json: bool) -> None:
+def show_command(mail_id: str) -> Said:
     """Show one mail, with its text until it has been sent (it may hold a working link)."""
     found = db.session.get(OutboxMail, mail_id)
     if found is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
-    if as_json:
-        print_json(_describe(found) | {"text": found.text, "html": found.html})
-    else:
-        print_record(_describe(found), as_json=False)
-        lines = (found.text or "The text of a sent mail is not kept.").splitlines()
-        click.echo("\n".join(["", *map(make_printable, lines)]))
+    value = _describe(found) | {"text": found.text, "html": found.html}
+    lines = (found.text or "The text of a sent mail is not kept.").splitlines()
+    return Said(value, _describe(found), notes=["", *map(make_printable, lines)])
 
 
-@mail.command("retry")
+@mail.command("retry", writes=True)
 @click.argument("mail_id", metavar="[ID]", required=False)
-@json_option
-@database_command
-def retry_command(mail_id: str | None, as_json: bool) -> None:
+def retry_command(mail_id: str | None) -> Said:
     """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
-    begin_write()
     count = retry_mails(db.session(), mail_id)
     record(MAIL_RETRIED, None, count=count)
-    db.session.commit()
     if mail_id is not None and not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
-    if as_json:
-        print_json({"queued": count})
-    else:
-        click.echo(f"{count} mail(s) queued; a running `testimonials serve` sends them.")
+    return Said(
+        {"queued": count}, f"{count} mail(s) queued; a running `testimonials serve` sends them."
+    )
 
 
-@mail.command("drop")
+@mail.command("drop", writes=True)
 @click.argument("mail_id", metavar="ID")
-@json_option
-@database_command
-def drop_command(mail_id: str, as_json: bool) -> None:
+def drop_command(mail_id: str) -> Said:
     """Delete one mail that waits or was given up; nobody gets it."""
-    begin_write()
     count = drop_mail(db.session(), mail_id)
     record(MAIL_DROPPED, None, count=count)
-    db.session.commit()
     if not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
-    if as_json:
-        print_json({"dropped": count})
-    else:
-        click.echo("Dropped.")
+    return Said({"dropped": count}, "Dropped.")
 
 
 @mail.command("test")
@@ -130,9 +103,7 @@ def drop_command(mail_id: str, as_json: bool) -> None:
     show_default=True,
     help="Seconds to wait for each answer of the server.",
 )
-@json_option
-@database_command
-def test_command(recipient: str, timeout: float, as_json: bool) -> None:
+def test_command(recipient: str, timeout: float) -> Said:
     """Send a test mail to RECIPIENT now, and show the conversation."""
     settings = current_settings()
     if not settings.smtp_url:
@@ -149,19 +120,15 @@ def test_command(recipient: str, timeout: float, as_json: bool) -> None:
             warning = READABLE
     # A server may send anything, including sequences that control a terminal.
     lines = [make_printable(line) for line in transport.dialogue.lines]
-    if as_json:
-        outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
-        print_json(outcome | {"warning": warning, "dialogue": lines})
-    else:
-        click.echo("\n".join([*lines, ""]))
-        if problem is None:
-            click.echo(f"The mail server accepted the mail to {test.recipient}.")
-        else:
-            click.echo(f"Error: The mail was not sent: {problem}", err=True)
-        if warning is not None:
-            click.echo(warning)
-    if problem is not None:
-        click.get_current_context().exit(1)
+    outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
+    notes = ["", f"The mail server accepted the mail to {test.recipient}."]
+    return Said(
+        outcome | {"warning": warning, "dialogue": lines},
+        "\n".join(lines),
+        notes=[""] if problem else [*notes, warning] if warning else notes,
+        problems=[f"Error: The mail was not sent: {problem}"] if problem else (),
+        is_failure=problem is not None,
+    )
 
 
 def make_test_mail(recipient: str) -> OutboxMail:
@@ -179,7 +146,7 @@ def make_test_mail(recipient: str) -> OutboxMail:
     )
 
 
-def _describe(found: OutboxMail) -> dict[str, Any]:
+def _describe(found: OutboxMail) -> Record:
     return {
         "id": found.id,
         "state": found.state,
@@ -197,81 +164,63 @@ def _describe(found: OutboxMail) -> dict[str, Any]:
 # `testimonials webhooks`: what an operator does with webhooks.
 
 ENDPOINT = click.argument("webhook", metavar="ID")
-SHOWN = ("_id", "state", "url", "events", "createdBy", "switchedOffBecause")
 
 
-@click.group()
+@click.group(cls=Group)
 def webhooks() -> None:
     """List webhook endpoints and what they were sent, and send again."""
 
 
-@webhooks.command("list")
-@click.option("--project", metavar="ID_OR_SLUG", help="Only the endpoints of this project.")
-@json_option
-@database_command
-def list_webhooks_command(project: str | None, as_json: bool) -> None:
+@webhooks.command(
+    "list",
+    columns=("_id", "state", "url", "events", "createdBy", "switchedOffBecause"),
+    empty="There are no webhook endpoints.",
+)
+@click.option("--project", type=PROJECT, help="Only the endpoints of this project.")
+def list_webhooks_command(project: Project | None) -> Rows:
     """List the webhook endpoints of all projects or of one, newest first."""
-    found = endpoints.list_endpoints(get_project(project) if project else None)
-    rows = WebhookSchema(many=True).dump(found)
-    if not as_json:
-        rows = [{name: row[name] for name in SHOWN} for row in rows]
-    print_rows(rows, as_json=as_json, empty="There are no webhook endpoints.")
+    return list(WebhookSchema(many=True).dump(endpoints.list_endpoints(project)))
 
 
-@webhooks.command("deliveries")
+@webhooks.command("deliveries", empty="Nothing was sent yet.")
 @ENDPOINT
 @click.option("--limit", default=20, type=click.IntRange(1, 1000), show_default=True)
-@json_option
-@database_command
-def deliveries_command(webhook: str, limit: int, as_json: bool) -> None:
+def deliveries_command(webhook: str, limit: int) -> Said:
     """List what was sent to a webhook endpoint, newest first, and what waits."""
     found = log.list_deliveries(endpoints.get_endpoint(webhook), limit).items
-    rows = DeliverySchema(many=True).dump(found)
-    if not as_json:
-        rows = [
-            {
-                "_id": row.id,
-                "type": row.event_type,
-                "state": row.state,
-                "tries": row.tries,
-                "last": _tell_last(row.attempts),
-                "createdAt": iso(row.created_at),
-            }
-            for row in found
-        ]
-    print_rows(rows, as_json=as_json, empty="Nothing was sent yet.")
+    rows = [
+        {
+            "_id": row.id,
+            "type": row.event_type,
+            "state": row.state,
+            "tries": row.tries,
+            "last": _tell_last(row.attempts),
+            "createdAt": iso(row.created_at),
+        }
+        for row in found
+    ]
+    return Said(DeliverySchema(many=True).dump(found), rows)
 
 
-@webhooks.command("redeliver")
+@webhooks.command("redeliver", writes=True)
 @ENDPOINT
 @click.option("--delivery", metavar="ID", help="Only this delivery.")
 @click.option("--since", type=click.DateTime(), help="All events since this time, in UTC.")
-@json_option
-@database_command
-def redeliver_command(
-    webhook: str, delivery: str | None, since: datetime | None, as_json: bool
-) -> None:
+def redeliver_command(webhook: str, delivery: str | None, since: datetime | None) -> Record:
     """Send one delivery again, or everything that has happened since a time."""
     if (delivery is None) == (since is None):
         raise click.ClickException("Give either --delivery or --since.")
-    begin_write()
     time = since and since.replace(tzinfo=UTC)
     count = log.redeliver(endpoints.get_endpoint(webhook), delivery, time)
-    db.session.commit()
-    print_record({"events": count}, as_json=as_json)
+    return {"events": count}
 
 
-@webhooks.command("send-test")
+@webhooks.command("send-test", writes=True)
 @ENDPOINT
-@json_option
-@database_command
-def send_test_command(webhook: str, as_json: bool) -> None:
+def send_test_command(webhook: str) -> Record:
     """Let the running service send a test to a webhook endpoint."""
-    begin_write()
     row = log.send_test(endpoints.get_endpoint(webhook))
-    db.session.commit()
-    sent = {"delivery": row.id, "messageId": DeliverySchema().name_message(row)}
-    print_record(sent, as_json=as_json)
+    return {"delivery": row.id, "messageId": DeliverySchema().name_message(row)}
 
 
 def _tell_last(attempts: list[dict[str, object]]) -> object:
@@ -282,16 +231,18 @@ def _tell_last(attempts: list[dict[str, object]]) -> object:
 # `testimonials recordings`: what recordings take, and files that belong to none.
 
 
-@click.group()
+@click.group(cls=Group)
 def recordings() -> None:
     """Look at video and voice recordings, and at the room that they take."""
 
 
-@recordings.command("list")
+@recordings.command(
+    "list",
+    columns=("_id", "project", "kind", "state", "bytes", "seconds", "mediaType", "createdAt"),
+    empty="There are no recordings.",
+)
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
-@json_option
-@database_command
-def list_recordings_command(limit: int, as_json: bool) -> None:
+def list_recordings_command(limit: int) -> Said:
     """List recordings, the largest first."""
     query = select(Recording, Project.slug).join(Project, Recording.project_id == Project.id)
     found = db.session.execute(query.order_by(Recording.size.desc(), Recording.id).limit(limit))
@@ -310,30 +261,22 @@ def list_recordings_command(limit: int, as_json: bool) -> None:
         }
         for row, slug in found
     ]
-    if as_json:
-        print_json(records)
-        return
-    names = ("_id", "project", "kind", "state", "bytes", "seconds", "mediaType", "createdAt")
-    short = [{name: each[name] for name in names} for each in records]
-    print_rows(short, as_json=False, empty="There are no recordings.")
     share = find_whole_share()
-    click.echo(f"All take {share.bytes / MEGABYTE:.1f} of {share.limit // MEGABYTE} MB.")
+    note = f"All take {share.bytes / MEGABYTE:.1f} of {share.limit // MEGABYTE} MB."
+    return Said(records, records, notes=[note])
 
 
 @recordings.command("orphans")
 @click.option("--remove", "is_removing", is_flag=True, help="Remove the files that have no row.")
-@json_option
-@database_command
-def orphans(is_removing: bool, as_json: bool) -> None:
+def orphans(is_removing: bool) -> Said:
     """List files that belong to no recording, and recordings whose file is missing.
 
     Files of the last hour are left alone. `serve` removes such files by itself.
     """
     files, missing = remove() if is_removing else find_orphans(), find_missing()
-    if as_json:
-        print_json({"files": files, "missing": missing, "isRemoved": is_removing})
-        return
     done = "Removed" if is_removing else "Found"
-    click.echo(f"{done} {len(files)} file(s) without a recording, {sum(files.values())} bytes.")
-    for recording_id in missing:
-        click.echo(f"The file of the recording {recording_id} is missing.")
+    return Said(
+        {"files": files, "missing": missing, "isRemoved": is_removing},
+        f"{done} {len(files)} file(s) without a recording, {sum(files.values())} bytes.",
+        notes=[f"The file of the recording {each} is missing." for each in missing],
+    )

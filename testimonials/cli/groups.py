@@ -4,37 +4,13 @@ import click
 from click.exceptions import NoSuchCommand
 from flask.cli import AppGroup
 
-from testimonials.cli.accounts import accounts, tokens, unlink_company
-from testimonials.cli.accounts import restore as restore_account
-from testimonials.cli.accounts import suspend as suspend_account
-from testimonials.cli.archives import export_account, export_project, import_project
+from testimonials.cli.accounts import accounts, tokens
 from testimonials.cli.backup import backup, restore
 from testimonials.cli.database import config, db, doctor, prune
 from testimonials.cli.delivery import mail, recordings, webhooks
 from testimonials.cli.people import activity, authors, privacy, reports
-from testimonials.cli.projects import domains, projects, show_insights, team
-from testimonials.cli.testimonials import (
-    forms,
-    import_testimonials,
-    list_imports,
-    proposals,
-    testimonials,
-    undo,
-)
-
-# The admin commands; the `testimonials` command and `flask` offer the same ones (`AdminGroup`).
-
-# These have several features' data, so a later feature defines them.
-accounts.add_command(unlink_company)
-accounts.add_command(export_account)
-accounts.add_command(suspend_account)
-accounts.add_command(restore_account)
-projects.add_command(export_project)
-projects.add_command(import_project)
-projects.add_command(show_insights)
-testimonials.add_command(import_testimonials)
-testimonials.add_command(list_imports)
-testimonials.add_command(undo)
+from testimonials.cli.projects import domains, projects, team
+from testimonials.cli.testimonials import forms, proposals, testimonials
 
 GROUPS: tuple[click.Group, ...] = (
     accounts,

@@ -1,5 +1,6 @@
 """The `testimonials` command: `serve`, and the admin groups."""
 
+import errno
 import os
 import sys
 from typing import Any
@@ -10,8 +11,7 @@ from flask.cli import ScriptInfo
 from testimonials import __version__
 from testimonials.application import build_app
 from testimonials.cli.groups import AdminGroup
-from testimonials.cli.output import describe_refusal
-from testimonials.core.db.outages import telling_trouble
+from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
 from testimonials.integrations.mcp.stdio import mcp
 from testimonials.operations.server.serve import serve
 
@@ -27,7 +27,7 @@ class _Main(AdminGroup):
             with telling_trouble():
                 return super().invoke(ctx)
         except OSError as error:
-            if (sentence := describe_refusal(error)) is None:
+            if (sentence := _describe_refusal(error)) is None:
                 raise
             raise click.ClickException(sentence) from None
 
@@ -46,6 +46,16 @@ def main(context: click.Context) -> None:
     os.umask(0o077)
     # This is how Flask's command groups find the application when they need it.
     context.obj = ScriptInfo(create_app=build_app)
+
+
+def _describe_refusal(error: OSError) -> str | None:
+    """Return a sentence about what the system refused; None if the program is at fault."""
+    # A closed pipe is handled by click.
+    if error.errno in (None, errno.EPIPE):
+        return None
+    where = f" ({error.filename})" if error.filename else ""
+    advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
+    return f"The operating system refused: {error.strerror}{where}.{advice}"
 
 
 def _open_closed_streams() -> None:

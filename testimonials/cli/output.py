@@ -1,88 +1,175 @@
-"""What the admin commands share: JSON or a table, and errors as one sentence."""
+"""How a command is declared, and what it prints: JSON, a table, a record or sentences."""
 
-import contextlib
-import errno
 import functools
 import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, overload
 
 import click
 from flask.cli import with_appcontext
 
+from testimonials.auth.accounts import get_account
 from testimonials.core.db.migrate import require_head
-from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
+from testimonials.core.db.outages import telling_trouble
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.text import make_printable, write_json
+from testimonials.projects.models import Project
+from testimonials.projects.projects import get_project, lock_project
 
+Record = dict[str, Any]
+Rows = list[Record]
 Command = Callable[..., Any]
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+FORCE = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+YES = click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 
 
-def database_command(command: Command) -> Command:
-    """Run a command in the application, after checking the database's schema.
+class Said(NamedTuple):
+    """What a command says: `value` with --json, otherwise `shown` and notes, and problems."""
 
-    A `ServiceError`, or a database that is busy, full, read-only or unreachable, becomes a sentence
-    on standard error.
+    value: object
+    shown: Record | Rows | str
+    notes: Sequence[str] = ()
+    # On standard error.
+    problems: Sequence[str] = ()
+    # The exit code is 1 then.
+    is_failure: bool = False
+
+
+class Reference(click.ParamType[str]):
+    """What names a row: the command gets the row itself, locked if it writes."""
+
+    def __init__(self, name: str, find: Command, lock: Command) -> None:
+        self.name, self.find, self.lock = name, find, lock
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return self.name
+
+
+def _lock_project(reference: str) -> Project:
+    return lock_project(get_project(reference).id)
+
+
+PROJECT = Reference("ID_OR_SLUG", get_project, _lock_project)
+ACCOUNT = Reference("ID_OR_EMAIL", get_account, get_account)
+
+
+def command(
+    name: str,
+    *,
+    writes: bool = False,
+    columns: Sequence[str] = (),
+    empty: str = "",
+    needs_schema: bool = True,
+    needs_app: bool = True,
+) -> Callable[[Command], click.Command]:
+    """Declare a command, whose function returns what is printed: a record, rows, or `Said`.
+
+    Rows are shown as a table of `columns`, or as `empty`. With `writes` it all happens in a
+    transaction, and nothing is printed unless that was committed. A `ServiceError`, or a database
+    that is busy, full, read-only or unreachable, becomes a sentence on standard error.
     """
 
-    @functools.wraps(command)
-    def wrapper(*arguments: Any, **options: Any) -> Any:
-        try:
-            with telling_trouble():
-                require_head(db.engine)
-                return command(*arguments, **options)
-        except ServiceError as error:
-            raise click.ClickException(make_printable(error.message)) from None
-        except UnicodeEncodeError:
-            raise click.ClickException("An argument is not valid UTF-8 text.") from None
+    def declare(function: Command) -> click.Command:
+        @functools.wraps(function)
+        def run(*, as_json: bool, **options: Any) -> None:
+            try:
+                with telling_trouble():
+                    if needs_app and needs_schema:
+                        require_head(db.engine)
+                    with _transaction(writes):
+                        said = function(**_find_all(options, writes))
+            except ServiceError as error:
+                raise click.ClickException(make_printable(error.message)) from None
+            except UnicodeEncodeError:
+                raise click.ClickException("An argument is not valid UTF-8 text.") from None
+            _print(said, as_json, columns, empty)
 
-    return with_appcontext(wrapper)
+        declared = with_appcontext(run) if needs_app else run
+        json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+        return click.command(name)(json_option(declared))
 
-
-def describe_refusal(error: OSError) -> str | None:
-    """Return a sentence about what the system refused; None if the program is at fault."""
-    # A closed pipe is handled by click.
-    if error.errno in (None, errno.EPIPE):
-        return None
-    where = f" ({error.filename})" if error.filename else ""
-    advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
-    return f"The operating system refused: {error.strerror}{where}.{advice}"
+    return declare
 
 
-def print_json(value: object) -> None:
-    click.echo(write_json(value))
+class Group(click.Group):
+    """A group whose commands are declared by `command`."""
+
+    @overload
+    def command(self, __function: Command, /) -> click.Command: ...
+    @overload
+    def command(self, *name: Any, **how: Any) -> Callable[[Command], click.Command]: ...
+    def command(self, *name: Any, **how: Any) -> Any:
+        def declare(function: Command) -> click.Command:
+            made = command(*name, **how)(function)
+            self.add_command(made)
+            return made
+
+        return declare
 
 
-def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool, empty: str) -> None:
-    """Print rows as JSON or as aligned columns, or `empty` if there are none."""
+def _transaction(writes: bool) -> AbstractContextManager[object]:
+    return write() if writes else nullcontext()
+
+
+def wants_json() -> bool:
+    return bool(click.get_current_context().params["as_json"])
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before harm, unless --yes is given; standard output stays pure JSON."""
+    if not yes:
+        click.confirm(question, abort=True, err=wants_json())
+
+
+def _find_all(options: dict[str, Any], writes: bool) -> dict[str, Any]:
+    """Return a command's options with rows in place of what names them."""
+    found = dict(options)
+    for param in click.get_current_context().command.params:
+        value = options.get(param.name or "")
+        if isinstance(param.type, Reference) and value is not None:
+            found[str(param.name)] = (param.type.lock if writes else param.type.find)(value)
+    return found
+
+
+def _print(said: Any, as_json: bool, columns: Sequence[str], empty: str) -> None:
+    if said is None:
+        return
+    if not isinstance(said, Said):
+        said = Said(said, said)
     if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        click.echo(empty)
-        return
-    names = list(rows[0])
-    table = [names, *([_cell(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[column]) for line in table) for column in range(len(names))]
-    for line in table:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+        click.echo(write_json(said.value))
+    else:
+        _show(said.shown, columns, empty)
+        for note in said.notes:
+            click.echo(note)
+    for problem in said.problems:
+        click.echo(problem, err=True)
+    if said.is_failure:
+        click.get_current_context().exit(1)
 
 
-def print_record(record: dict[str, Any], *, as_json: bool) -> None:
-    """Print one record as JSON or as lines of name and value."""
-    if as_json:
-        print_json(record)
-        return
-    width = max(len(name) for name in record)
-    for name, value in record.items():
-        click.echo(f"{name.ljust(width)}  {_cell(value)}")
+def _show(shown: Record | Rows | str, columns: Sequence[str], empty: str) -> None:
+    if isinstance(shown, dict):
+        width = max(len(name) for name in shown)
+        for name, value in shown.items():
+            click.echo(f"{name.ljust(width)}  {_cell(value)}")
+    elif isinstance(shown, str) or not shown:
+        click.echo(shown or empty)
+    else:
+        names = columns or list(shown[0])
+        table = [names, *([_cell(row.get(name)) for name in names] for row in shown)]
+        widths = [max(len(line[column]) for line in table) for column in range(len(names))]
+        for line in table:
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            click.echo("  ".join(cells).rstrip())
 
 
 def _cell(value: object) -> str:
@@ -94,24 +181,14 @@ def _cell(value: object) -> str:
     return make_printable(text)
 
 
-# Files that commands write: whole or not at all, and readable by their owner alone.
-
-force_option = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+# What commands write to files.
 
 
 class FileRefused(ServiceError):
     code = "FILE_REFUSED"
 
 
-def print_written(what: str, path: Path, *, as_json: bool) -> None:
-    size = path.stat().st_size
-    if as_json:
-        print_json({"file": str(path), "bytes": size})
-    else:
-        click.echo(f"Wrote {what} to {path} ({size:,} bytes).")
-
-
-@contextlib.contextmanager
+@contextmanager
 def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
     """Yield a file that gets its name once all of it is written; raise `FileRefused`."""
     try:
@@ -141,3 +218,9 @@ def _require_place(path: Path, *, is_forced: bool) -> None:
         raise FileRefused(f"{path} is not a file that can be replaced.")
     if not is_forced:
         raise FileRefused(f"{path} already exists; --force replaces it.")
+
+
+def tell_written(what: str, path: Path) -> Said:
+    size = path.stat().st_size
+    value = {"file": str(path), "bytes": size}
+    return Said(value, f"Wrote {what} to {path} ({size:,} bytes).")

@@ -1,23 +1,25 @@
 """Commands about authors, privacy, reports of abuse and the record of events."""
 
-import functools
 import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
-from testimonials.auth.accounts import get_account
 from testimonials.auth.email_addresses import parse_email
+from testimonials.auth.models import Account
 from testimonials.cli.output import (
-    database_command,
-    force_option,
-    json_option,
-    print_json,
-    print_record,
-    print_rows,
+    ACCOUNT,
+    FILE,
+    FORCE,
+    YES,
+    Group,
+    Record,
+    Rows,
+    Said,
+    confirm,
+    wants_json,
     writing_file,
 )
 from testimonials.collection.abuse import list_reports, read_reported, settle_report
@@ -25,7 +27,7 @@ from testimonials.collection.author_erasure import AboutAddress, find_about, for
 from testimonials.collection.models import AbuseReport
 from testimonials.core.audit import EventFilter, find_types, list_events, record
 from testimonials.core.clock import iso
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
 from testimonials.transfer.archives.writing import reading_one_moment
@@ -37,7 +39,7 @@ from testimonials.transfer.tables.export import describe_event, find_names, writ
 SHOWN_LETTERS = 60
 
 
-@click.group()
+@click.group(cls=Group)
 def authors() -> None:
     """Help the authors of testimonials."""
 
@@ -45,10 +47,8 @@ def authors() -> None:
 @authors.command("erase")
 @click.argument("email")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted.")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-@json_option
-@database_command
-def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+@YES
+def erase_command(email: str, dry_run: bool, yes: bool) -> Said:
     """Permanently delete everything about an author's e-mail address, in all projects.
 
     That is: testimonials with their history and pictures, requests and other mail to the address,
@@ -60,20 +60,17 @@ def erase_command(email: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     found = find_about(address)
     if not dry_run and not yes and not found.is_empty:
         # Keeps standard output pure JSON.
-        _tell(found, address, "To delete", is_aside=as_json)
-        click.confirm("Delete all of this permanently?", abort=True, err=as_json)
+        click.echo(_describe_found(found, address, "To delete"), err=wants_json())
+        confirm("Delete all of this permanently?", yes=False)
     if not dry_run:
-        begin_write()
-        found = forget_address(address)
-        record(AUTHOR_ERASED, None, count=len(found.testimonials))
-        db.session.commit()
-    if as_json:
-        print_json({"email": address, "removed": not dry_run, **_count(found)})
-    else:
-        _tell(found, address, "To delete" if dry_run else "Deleted")
+        with write():
+            found = forget_address(address)
+            record(AUTHOR_ERASED, None, count=len(found.testimonials))
+    value = {"email": address, "removed": not dry_run, **_count(found)}
+    return Said(value, _describe_found(found, address, "To delete" if dry_run else "Deleted"))
 
 
-def _count(found: AboutAddress) -> dict[str, Any]:
+def _count(found: AboutAddress) -> Record:
     return {
         "testimonials": len(found.testimonials),
         "projects": found.projects,
@@ -85,40 +82,39 @@ def _count(found: AboutAddress) -> dict[str, Any]:
     }
 
 
-def _tell(found: AboutAddress, email: str, verb: str, *, is_aside: bool = False) -> None:
-    say = functools.partial(click.echo, err=is_aside)
-    if found.is_empty:
-        say(f"Nothing is stored about an author with the address {email}.")
-    else:
+def _describe_found(found: AboutAddress, email: str, verb: str) -> str:
+    lines = [f"Nothing is stored about an author with the address {email}."]
+    if not found.is_empty:
         projects = ", ".join(f"{slug}: {count}" for slug, count in found.projects.items())
         where = f" ({projects})" if projects else ""
-        say(f"{verb} about {email}:")
-        say(f"  {len(found.testimonials)} testimonial(s) with their history{where}")
-        for row in found.testimonials:
-            say(f"    {row.id} {make_printable(row.text, SHOWN_LETTERS)}")
-        say(f"  {found.pictures} picture(s)")
-        say(f"  {found.requests} request(s) for a testimonial")
-        say(f"  {found.mails} mail(s) in the outbox")
-        say(f"  the address in {found.changes} change(s) of other testimonials")
+        texts = [(row.id, make_printable(row.text, SHOWN_LETTERS)) for row in found.testimonials]
+        lines = [
+            f"{verb} about {email}:",
+            f"  {len(found.testimonials)} testimonial(s) with their history{where}",
+            *(f"    {testimonial_id} {text}" for testimonial_id, text in texts),
+            f"  {found.pictures} picture(s)",
+            f"  {found.requests} request(s) for a testimonial",
+            f"  {found.mails} mail(s) in the outbox",
+            f"  the address in {found.changes} change(s) of other testimonials",
+        ]
     if found.has_account:
-        say("This address also has an account; delete it with `accounts delete`.")
+        lines.append("This address also has an account; delete it with `accounts delete`.")
+    return "\n".join(lines)
 
 
 # `testimonials privacy`: what is stored about a person.
 
 
-@click.group()
+@click.group(cls=Group)
 def privacy() -> None:
     """Answer what people may ask about their data."""
 
 
 @privacy.command("export")
 @click.argument("email")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@force_option
-@json_option
-@database_command
-def export_command(email: str, file: Path, force: bool, as_json: bool) -> None:
+@FILE
+@FORCE
+def export_command(email: str, file: Path, force: bool) -> Said:
     """Export everything that is stored about an e-mail address to FILE, as JSON.
 
     That is, in all projects: testimonials with their history, requests, mails and invitations, and
@@ -129,64 +125,49 @@ def export_command(email: str, file: Path, force: bool, as_json: bool) -> None:
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = describe_person(address)
         out.write(json.dumps(found, ensure_ascii=False, indent=1).encode())
-    begin_write()
-    record(AUTHOR_EXPORTED, None, count=len(found["testimonials"]))
-    db.session.commit()
+    with write():
+        record(AUTHOR_EXPORTED, None, count=len(found["testimonials"]))
     counts = count_found(found)
-    if as_json:
-        print_json({"file": str(file), "bytes": file.stat().st_size, "found": counts})
-        return
-    click.echo(f"Wrote what is stored about {address} to {file}:")
-    for name, count in counts.items():
-        click.echo(f"  {name}: {count}")
+    return Said(
+        {"file": str(file), "bytes": file.stat().st_size, "found": counts},
+        f"Wrote what is stored about {address} to {file}:",
+        notes=[f"  {name}: {count}" for name, count in counts.items()],
+    )
 
 
 # `testimonials reports`.
 
 
-@click.group()
+@click.group(cls=Group)
 def reports() -> None:
     """Look at what visitors reported about public pages."""
 
 
-@reports.command("list")
+@reports.command("list", empty="There are no reports.")
 @click.option("--settled", is_flag=True, help="Those that are settled.")
-@json_option
-@database_command
-def list_reports_command(settled: bool, as_json: bool) -> None:
+def list_reports_command(settled: bool) -> Rows:
     """List the reports that wait for somebody, the oldest first."""
     found = list_reports(is_settled=settled)
-    rows = [_describe(report) | {"slug": project.slug} for report, project in found]
-    print_rows(rows, as_json=as_json, empty="There are no reports.")
+    return [_describe(report) | {"slug": project.slug} for report, project in found]
 
 
-@reports.command("settle")
+@reports.command("settle", writes=True)
 @click.argument("report_id", metavar="ID")
-@json_option
-@database_command
-def settle_command(report_id: str, as_json: bool) -> None:
+def settle_command(report_id: str) -> Record:
     """Note that a report is done with."""
-    begin_write()
-    report = settle_report(report_id)
-    db.session.commit()
-    print_record(_describe(report), as_json=as_json)
+    return _describe(settle_report(report_id))
 
 
-@reports.command("read")
+@reports.command("read", writes=True)
 @click.argument("report_id", metavar="ID")
 @click.option("--reason", required=True, help="Why; the owner's activity shows it.")
-@json_option
-@database_command
-def read_command(report_id: str, reason: str, as_json: bool) -> None:
+def read_command(report_id: str, reason: str) -> Record:
     """Show the testimonial that a report is about; the owner's activity says so."""
-    begin_write()
     row = read_reported(report_id, reason)
-    shown = {"testimonialId": row.id, "authorName": row.author_name, "text": row.text}
-    db.session.commit()
-    print_record(shown, as_json=as_json)
+    return {"testimonialId": row.id, "authorName": row.author_name, "text": row.text}
 
 
-def _describe(report: AbuseReport) -> dict[str, Any]:
+def _describe(report: AbuseReport) -> Record:
     return {
         "id": report.id,
         "createdAt": iso(report.created_at),
@@ -201,30 +182,29 @@ def _describe(report: AbuseReport) -> dict[str, Any]:
 
 # `testimonials activity`: the record of events, for the operator.
 
-SHOWN_COLUMNS = ("createdAt", "accountId", "type", "sentence")
 
-
-@click.group()
+@click.group(cls=Group)
 def activity() -> None:
     """Read the record of what happened: who did what, from where, and when."""
 
 
-@activity.command("list")
-@click.option("--account", metavar="ID_OR_EMAIL", help="Only the record of this account.")
+@activity.command(
+    "list",
+    columns=("createdAt", "accountId", "type", "sentence"),
+    empty="There are no events.",
+)
+@click.option("--account", type=ACCOUNT, help="Only the record of this account.")
 @click.option("--type", "type_", help="Only events of this type: `session`, or `session.refused`.")
 @click.option("--since", type=click.DateTime(), help="Only events since this time, in UTC.")
 @click.option("--limit", default=50, type=click.IntRange(1, 100_000), show_default=True)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@json_option
-@database_command
 def list_activity_command(
-    account: str | None,
+    account: Account | None,
     type_: str | None,
     since: datetime | None,
     limit: int,
     as_csv: bool,
-    as_json: bool,
-) -> None:
+) -> Rows | None:
     """List what happened on the whole instance or to one account, newest first.
 
     Events without an account, such as sign-ins with an unknown address and deletions of accounts,
@@ -234,7 +214,7 @@ def list_activity_command(
     if type_ and not types:
         raise click.ClickException(f"There is no event type {type_}.")
     wanted = EventFilter(
-        account_id=get_account(account).id if account else None,
+        account_id=account.id if account else None,
         types=types,
         since=since and since.replace(tzinfo=UTC),
     )
@@ -242,8 +222,5 @@ def list_activity_command(
     people, projects = find_names(None)
     if as_csv:
         write_events(events, people, projects, sys.stdout.buffer)
-        return
-    rows = [describe_event(event, people, projects) for event in events]
-    if not as_json:
-        rows = [{name: row[name] for name in SHOWN_COLUMNS} for row in rows]
-    print_rows(rows, as_json=as_json, empty="There are no events.")
+        return None
+    return [describe_event(event, people, projects) for event in events]

@@ -1,6 +1,7 @@
 """Commands about projects, their teams, host names and insights."""
 
-from typing import Any
+from pathlib import Path
+from typing import IO
 
 import click
 
@@ -14,16 +15,23 @@ from testimonials.analytics.reports import (
 from testimonials.auth.accounts import get_account
 from testimonials.auth.models import Account
 from testimonials.cli.output import (
-    database_command,
-    json_option,
-    print_json,
-    print_record,
-    print_rows,
+    ACCOUNT,
+    FILE,
+    FORCE,
+    PROJECT,
+    YES,
+    Group,
+    Record,
+    Rows,
+    Said,
+    confirm,
+    tell_written,
+    writing_file,
 )
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
-from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects import domains as services
 from testimonials.projects.access import ROLES
 from testimonials.projects.domains import describe_state, look_at
@@ -32,6 +40,8 @@ from testimonials.projects.events import (
     MEMBER_REMOVED,
     OWNERSHIP_TAKEN,
     PROJECT_DELETED,
+    PROJECT_EXPORTED,
+    PROJECT_IMPORTED,
 )
 from testimonials.projects.invitations import list_invitations
 from testimonials.projects.models import Project
@@ -41,6 +51,7 @@ from testimonials.projects.projects import (
     list_all_projects,
     lock_account,
     lock_project,
+    make_slug,
 )
 from testimonials.projects.schemas import DomainSchema, ProjectSchema
 from testimonials.projects.settings import give_up_projects
@@ -54,27 +65,27 @@ from testimonials.projects.team import (
 )
 from testimonials.testimonials.batches import of_projects, remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
+from testimonials.transfer.archives.reading import open_archive, storing_recordings
+from testimonials.transfer.archives.restoring import Restored, restore_project
+from testimonials.transfer.archives.writing import reading_one_moment, write_archive
 from testimonials.transfer.ownership import hand_over
+from testimonials.transfer.tables.export import write_table
 from testimonials.widget.api import WidgetSchema
 from testimonials.widget.settings import describe_widgets
 
 # `testimonials projects`: what an operator does with projects.
 
-PROJECT = click.argument("project", metavar="ID_OR_SLUG")
 
-
-@click.group()
+@click.group(cls=Group)
 def projects() -> None:
     """List, show and remove projects."""
 
 
-@projects.command("list")
-@json_option
-@database_command
-def list_projects_command(as_json: bool) -> None:
+@projects.command("list", empty="There are no projects yet.")
+def list_projects_command() -> Rows:
     """List all projects, newest first."""
     counts = count_by_project()
-    rows = [
+    return [
         {
             "_id": project.id,
             "userId": project.account_id,
@@ -85,28 +96,20 @@ def list_projects_command(as_json: bool) -> None:
         }
         for project in list_all_projects()
     ]
-    print_rows(rows, as_json=as_json, empty="There are no projects yet.")
 
 
 @projects.command("show")
-@PROJECT
-@json_option
-@database_command
-def show_command(project: str, as_json: bool) -> None:
+@click.argument("project", type=PROJECT)
+def show_command(project: Project) -> Record:
     """Show one project with its settings and how many testimonials it has in each state."""
-    found = get_project(project)
-    shown = ProjectSchema().dump(found) | {"testimonials": count_by_status(found.id)}
-    print_record(shown, as_json=as_json)
+    return {**ProjectSchema().dump(project), "testimonials": count_by_status(project.id)}
 
 
 @projects.command("members")
-@PROJECT
-@json_option
-@database_command
-def members_command(project: str, as_json: bool) -> None:
+@click.argument("project", type=PROJECT)
+def members_command(project: Project) -> Rows:
     """List the people of one project: its owner, members and open invitations."""
-    found = get_project(project)
-    rows: list[dict[str, Any]] = [
+    rows: list[Record] = [
         {
             "email": member.email,
             "name": member.display_name,
@@ -115,7 +118,7 @@ def members_command(project: str, as_json: bool) -> None:
             "state": "member",
             "since": iso(member.since),
         }
-        for member in list_members(found)
+        for member in list_members(project)
     ]
     rows += [
         {
@@ -126,21 +129,16 @@ def members_command(project: str, as_json: bool) -> None:
             "state": "invited" if invitation.expires_at > clock.now() else "expired",
             "since": iso(invitation.created_at),
         }
-        for invitation in list_invitations(found)
+        for invitation in list_invitations(project)
     ]
-    print_rows(rows, as_json=as_json, empty="")
+    return rows
 
 
 @projects.command("widgets")
-@PROJECT
-@json_option
-@database_command
-def widgets_command(project: str, as_json: bool) -> None:
+@click.argument("project", type=PROJECT)
+def widgets_command(project: Project) -> Said:
     """List the widgets of one project: its own, without a name, and the saved ones."""
-    records = WidgetSchema(many=True).dump(describe_widgets(get_project(project)))
-    if as_json:
-        print_json(records)
-        return
+    records = WidgetSchema(many=True).dump(describe_widgets(project))
     rows = [
         {
             "name": each["name"] or "(own)",
@@ -150,46 +148,34 @@ def widgets_command(project: str, as_json: bool) -> None:
         }
         for each in records
     ]
-    print_rows(rows, as_json=False, empty="")
+    return Said(records, rows)
 
 
 @projects.command("delete")
-@PROJECT
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-@json_option
-@database_command
-def delete_command(project: str, yes: bool, as_json: bool) -> None:
+@click.argument("project", type=PROJECT)
+@YES
+def delete_command(project: Project, yes: bool) -> Said:
     """Delete a project with its testimonials."""
-    found = get_project(project)
-    count = sum(count_by_status(found.id).values())
-    if not yes:
-        question = f"Delete {found.slug} and {count} testimonial(s) permanently?"
-        click.confirm(question, abort=True, err=as_json)
-    begin_write()
-    found = get_project(project)
-    record(PROJECT_DELETED, found, name=found.name)
-    give_up_projects(Project.id == found.id)
-    while remove_some(of_projects(Project.id == found.id)):
-        db.session.commit()
-        let_others_write()
-        begin_write()
-    delete_project(found)
-    db.session.commit()
-    if as_json:
-        print_json({"_id": found.id, "deleted": True, "testimonials": count})
-    else:
-        click.echo(f"Deleted {found.slug} and {count} testimonial(s).")
+    count = sum(count_by_status(project.id).values())
+    confirm(f"Delete {project.slug} and {count} testimonial(s) permanently?", yes=yes)
+    with write(lambda: get_project(project.id)) as found:
+        record(PROJECT_DELETED, found, name=found.name)
+        give_up_projects(Project.id == found.id)
+        while remove_some(of_projects(Project.id == found.id)):
+            next_batch()
+        delete_project(found)
+    return Said(
+        {"_id": project.id, "deleted": True, "testimonials": count},
+        f"Deleted {project.slug} and {count} testimonial(s).",
+    )
 
 
-@projects.command("transfer")
-@PROJECT
+@projects.command("transfer", writes=True)
+@click.argument("project", metavar="ID_OR_SLUG")
 @click.argument("account", metavar="ACCOUNT")
 @click.option("--without-team", is_flag=True, help="The former owner and their team leave.")
-@json_option
-@database_command
-def transfer_command(project: str, account: str, without_team: bool, as_json: bool) -> None:
+def transfer_command(project: str, account: str, without_team: bool) -> Record:
     """Hand a project over to another account (an id or an address), without asking either."""
-    begin_write()
     receiver = lock_account(get_account(account).id)
     found = lock_project(get_project(project).id)
     former = get_account(found.account_id)
@@ -199,164 +185,11 @@ def transfer_command(project: str, account: str, without_team: bool, as_json: bo
     details = {"name": found.name, "old": former.email, "email": receiver.email}
     record(OWNERSHIP_TAKEN, former.id, **details)
     record(OWNERSHIP_TAKEN, found, **details)
-    db.session.commit()
-    print_record(ProjectSchema().dump(found), as_json=as_json)
+    return dict(ProjectSchema().dump(found))
 
 
-# `testimonials team`: who has a role in all projects of an owner.
-
-OWNER = click.argument("owner", metavar="OWNER")
-PERSON = click.argument("person", metavar="PERSON")
-
-
-@click.group()
-def team() -> None:
-    """List, add, change and remove who works in all projects of an owner.
-
-    OWNER and PERSON are ids or e-mail addresses of accounts.
-    """
-
-
-@team.command("list")
-@OWNER
-@json_option
-@database_command
-def list_team_command(owner: str, as_json: bool) -> None:
-    """List everybody in an owner's projects, with their roles in all of them and in single ones."""
-    rows = [_describe(each) for each in list_colleagues(get_account(owner).id)]
-    if not as_json:
-        rows = [row | {"projects": ", ".join(row["projects"])} for row in rows]
-    print_rows(rows, as_json=as_json, empty="Nobody but the owner is in these projects.")
-
-
-@team.command("set")
-@OWNER
-@PERSON
-@click.argument("role", type=click.Choice([*ROLES]))
-@json_option
-@database_command
-def set_role_command(owner: str, person: str, role: str, as_json: bool) -> None:
-    """Give somebody with a claimed account a role in all projects of an owner, without a mail."""
-    begin_write()
-    account, member = _find_both(owner, person)
-    if set_workspace_role(account.id, member.id, role):
-        details = {"email": member.email, "role": role, "member": member.id}
-        record(MEMBER_CHANGED, account.id, **details)
-    db.session.commit()
-    print_record(_describe(find_colleague(account.id, member.id)), as_json=as_json)
-
-
-@team.command("remove")
-@OWNER
-@PERSON
-@json_option
-@database_command
-def remove_member_command(owner: str, person: str, as_json: bool) -> None:
-    """End somebody's roles in all and in each of an owner's projects, and their tokens there."""
-    begin_write()
-    account, member = _find_both(owner, person)
-    removed = remove_colleague(account.id, member.id)
-    record(MEMBER_REMOVED, account.id, email=member.email, member=member.id)
-    db.session.commit()
-    print_record(_describe(removed), as_json=as_json)
-
-
-def _find_both(owner: str, person: str) -> tuple[Account, Account]:
-    account, member = get_account(owner), get_account(person)
-    if account.id == member.id:
-        raise click.ClickException("The owner is in all of their projects.")
-    if not member.is_claimed:
-        raise click.ClickException(f"Nobody has claimed the account of {member.email}.")
-    return account, member
-
-
-def _describe(colleague: Colleague) -> dict[str, Any]:
-    return {
-        "email": colleague.email,
-        "accountId": colleague.account_id,
-        "role": colleague.role,
-        "source": colleague.source,
-        "projects": [f"{project.slug} ({role})" for project, role in colleague.projects],
-    }
-
-
-# `testimonials domains`: what an operator does with projects' own host names.
-
-
-@click.group()
-def domains() -> None:
-    """List, set, check and remove projects' own host names."""
-
-
-@domains.command("list")
-@json_option
-@database_command
-def list_domains_command(as_json: bool) -> None:
-    """List all own host names with their projects."""
-    rows = [
-        {
-            "host": domain.host,
-            "project": project.slug,
-            "state": describe_state(domain),
-            "pointsTo": ", ".join(domain.points_to),
-            "problem": domain.problem,
-        }
-        for domain, project in services.list_domains()
-    ]
-    print_rows(rows, as_json=as_json, empty="No project has its own host name.")
-
-
-@domains.command("set")
-@PROJECT
-@click.argument("host")
-@json_option
-@database_command
-def set_domain_command(project: str, host: str, as_json: bool) -> None:
-    """Set a project's own host name; say which records its zone needs."""
-    found = _lock(project)
-    domain = services.set_domain(found, host)
-    db.session.commit()
-    print_record(DomainSchema().dump(domain), as_json=as_json)
-
-
-@domains.command("check")
-@PROJECT
-@json_option
-@database_command
-def check_command(project: str, as_json: bool) -> None:
-    """Look a project's own host name up now."""
-    host = services.get_domain(get_project(project)).host
-    finding = look_at(host)
-    found = _lock(project)
-    services.note_finding(found, host, finding)
-    db.session.commit()
-    print_record(DomainSchema().dump(services.get_domain(found)), as_json=as_json)
-
-
-@domains.command("remove")
-@PROJECT
-@json_option
-@database_command
-def remove_domain_command(project: str, as_json: bool) -> None:
-    """Remove a project's own host name; its links use the service's address again."""
-    found = _lock(project)
-    host = services.get_domain(found).host
-    services.remove_domain(found)
-    db.session.commit()
-    print_record({"removed": host}, as_json=as_json)
-
-
-def _lock(reference: str) -> Project:
-    project_id = get_project(reference).id
-    begin_write()
-    return lock_project(project_id)
-
-
-# `testimonials projects insights`: what was counted of a project.
-
-
-@click.command("insights")
-@click.argument("project", metavar="ID_OR_SLUG")
+@projects.command("insights")
+@click.argument("project", type=PROJECT)
 @click.option(
     "--days",
     type=click.Choice([str(days) for days in PERIODS]),
@@ -364,18 +197,13 @@ def _lock(reference: str) -> Project:
     show_default=True,
     help="Of so many days, today included.",
 )
-@json_option
-@database_command
-def show_insights(project: str, days: str, as_json: bool) -> None:
+def show_insights(project: Project, days: str) -> Said:
     """Show views, clicks, forms and ratings of one project.
 
     With --json also each day, the testimonials that were read most, and websites.
     """
-    found = describe_insights(get_project(project), int(days), top=MOST_LISTED)
+    found = describe_insights(project, int(days), top=MOST_LISTED)
     told = InsightsSchema().dump(found)
-    if as_json:
-        print_json(told)
-        return
     views, ratings = told["views"], told["ratings"]
     shown = told["period"] | {
         "views": views["total"],
@@ -389,4 +217,203 @@ def show_insights(project: str, days: str, as_json: bool) -> None:
         "averageRating": ratings["average"],
         "ratings": ratings["count"],
     }
-    print_record(shown, as_json=False)
+    return Said(told, shown)
+
+
+@projects.command("export")
+@click.argument("project", metavar="ID_OR_SLUG")
+@FILE
+@click.option("--csv", "as_csv", is_flag=True, help="Export only the testimonials, as CSV.")
+@click.option("--samples", is_flag=True, help="With --csv, include samples.")
+@FORCE
+def export_project(project: str, file: Path, as_csv: bool, samples: bool, force: bool) -> Said:
+    """Export a project to FILE, a zip that `projects import` can import here or elsewhere.
+
+    The zip has the settings, testimonials, history, consent and pictures.
+    """
+    with writing_file(file, is_forced=force) as out, reading_one_moment():
+        found = get_project(project)
+        if as_csv:
+            write_table(found, out, has_samples=samples)
+        else:
+            write_archive(found, out)
+    with write():
+        record(PROJECT_EXPORTED, found, form="a table" if as_csv else "an archive")
+    return tell_written(project, file)
+
+
+@projects.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--account", required=True, metavar="ID_OR_EMAIL", help="The account that gets the project."
+)
+@click.option("--slug", help="A slug other than the archive’s.")
+@click.option("--ignore-limit", is_flag=True, help="Import even at the account’s project limit.")
+@click.option("--resume-requests", is_flag=True, help="Send the requests that were still waiting.")
+def import_project(
+    file: IO[bytes], account: str, slug: str | None, ignore_limit: bool, resume_requests: bool
+) -> Said:
+    """Import the project of an archive into an account, completely or not at all.
+
+    Ids are kept unless they are taken here.
+    """
+    if slug is not None and make_slug(slug) != slug:
+        raise click.ClickException(f"Write the slug as {make_slug(slug) or 'letters and digits'}.")
+    with (
+        open_archive(file) as archive,
+        storing_recordings(archive) as recordings,
+        write(lambda: lock_account(get_account(account).id)) as owner,
+    ):
+        restored = restore_project(
+            archive,
+            owner,
+            recordings,
+            slug=slug,
+            has_limit=not ignore_limit,
+            resumes_requests=resume_requests,
+        )
+        record(PROJECT_IMPORTED, restored.project, name=restored.project.name)
+        return _tell_restored(restored, resumes=resume_requests)
+
+
+def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
+    project = restored.project
+    notes = []
+    if restored.renewed:
+        notes.append(f"{restored.renewed} id(s) were taken here and have been replaced.")
+    if restored.erased:
+        what = f"{restored.erased} testimonial(s) and request(s)"
+        notes.append(f"{what} are left out: they were erased here.")
+    if restored.lost_slugs:
+        lost = ", ".join(restored.lost_slugs)
+        notes.append(f"Former addresses left out because others use them: {lost}")
+    if restored.waiting and not resumes:
+        notes.append(
+            f"{restored.waiting} waiting request(s) will not be sent. Import with "
+            "--resume-requests to send them from here."
+        )
+    value = {
+        "_id": project.id,
+        "slug": project.slug,
+        "testimonials": restored.testimonials,
+        "images": restored.images,
+        "renewedIds": restored.renewed,
+        "lostSlugs": restored.lost_slugs,
+        "waitingRequests": restored.waiting,
+        "erased": restored.erased,
+    }
+    done = f"Imported {project.slug} with {restored.testimonials} testimonial(s)"
+    return Said(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)
+
+
+# `testimonials team`: who has a role in all projects of an owner.
+
+OWNER = click.argument("owner", type=ACCOUNT, metavar="OWNER")
+PERSON = click.argument("person", type=ACCOUNT, metavar="PERSON")
+
+
+@click.group(cls=Group)
+def team() -> None:
+    """List, add, change and remove who works in all projects of an owner.
+
+    OWNER and PERSON are ids or e-mail addresses of accounts.
+    """
+
+
+@team.command("list", empty="Nobody but the owner is in these projects.")
+@OWNER
+def list_team_command(owner: Account) -> Said:
+    """List everybody in an owner's projects, with their roles in all of them and in single ones."""
+    rows = [_describe(each) for each in list_colleagues(owner.id)]
+    return Said(rows, [row | {"projects": ", ".join(row["projects"])} for row in rows])
+
+
+@team.command("set", writes=True)
+@OWNER
+@PERSON
+@click.argument("role", type=click.Choice([*ROLES]))
+def set_role_command(owner: Account, person: Account, role: str) -> Record:
+    """Give somebody with a claimed account a role in all projects of an owner, without a mail."""
+    _require_colleague(owner, person)
+    if set_workspace_role(owner.id, person.id, role):
+        record(MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
+    return _describe(find_colleague(owner.id, person.id))
+
+
+@team.command("remove", writes=True)
+@OWNER
+@PERSON
+def remove_member_command(owner: Account, person: Account) -> Record:
+    """End somebody's roles in all and in each of an owner's projects, and their tokens there."""
+    _require_colleague(owner, person)
+    removed = remove_colleague(owner.id, person.id)
+    record(MEMBER_REMOVED, owner.id, email=person.email, member=person.id)
+    return _describe(removed)
+
+
+def _require_colleague(owner: Account, person: Account) -> None:
+    if owner.id == person.id:
+        raise click.ClickException("The owner is in all of their projects.")
+    if not person.is_claimed:
+        raise click.ClickException(f"Nobody has claimed the account of {person.email}.")
+
+
+def _describe(colleague: Colleague) -> Record:
+    return {
+        "email": colleague.email,
+        "accountId": colleague.account_id,
+        "role": colleague.role,
+        "source": colleague.source,
+        "projects": [f"{project.slug} ({role})" for project, role in colleague.projects],
+    }
+
+
+# `testimonials domains`: what an operator does with projects' own host names.
+
+
+@click.group(cls=Group)
+def domains() -> None:
+    """List, set, check and remove projects' own host names."""
+
+
+@domains.command("list", empty="No project has its own host name.")
+def list_domains_command() -> Rows:
+    """List all own host names with their projects."""
+    return [
+        {
+            "host": domain.host,
+            "project": project.slug,
+            "state": describe_state(domain),
+            "pointsTo": ", ".join(domain.points_to),
+            "problem": domain.problem,
+        }
+        for domain, project in services.list_domains()
+    ]
+
+
+@domains.command("set", writes=True)
+@click.argument("project", type=PROJECT)
+@click.argument("host")
+def set_domain_command(project: Project, host: str) -> Record:
+    """Set a project's own host name; say which records its zone needs."""
+    return dict(DomainSchema().dump(services.set_domain(project, host)))
+
+
+@domains.command("check")
+@click.argument("project", type=PROJECT)
+def check_command(project: Project) -> Record:
+    """Look a project's own host name up now."""
+    host = services.get_domain(project).host
+    finding = look_at(host)
+    with write(lambda: lock_project(project.id)) as found:
+        services.note_finding(found, host, finding)
+        return dict(DomainSchema().dump(services.get_domain(found)))
+
+
+@domains.command("remove", writes=True)
+@click.argument("project", type=PROJECT)
+def remove_domain_command(project: Project) -> Record:
+    """Remove a project's own host name; its links use the service's address again."""
+    host = services.get_domain(project).host
+    services.remove_domain(project)
+    return {"removed": host}

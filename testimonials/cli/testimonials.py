@@ -1,28 +1,22 @@
 """Commands about testimonials, imports, forms and proposals."""
 
 from collections import defaultdict
-from functools import partial
 from typing import IO, Any
 
 import click
 
-from testimonials.cli.output import (
-    database_command,
-    json_option,
-    print_json,
-    print_record,
-    print_rows,
-)
+from testimonials.cli.output import PROJECT, YES, Group, Record, Rows, Said, confirm
 from testimonials.collection import forms as services
 from testimonials.collection.events import FORM_ADDED, FORM_DELETED
 from testimonials.collection.schemas import FormCreateSchema, FormSchema
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.db.transactions import next_batch, write
+from testimonials.core.extensions import db
 from testimonials.core.http.resource import load
 from testimonials.core.text import make_printable
 from testimonials.projects.models import Project
-from testimonials.projects.projects import get_project, lock_account, lock_project
+from testimonials.projects.projects import lock_account, lock_project
 from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
 from testimonials.projects.proposals import Decider, decide_proposals, list_all
@@ -52,32 +46,32 @@ from testimonials.transfer.tables.values import ORDERS
 
 # `testimonials testimonials`: what an operator does with testimonials.
 
+OF_PROJECT = click.argument("project", type=PROJECT, metavar="PROJECT_ID_OR_SLUG")
 STATES = ("pending", "approved", "rejected", "spam", "withdrawn", "demo")
 
 
-@click.group()
+@click.group(cls=Group)
 def testimonials() -> None:
     """Look at testimonials."""
 
 
-@testimonials.command("list")
-@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@testimonials.command(
+    "list",
+    columns=("_id", "status", "source", "authorName", "rating", "createdAt", "text"),
+    empty="There are no testimonials here.",
+)
+@OF_PROJECT
 @click.option("--status", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
-@json_option
-@database_command
-def list_testimonials_command(project: str, status: str | None, limit: int, as_json: bool) -> None:
+def list_testimonials_command(project: Project, status: str | None, limit: int) -> Said:
     """List a project's testimonials, newest first, whatever state they are in."""
-    rows = list_all_of_project(get_project(project).id, status, limit)
+    rows = list_all_of_project(project.id, status, limit)
     records = TestimonialSchema(many=True).dump(rows)
-    if as_json:
-        print_json(records)
-        return
-    names = ("_id", "status", "source", "authorName", "rating", "createdAt", "text")
-    short = [{name: each.get(name) for name in names} for each in records]
-    for row in short:
-        row["text"] = row["text"] if len(row["text"]) <= 60 else row["text"][:59] + "…"
-    print_rows(short, as_json=False, empty="There are no testimonials here.")
+    return Said(records, [row | {"text": _shorten(row["text"])} for row in records])
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 # `testimonials testimonials import`, `imports` and `undo-import`: files in, and back out.
@@ -92,8 +86,8 @@ OFFERS = {
 }
 
 
-@click.command("import")
-@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@testimonials.command("import")
+@OF_PROJECT
 @click.argument("file", type=click.File("rb"))
 @click.option(
     "--map", "choices", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
@@ -115,74 +109,56 @@ OFFERS = {
 @click.option(
     "--dry-run", is_flag=True, help="Print what would happen to each line; write nothing."
 )
-@json_option
-@database_command
 def import_testimonials(
-    project: str, file: IO[bytes], fetch_avatars: bool, dry_run: bool, as_json: bool, **how: Any
-) -> None:
+    project: Project, file: IO[bytes], fetch_avatars: bool, dry_run: bool, **how: Any
+) -> Said:
     """Import testimonials from a CSV or JSON FILE into a project, each once.
 
     Columns are recognised by their headings. --map FIELD=COLUMN names another, and --map FIELD=
     leaves a field out. The exit code is 1 if any line was refused.
     """
     reading = _read(file, how)
-    found = get_project(project)
-    plan = plan_import(found.id, reading.table, reading.options)
+    plan = plan_import(project.id, reading.table, reading.options)
     if plan.unclear_date:
         raise click.ClickException(
             f"Dates such as {make_printable(plan.unclear_date)} are ambiguous. Add --dates dmy if "
             "the day comes first, or --dates mdy if the month does. Nothing was imported."
         )
-    row = (
-        None
-        if dry_run
-        else _write(found.id, getattr(file, "name", "-"), plan, fetches=fetch_avatars)
-    )
-    _print_outcome(plan, reading, row, as_json=as_json)
-    if plan.count()[REFUSED]:
-        raise click.exceptions.Exit(1)
+    name = getattr(file, "name", "-")
+    row = None if dry_run else _write(project.id, name, plan, fetches=fetch_avatars)
+    return _tell_outcome(plan, reading, row)
 
 
-@click.command("imports")
-@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
-@json_option
-@database_command
-def list_imports(project: str, as_json: bool) -> None:
+@testimonials.command(
+    "imports",
+    columns=("_id", "fileName", "state", "addedCount", "createdAt"),
+    empty="Nothing was imported here.",
+)
+@OF_PROJECT
+def list_imports(project: Project) -> Rows:
     """List the newest imports into a project."""
-    rows = ImportSchema(many=True).dump(list_newest(get_project(project).id))
-    names = ("_id", "fileName", "state", "addedCount", "createdAt")
-    short = rows if as_json else [{name: row[name] for name in names} for row in rows]
-    print_rows(short, as_json=as_json, empty="Nothing was imported here.")
+    return list(ImportSchema(many=True).dump(list_newest(project.id)))
 
 
-@click.command("undo-import")
-@click.argument("project", metavar="PROJECT_ID_OR_SLUG")
+@testimonials.command("undo-import")
+@OF_PROJECT
 @click.argument("import_id", metavar="IMPORT")
 @click.option("--also-changed", is_flag=True, help="Also remove what was changed since.")
-@json_option
-@database_command
-def undo(project: str, import_id: str, also_changed: bool, as_json: bool) -> None:
+def undo(project: Project, import_id: str, also_changed: bool) -> Said:
     """Move what an import added to the trash.
 
     What was edited, replied to or decided since stays, unless --also-changed is given.
     """
-    begin_write()
-    found = lock_project(get_project(project).id)
-    row = find_import(found.id, import_id, for_update=True)
-    done = undo_import(found, row, ACTOR, partial(_go_on, found.id), also_changed=also_changed)
-    undone = UndoneImportSchema().dump(done)
-    db.session.commit()
-    if as_json:
-        print_json(undone)
-        return
-    click.echo(f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
+    with write(lambda: lock_project(project.id)) as found:
 
+        def go_on() -> Project:
+            next_batch()
+            return found
 
-def _go_on(project_id: str) -> Project:
-    db.session.commit()
-    let_others_write()
-    begin_write()
-    return lock_project(project_id)
+        row = find_import(found.id, import_id, for_update=True)
+        done = undo_import(found, row, ACTOR, go_on, also_changed=also_changed)
+        undone = UndoneImportSchema().dump(done)
+    return Said(undone, f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
 
 
 def _read(file: IO[bytes], how: dict[str, Any]) -> Reading:
@@ -208,21 +184,20 @@ def _read_choices(choices: tuple[str, ...]) -> dict[str, list[str]]:
 
 def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImport:
     """Import what was planned, as an import that can be undone; return it."""
-    begin_write()
     counts = plan.count()
-    row = TableImport(
-        project_id=lock_project(project_id).id,
-        actor=ACTOR,
-        file_name=name[:255],
-        state=RUNNING,
-        options=USUAL | {"photos": fetches},
-        total=counts[NEW],
-        outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
-    )
-    db.session.add(row)
-    # A service on the same database leaves it alone.
-    row.leased_until = clock.now() + LEASE
-    db.session.commit()
+    with write(lambda: lock_project(project_id)) as project:
+        row = TableImport(
+            project_id=project.id,
+            actor=ACTOR,
+            file_name=name[:255],
+            state=RUNNING,
+            options=USUAL | {"photos": fetches},
+            total=counts[NEW],
+            outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
+            # A service on the same database leaves it alone.
+            leased_until=clock.now() + LEASE,
+        )
+        db.session.add(row)
     try:
         work_through(row.id, plan.new)
     except Interrupted:
@@ -234,190 +209,153 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
     return db.session.get_one(TableImport, row.id, populate_existing=True)
 
 
-def _print_outcome(plan: Plan, reading: Reading, row: TableImport | None, *, as_json: bool) -> None:
+def _tell_outcome(plan: Plan, reading: Reading, row: TableImport | None) -> Said:
     counts, mapping = plan.count(), reading.mapping
     written = counts[NEW] if row is None else row.added
     problems = [] if row is None else row.outcome.get("photos", [])
     counts |= {NEW: written, THERE: counts[THERE] + counts[NEW] - written}
     shown = plan.outcomes if row is None else plan.list_in(REFUSED) + plan.list_in(THERE)
     lines = [each.describe(mapping) for each in shown]
-    if as_json:
-        head = {
-            "service": mapping.service,
-            "columns": {field: list(names) for field, names in mapping.columns.items()},
-            "unused": mapping.list_unused(reading.table.headings),
-            "dates": plan.order,
-            "dryRun": row is None,
-            "import": row and row.id,
-            "repairs": plan.count_repairs(),
-        }
-        photos = [{"url": url, "reason": reason} for url, reason in problems]
-        print_json({**head, **counts, "lines": lines, "photos": photos})
-        return
-    if mapping.service:
-        click.echo(f"This looks like a file from {mapping.service}.")
+    value = {
+        "service": mapping.service,
+        "columns": {field: list(names) for field, names in mapping.columns.items()},
+        "unused": mapping.list_unused(reading.table.headings),
+        "dates": plan.order,
+        "dryRun": row is None,
+        "import": row and row.id,
+        "repairs": plan.count_repairs(),
+        **counts,
+        "lines": lines,
+        "photos": [{"url": url, "reason": reason} for url, reason in problems],
+    }
+    said = [f"This looks like a file from {mapping.service}."] if mapping.service else []
     columns = (f"{field} = {' + '.join(names)}" for field, names in mapping.columns.items())
-    click.echo(make_printable(f"Columns: {', '.join(columns)}"))
+    said.append(f"Columns: {', '.join(columns)}")
     if unused := mapping.list_unused(reading.table.headings):
-        click.echo(make_printable(f"Not imported: {', '.join(unused)}"))
-    for line in lines:
-        reason = line["reason"] or f"{line['name']}: {line['text']}"
-        about = [f"{line['rating']:g} stars"] if line.get("rating") else []
-        about += [line["submittedAt"][:10]] if line.get("submittedAt") else []
-        said = f" ({', '.join(about)})" if about else ""
-        click.echo(f"line {line['line']}: {LABELS[line['state']]}. {reason}{said}")
-    for url, reason in problems:
-        click.echo(make_printable(f"The photo was not copied: {url} {reason}"))
-    for repair, count in plan.count_repairs().items():
-        click.echo(OFFERS[repair].format(count))
+        said.append(f"Not imported: {', '.join(unused)}")
+    said += [_describe_line(line) for line in lines]
+    said += [f"The photo was not copied: {url} {reason}" for url, reason in problems]
+    said += [OFFERS[repair].format(count) for repair, count in plan.count_repairs().items()]
     verb = "would be imported" if row is None else "imported"
-    click.echo(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
+    said.append(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
     if row is not None and written:
-        click.echo(f"testimonials undo-import takes them back: {row.id}")
+        said.append(f"testimonials undo-import takes them back: {row.id}")
+    text = "\n".join(map(make_printable, said))
+    return Said(value, text, is_failure=bool(counts[REFUSED]))
+
+
+def _describe_line(line: dict[str, Any]) -> str:
+    reason = line["reason"] or f"{line['name']}: {line['text']}"
+    about = [f"{line['rating']:g} stars"] if line.get("rating") else []
+    about += [line["submittedAt"][:10]] if line.get("submittedAt") else []
+    said = f" ({', '.join(about)})" if about else ""
+    return f"line {line['line']}: {LABELS[line['state']]}. {reason}{said}"
 
 
 # `testimonials forms`: a project's further forms.
 
-PROJECT = click.argument("project", metavar="PROJECT_ID_OR_SLUG")
 _FORM = FormSchema()
 
 
-@click.group()
+@click.group(cls=Group)
 def forms() -> None:
     """List, add and delete forms, each with an address of its own."""
 
 
-@forms.command("list")
-@PROJECT
-@json_option
-@database_command
-def list_forms_command(project: str, as_json: bool) -> None:
+@forms.command(
+    "list",
+    columns=("name", "title", "isOpen", "sent", "url"),
+    empty="This project has no forms but its page.",
+)
+@OF_PROJECT
+def list_forms_command(project: Project) -> Rows:
     """List a project's forms, and how many testimonials came by each."""
-    found = get_project(project)
-    counts = count_sent(found)
-    rows = [
-        _FORM.dump(services.describe_form(found, form)) | {"sent": counts.get(form.name, 0)}
-        for form in services.list_forms(found)
+    counts = count_sent(project)
+    return [
+        _FORM.dump(services.describe_form(project, form)) | {"sent": counts.get(form.name, 0)}
+        for form in services.list_forms(project)
     ]
-    if not as_json:
-        names = ("name", "title", "isOpen", "sent", "url")
-        rows = [{name: row[name] for name in names} for row in rows]
-    print_rows(rows, as_json=as_json, empty="This project has no forms but its page.")
 
 
-@forms.command("add")
-@PROJECT
+@forms.command("add", writes=True)
+@OF_PROJECT
 @click.argument("title")
 @click.option("--name", help="The name in its address, if not made of the title.")
 @click.option("--headline", help="A headline other than the page’s.")
 @click.option("--tag", help="The tag of what is sent by it.")
-@json_option
-@database_command
-def add_command(
-    project: str,
-    title: str,
-    name: str | None,
-    headline: str | None,
-    tag: str | None,
-    as_json: bool,
-) -> None:
+def add_command(project: Project, **given: str | None) -> Said:
     """Add a form to a project; its questions are added in the dashboard or by the API."""
-    given = {"title": title, "name": name, "headline": headline, "tag": tag}
     values = {field: text for field, text in given.items() if text is not None}
-    loaded = load(FormCreateSchema(), values)
-    begin_write()
-    found = lock_project(get_project(project).id)
-    form = services.create_form(found, loaded)
-    record(FORM_ADDED, found, form=form.name)
-    db.session.commit()
-    described = _FORM.dump(services.describe_form(found, form))
-    if not as_json:
-        described = {each: described[each] for each in ("name", "title", "url")}
-    print_record(described, as_json=as_json)
+    form = services.create_form(project, load(FormCreateSchema(), values))
+    record(FORM_ADDED, project, form=form.name)
+    described = _FORM.dump(services.describe_form(project, form))
+    return Said(described, {each: described[each] for each in ("name", "title", "url")})
 
 
 @forms.command("delete")
-@PROJECT
+@OF_PROJECT
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-@json_option
-@database_command
-def delete_command(project: str, name: str, yes: bool, as_json: bool) -> None:
+@YES
+def delete_command(project: Project, name: str, yes: bool) -> Record:
     """Delete a form. What was sent by it stays, with its answers."""
-    found = get_project(project)
-    services.find_form(found, name)
-    if not yes:
-        click.confirm(f"Delete the form {name} of {found.slug}?", abort=True, err=as_json)
-    begin_write()
-    found = lock_project(found.id)
-    services.delete_form(found, services.find_form(found, name))
-    record(FORM_DELETED, found, form=name)
-    db.session.commit()
-    print_record({"name": name, "deleted": True}, as_json=as_json)
+    services.find_form(project, name)
+    confirm(f"Delete the form {name} of {project.slug}?", yes=yes)
+    with write(lambda: lock_project(project.id)) as found:
+        services.delete_form(found, services.find_form(found, name))
+        record(FORM_DELETED, found, form=name)
+    return {"name": name, "deleted": True}
 
 
 # `testimonials proposals`: what waits in a project, and deciding in the owner's place.
 
 OPERATOR = Decider(None, "the operator")
 
-PROJECT_OPTION = click.option(
-    "--project", required=True, metavar="ID_OR_SLUG", help="Of which project."
-)
+PROJECT_OPTION = click.option("--project", required=True, type=PROJECT, help="Of which project.")
 IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
-@click.group()
+@click.group(cls=Group)
 def proposals() -> None:
     """List and decide what agents proposed."""
 
 
-@proposals.command("list")
+@proposals.command(
+    "list",
+    columns=("_id", "status", "kind", "createdAt", "reason"),
+    empty="There are no proposals here.",
+)
 @PROJECT_OPTION
 @click.option("--status", type=click.Choice(PROPOSALS_STATUSES), help="Only those in this state.")
-@json_option
-@database_command
-def list_proposals_command(project: str, status: str | None, as_json: bool) -> None:
+def list_proposals_command(project: Project, status: str | None) -> Rows:
     """List a project's proposals, newest first."""
-    records = ProposalSchema(many=True).dump(list_all(get_project(project), status))
-    names = ("_id", "status", "kind", "createdAt", "reason")
-    rows = records if as_json else [{name: each[name] for name in names} for each in records]
-    print_rows(rows, as_json=as_json, empty="There are no proposals here.")
+    return list(ProposalSchema(many=True).dump(list_all(project, status)))
 
 
 @proposals.command("accept")
 @IDS
 @PROJECT_OPTION
-@json_option
-@database_command
-def accept_command(ids: tuple[str, ...], project: str, as_json: bool) -> None:
+def accept_command(ids: tuple[str, ...], project: Project) -> Said:
     """Accept proposals: what they would change is changed."""
-    _decide(get_project(project), ids, "accepted", "", as_json)
+    return _decide(project, ids, "accepted", "")
 
 
 @proposals.command("decline")
 @IDS
 @PROJECT_OPTION
 @click.option("--note", default="", help="Words to the agent.")
-@json_option
-@database_command
-def decline_command(ids: tuple[str, ...], project: str, note: str, as_json: bool) -> None:
+def decline_command(ids: tuple[str, ...], project: Project, note: str) -> Said:
     """Decline proposals: nothing changes."""
-    _decide(get_project(project), ids, "declined", note[:500], as_json)
+    return _decide(project, ids, "declined", note[:500])
 
 
-def _decide(project: Project, ids: tuple[str, ...], status: str, note: str, as_json: bool) -> None:
+def _decide(project: Project, ids: tuple[str, ...], status: str, note: str) -> Said:
     account_id, project_id = project.account_id, project.id
-    begin_write()
-    lock_account(account_id)
-    decided = decide_proposals(lock_project(project_id), ids, status, OPERATOR, note)
-    done = [row.id for row in decided.done]
-    db.session.commit()
-    answer: dict[str, Any] = {status: done, "problems": decided.problems}
-    if as_json:
-        print_json(answer)
-    else:
-        click.echo(f"{status.capitalize()}: {len(done)}.")
-        for each, text in decided.problems.items():
-            click.echo(f"{each}: {text}", err=True)
-    if decided.problems:
-        click.get_current_context().exit(1)
+    with write(lambda: lock_account(account_id)):
+        decided = decide_proposals(lock_project(project_id), ids, status, OPERATOR, note)
+        done = [row.id for row in decided.done]
+    return Said(
+        {status: done, "problems": decided.problems},
+        f"{status.capitalize()}: {len(done)}.",
+        problems=[f"{each}: {text}" for each, text in decided.problems.items()],
+        is_failure=bool(decided.problems),
+    )

@@ -2,15 +2,16 @@
 
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.auth.scopes import Scope
-from testimonials.cli import accounts, projects
 from testimonials.core import clock
 from testimonials.core.audit import Event
+from testimonials.core.db import transactions
 from testimonials.core.http import idempotency
 from testimonials.dashboard import account, framework
 from testimonials.integrations.webhooks.payloads import expand
@@ -53,8 +54,9 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (framework, idempotency, projects, accounts, account, expiry):
+        for module in (framework, idempotency, account, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
+        monkeypatch.setattr(transactions, "time", SimpleNamespace(sleep=lambda _: pause()))
         return pauses
 
     return listen
