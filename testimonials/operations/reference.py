@@ -12,6 +12,19 @@ Document = dict[str, Any]
 Answer = tuple[str, str]
 
 
+def describe_reference(document: Document, base_url: str) -> dict[str, Any]:
+    """Return what the pages of the reference show."""
+    operations = describe_operations(document, base_url)
+    return {
+        "api": document,
+        "operations": operations,
+        "common": find_common_answers(operations),
+        "shared": describe_shared(document),
+        "schemas": describe_schemas(document),
+        "base_url": base_url,
+    }
+
+
 def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
     """Return each operation as the page shows it: fields, answers, and a call to copy."""
     return [
@@ -29,7 +42,11 @@ def find_common_answers(operations: list[dict[str, Any]]) -> list[Answer]:
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
     return [
-        {"name": name, "fields": describe_fields(document, schema)}
+        {
+            "name": name,
+            "fields": describe_fields(document, schema),
+            "is_closed": schema.get("additionalProperties") is False,
+        }
         for name, schema in sorted(document["components"]["schemas"].items())
         if schema.get("properties") and not name.endswith("Answer")
     ]
@@ -92,7 +109,11 @@ def _describe_operation(
         "summary": operation["summary"],
         "description": operation["description"],
         # Those that many calls share stand in a table of their own.
-        "parameters": [each for each in operation.get("parameters", []) if "name" in each],
+        "parameters": [
+            each | {"rules": describe_rules(each["schema"])}
+            for each in operation.get("parameters", [])
+            if "name" in each
+        ],
         "body": content
         and {
             "name": content["schema"].get("$ref", "").rpartition("/")[2],

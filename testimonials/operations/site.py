@@ -1,6 +1,5 @@
 """The front page, documents, and the pages of the API's reference."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from flask import Response, abort, current_app, jsonify, render_template, request
@@ -16,15 +15,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.operations.database import instance_mark
 from testimonials.operations.health import NEEDED, check_host
 from testimonials.operations.metrics import is_allowed, write_metrics
-from testimonials.operations.reference import (
-    Answer,
-    Document,
-    describe_operations,
-    describe_rules,
-    describe_schemas,
-    describe_shared,
-    find_common_answers,
-)
+from testimonials.operations.reference import Document, describe_reference
 from testimonials.projects.defaults import PALETTES, WIDGET_CONFIG
 from testimonials.projects.widget_design import read_look
 from testimonials.widget.colors import PALETTES as BRANDS
@@ -104,102 +95,6 @@ def _describe_feed() -> dict[str, Any]:
     }
 
 
-# The API reference as Markdown: for agents, and for `scripts/docs`.
-
-
-def write_reference(document: Document, base_url: str) -> str:
-    """Return the reference that is made from an OpenAPI document."""
-    parts = [document["info"]["description"], f"All paths start at `{base_url}`."]
-    operations = describe_operations(document, base_url)
-    common = find_common_answers(operations)
-    parts += ["## Statuses", write_table(["Status", "Meaning"], [list(each) for each in common])]
-    for operation in operations:
-        parts += list(_write_operation(operation, common))
-    parts += [
-        "## Headers and parameters",
-        write_table(["Name", "In the", "Meaning"], _list_shared(document)),
-        "## Error codes",
-        write_table(["Code", "Status", "Meaning", "What to do"], _list_codes(document)),
-    ]
-    shapes = {each["name"]: each["fields"] for each in describe_schemas(document)}
-    closed = {
-        name
-        for name, schema in document["components"]["schemas"].items()
-        if schema.get("additionalProperties") is False
-    }
-    whole = {operation["body"]["name"] for operation in operations if operation["body"]}
-    for heading, names in (
-        ("Parts of bodies", closed - whole),
-        ("Shapes of answers", shapes.keys() - closed),
-    ):
-        parts.append(f"## {heading}")
-        for name in sorted(names):
-            parts += [f"### {name}", _fields(shapes[name])]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _list_shared(document: Document) -> list[list[str]]:
-    found = describe_shared(document)
-    return [[f"`{each['name']}`", each["sent"], each["description"]] for each in found]
-
-
-def _list_codes(document: Document) -> list[list[str]]:
-    codes = document["x-error-codes"].items()
-    return [
-        [f"`{code}`", str(each["status"]), each["meaning"], each["remedy"]] for code, each in codes
-    ]
-
-
-def _write_operation(operation: dict[str, Any], common: list[Answer]) -> Iterator[str]:
-    yield f"## {operation['summary']}"
-    yield f"`{operation['method']} {operation['path']}`"
-    yield operation["description"]
-    if operation["parameters"]:
-        rows = [
-            [
-                f"`{item['name']}`",
-                item["in"],
-                item["schema"]["type"],
-                _rules(describe_rules(item["schema"]), item["required"]),
-                item.get("description", ""),
-            ]
-            for item in operation["parameters"]
-        ]
-        yield write_table(["Parameter", "In", "Type", "Rules", "Meaning"], rows)
-    if operation["body"]:
-        yield _fields(operation["body"]["fields"])
-    answers = operation["answers"]
-    usual = ", ".join(status for status, meaning in answers if (status, meaning) in common)
-    own = [f"{status}: {meaning}" for status, meaning in answers if (status, meaning) not in common]
-    yield " ".join([f"Answers {usual}.", *own])
-    yield f"```sh\n{operation['curl']}\n```"
-
-
-def _fields(fields: list[dict[str, Any]]) -> str:
-    rows = [
-        [
-            f"`{field['name']}`",
-            field["type"],
-            _rules(field["rules"], field["required"]),
-            field["description"],
-        ]
-        for field in fields
-    ]
-    return write_table(["Field", "Type", "Rules", "Meaning"], rows)
-
-
-def _rules(rules: str, is_required: bool) -> str:
-    return "; ".join(part for part in ("required" if is_required else "", rules) if part)
-
-
-def write_table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
-        for line in lines
-    )
-
-
 # The service's own pages: the front page, health, and the documents for people and agents.
 
 
@@ -265,16 +160,7 @@ def get_openapi() -> Response:
 
 @site.get("/docs")
 def show_docs() -> ResponseReturnValue:
-    operations = describe_operations(_document(), base_url())
-    return render_template(
-        "docs/reference.html",
-        api=_document(),
-        operations=operations,
-        common=find_common_answers(operations),
-        shared=describe_shared(_document()),
-        schemas=describe_schemas(_document()),
-        base_url=base_url(),
-    )
+    return render_template("docs/reference.html", **describe_reference(_document(), base_url()))
 
 
 @site.get("/llms.txt")
@@ -315,10 +201,15 @@ def render_full_guide() -> str:
     return render_template(
         "docs/llms-full.txt",
         guide=render_agent_guide(),
-        reference=write_reference(_document(), base_url()),
+        reference=render_reference(_document(), base_url()),
         base_url=base_url(),
         app_url=app_url(),
     )
+
+
+def render_reference(document: Document, base_url: str) -> str:
+    """Return the API reference as Markdown: for agents, and for `scripts/docs`."""
+    return render_template("docs/reference.txt", **describe_reference(document, base_url))
 
 
 def _document() -> dict[str, Any]:

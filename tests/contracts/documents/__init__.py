@@ -17,13 +17,20 @@ from testimonials.operations.server.serve import serve
 from testimonials.operations.site import (
     render_agent_guide,
     render_full_guide,
-    write_reference,
-    write_table,
+    render_reference,
 )
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"
 PROGRAM = "testimonials"
+
+
+def write_table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
+        for line in lines
+    )
 
 
 def render_settings() -> str:
@@ -47,7 +54,8 @@ def render_commands() -> str:
 
 
 def render_api() -> str:
-    return write_reference(build_openapi(_app(), ""), EXAMPLE_URL)
+    with _app().test_request_context():
+        return render_reference(build_openapi(_app(), ""), EXAMPLE_URL)
 
 
 def render_agent_quickstart() -> str:
