@@ -1,7 +1,10 @@
 """Codes of an authenticator app, recovery codes, and their step when signing in."""
 
+import base64
+import hmac
 import re
 import secrets
+from typing import TYPE_CHECKING
 
 from flask import render_template, request
 from sqlalchemy import delete, func, select
@@ -14,7 +17,6 @@ from testimonials.auth.events import CODE_REFUSED, RECOVERY_CODE_USED
 from testimonials.auth.limits import CODES_PER_ACCOUNT, CODES_PER_BROWSER
 from testimonials.auth.models import Account, AuthenticatorApp, RecoveryCode
 from testimonials.auth.passkeys import count_passkeys, has_passkeys
-from testimonials.auth.totp import find_step
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
@@ -23,6 +25,48 @@ from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.twofactor.totp import TOTP
+
+# Codes of authenticator apps: RFC 6238 with SHA-1, 30 seconds and six digits, as all apps do.
+
+SECONDS = 30
+DIGITS = 6
+# A phone's clock may be so many times 30 seconds off.
+DRIFT = 1
+
+
+def new_secret() -> str:
+    """Return a secret of 160 random bits, as base32."""
+    return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def make_code(secret: str, step: int) -> str:
+    """Return the code of the 30 seconds with this number."""
+    return _totp(secret).generate(step * SECONDS).decode()
+
+
+def find_step(secret: str, code: str, after: int = 0) -> int | None:
+    """Return which 30 seconds the code belongs to, if it is good now and later than `after`."""
+    now = int(clock.now().timestamp()) // SECONDS
+    for step in range(now - DRIFT, now + DRIFT + 1):
+        if step > after and hmac.compare_digest(make_code(secret, step).encode(), code.encode()):
+            return step
+    return None
+
+
+def make_address(secret: str, issuer: str, email: str) -> str:
+    """Return what the QR code says: an address that apps understand."""
+    return _totp(secret).get_provisioning_uri(email, issuer)
+
+
+def _totp(secret: str) -> "TOTP":
+    from cryptography.hazmat.primitives.hashes import SHA1
+    from cryptography.hazmat.primitives.twofactor.totp import TOTP
+
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), SECONDS)  # noqa: S303
+
 
 # The authenticator app of an account, and the recovery codes that stand in for it.
 

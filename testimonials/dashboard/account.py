@@ -28,8 +28,8 @@ from testimonials.auth.events import (
 )
 from testimonials.auth.limits import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.models import Account
-from testimonials.auth.oidc.attempts import AttemptPurpose
-from testimonials.auth.oidc.pages import begin_visit, lead_away
+from testimonials.auth.oidc.accounts import AttemptPurpose
+from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.sessions import SignedIn, lock_owner, note_proof
 from testimonials.auth.step_up import check_proof, unlink_company
@@ -404,9 +404,7 @@ def _page(
 @require_proof("link your company account", HERE, changes_ways_in=True)
 def link_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in; who comes back is linked."""
-    visit = begin_visit(AttemptPurpose.LINK, owner, target=url_for(HERE))
-    db.session.commit()
-    return lead_away(visit)
+    return leave(AttemptPurpose.LINK, owner, target=url_for(HERE))
 
 
 @account.post("/dashboard/account/company/unlink")
@@ -429,9 +427,7 @@ def prove_by_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in, which asks again, and then on with the draft."""
     target = safe_target(request.form.get("next", "")) or url_for(HERE)
     draft = request.form.get("draft", "")
-    visit = begin_visit(AttemptPurpose.PROVE, owner, target=target, draft=draft)
-    db.session.commit()
-    return lead_away(visit)
+    return leave(AttemptPurpose.PROVE, owner, target=target, draft=draft)
 
 
 @account.get("/dashboard/account/company/mailed")

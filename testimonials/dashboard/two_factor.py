@@ -25,12 +25,13 @@ from testimonials.auth.passkeys import (
 )
 from testimonials.auth.sessions import SignedIn, SignInMethod, lock_owner, note_proof
 from testimonials.auth.step_up import remove_app, remove_passkey
-from testimonials.auth.totp import make_address, new_secret
 from testimonials.auth.two_factor import (
     CodeRefused,
     connect_app,
     find_app,
+    make_address,
     make_recovery_codes,
+    new_secret,
     show_code,
 )
 from testimonials.core.audit import EventType, record

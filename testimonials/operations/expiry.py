@@ -7,7 +7,7 @@ from typing import NamedTuple
 from testimonials.analytics.counting import delete_old_insights
 from testimonials.auth.accounts import delete_expired_accounts, select_expired_accounts
 from testimonials.auth.billing import delete_unlinked_subscriptions
-from testimonials.auth.oidc.attempts import delete_old_attempts
+from testimonials.auth.oidc.accounts import delete_old_attempts
 from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.auth.tokens import delete_ended_tokens
 from testimonials.collection.abuse import delete_old_reports

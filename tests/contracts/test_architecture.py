@@ -201,6 +201,10 @@ LAZY = {
         "webauthn.helpers.cose",
         "webauthn.helpers.exceptions",
     },
+    "auth.two_factor": {
+        "cryptography.hazmat.primitives.hashes",
+        "cryptography.hazmat.primitives.twofactor.totp",
+    },
     "collection.verified_purchases": {"jwt"},
     "core.http_client": {"dns.exception", "dns.resolver"},
     "auth.email_addresses": {"disposable_email_domains", "email_validator"},

@@ -1,6 +1,8 @@
 """Which account an identity at a company signs in to."""
 
+import secrets
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 from blinker import Signal
@@ -15,9 +17,10 @@ from testimonials.auth.accounts import (
 )
 from testimonials.auth.credentials import lock_claimed
 from testimonials.auth.emails import send_security_mail
-from testimonials.auth.models import Account, CompanyIdentity
+from testimonials.auth.models import Account, CompanyAttempt, CompanyIdentity
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.core import clock
+from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -238,7 +241,7 @@ def _make_account(person: CompanyPerson) -> Account:
 # The person is known by then; what is open is what becomes of the agent's key and projects. A
 # signed cookie carries who they are from one page to the next.
 
-SECONDS = 30 * 60
+CLAIM_SECONDS = 30 * 60
 # It has to fit into a cookie.
 LONGEST_TARGET = 500
 
@@ -256,7 +259,7 @@ def make_claim_token(person: CompanyPerson, target: str) -> str:
 
 def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
     """Return who may claim their account, and where they were going; raise `CompanyRefused`."""
-    found = claim_purpose.find(token, 6, SECONDS)
+    found = claim_purpose.find(token, 6, CLAIM_SECONDS)
     if found is None or found[0] != current_settings().oidc_issuer:
         raise CompanyRefused(
             gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
@@ -273,3 +276,59 @@ def lock_waiting(person: CompanyPerson) -> Account:
             gettext_noop("This account was claimed or has expired. Sign in again.")
         )
     return account
+
+
+# Going to the issuer and coming back: once, by the same browser, within minutes.
+
+LIFETIME = timedelta(minutes=15)
+
+
+class AttemptPurpose(StrEnum):
+    SIGN_IN = "sign-in"
+    # By somebody who is signed in.
+    LINK = "link"
+    PROVE = "prove"
+
+
+def start_attempt(
+    browser: str, purpose: AttemptPurpose, account_id: str | None, *, target: str, draft: str
+) -> tuple[str, CompanyAttempt]:
+    """Store that the browser with this secret goes to the issuer; return the state it takes along.
+
+    Only the issuer and the browser know the state.
+    """
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    attempt = CompanyAttempt(
+        id=hash_secret(state),
+        browser_hash=hash_secret(browser),
+        purpose=purpose,
+        account_id=account_id,
+        verifier=verifier,
+        nonce=nonce,
+        target=target,
+        draft=draft,
+    )
+    db.session.add(attempt)
+    return state, attempt
+
+
+def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
+    """Return what the browser went for, which is used up; None if it isn't waiting for that."""
+    row = db.session.scalars(
+        delete(CompanyAttempt)
+        .where(
+            CompanyAttempt.id == hash_secret(state),
+            CompanyAttempt.browser_hash == hash_secret(browser),
+            CompanyAttempt.started_at > clock.now() - LIFETIME,
+        )
+        .returning(CompanyAttempt)
+    ).one_or_none()
+    if row is not None:
+        db.session.expunge(row)
+    return row
+
+
+def delete_old_attempts() -> int:
+    """Delete those that nobody came back from; return how many."""
+    old = delete(CompanyAttempt).where(CompanyAttempt.started_at <= clock.now() - LIFETIME)
+    return len(db.session.scalars(old.returning(CompanyAttempt.id)).all())

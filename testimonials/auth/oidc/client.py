@@ -1,6 +1,7 @@
 """A company's identity provider: discovery, its keys, and the code flow with PKCE."""
 
 import base64
+import hashlib
 import json
 import threading
 import time
@@ -15,7 +16,6 @@ from flask import current_app
 
 from testimonials.auth.email_addresses import EmailMalformed, parse_email
 from testimonials.auth.models import CompanyAttempt
-from testimonials.auth.oidc.attempts import NewAttempt
 from testimonials.auth.oidc.id_tokens import Expected, IdTokenRefused, is_after, read_id_token
 from testimonials.core import clock
 from testimonials.core.faults import FAULTS
@@ -281,13 +281,11 @@ class CompanyPerson:
     is_fresh: bool | None
 
 
-def find_metadata() -> Metadata:
-    """Return the provider's addresses, before anything is begun; raise `ProviderAway`."""
-    return current_provider().metadata()
-
-
-def build_address(metadata: Metadata, attempt: NewAttempt, *, is_again: bool = False) -> str:
+def build_address(
+    metadata: Metadata, state: str, attempt: CompanyAttempt, *, is_again: bool = False
+) -> str:
     """Return where the browser goes; with `is_again` the provider asks even whom it knows."""
+    digest = hashlib.sha256(attempt.verifier.encode()).digest()
     settings = current_settings()
     claim = settings.oidc_groups_claim
     wants_groups = settings.oidc_groups and claim in metadata.scopes and claim not in SCOPES
@@ -296,9 +294,9 @@ def build_address(metadata: Metadata, attempt: NewAttempt, *, is_again: bool = F
         "client_id": settings.oidc_client_id,
         "redirect_uri": company_return_url(),
         "scope": " ".join((*SCOPES, claim) if wants_groups else SCOPES),
-        "state": attempt.state,
+        "state": state,
         "nonce": attempt.nonce,
-        "code_challenge": attempt.challenge,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
         "code_challenge_method": "S256",
     }
     if is_again:

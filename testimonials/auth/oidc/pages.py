@@ -3,7 +3,6 @@
 import logging
 import re
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from flask import g, redirect, render_template, request, url_for
@@ -23,9 +22,10 @@ from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_RE
 from testimonials.auth.limits import COMPANY_PER_ADDRESS
 from testimonials.auth.login import read_draft
 from testimonials.auth.models import CompanyAttempt
-from testimonials.auth.oidc.accounts import SECONDS as CLAIM_SECONDS
 from testimonials.auth.oidc.accounts import (
-    Arrival,
+    CLAIM_SECONDS,
+    LIFETIME,
+    AttemptPurpose,
     CompanyRefused,
     How,
     ProviderSilent,
@@ -35,19 +35,21 @@ from testimonials.auth.oidc.accounts import (
     make_claim_token,
     receive_person,
     signed_in,
+    start_attempt,
+    take_attempt,
 )
-from testimonials.auth.oidc.attempts import LIFETIME, AttemptPurpose, start_attempt, take_attempt
 from testimonials.auth.oidc.client import (
     CompanyPerson,
     ProviderAway,
     ProviderRefused,
     build_address,
-    find_metadata,
+    current_provider,
     read_answer,
 )
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
 from testimonials.core.audit import ActorKind, act_as, record
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.forms import add_notice
@@ -57,43 +59,32 @@ from testimonials.core.settings.current import current_settings
 
 # Sending a browser to the company's sign-in.
 #
-# A view begins a visit, commits, and answers with a page that leads away. Not with a redirect:
-# browsers would hold the answer to a form to the form's own policy, wherever it leads from there.
+# By a page that leads away, not by a redirect: browsers would hold the answer to a form to the
+# form's own policy, wherever it leads from there.
 
 MARK = re.compile(r"[\w-]{43}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Visit:
-    """Where a browser goes, and what marks it when it comes back."""
-
-    address: str
-    mark: str
-
-
-def begin_visit(
+def leave(
     purpose: AttemptPurpose, who: SignedIn | None = None, *, target: str = "", draft: str = ""
-) -> Visit:
-    """Begin the write, and store that this browser goes to the company's sign-in.
+) -> Response:
+    """Send this browser to the company's sign-in, and store that it goes there.
 
     Raises `NotFound` where there is none, and `ProviderAway`.
     """
     if not current_settings().oidc_issuer:
         raise NotFound
-    metadata = find_metadata()
+    metadata = current_provider().metadata()
     mark = read_visit_cookie()
     if not MARK.fullmatch(mark):
         mark = secrets.token_urlsafe(32)
-    begin_write()
-    account_id = who.account_id if who else None
-    attempt = start_attempt(mark, purpose, account_id, target=target, draft=draft)
-    return Visit(build_address(metadata, attempt, is_again=purpose == AttemptPurpose.PROVE), mark)
-
-
-def lead_away(visit: Visit) -> Response:
-    page = render_template("auth/company/leaving.html", address=visit.address)
-    response = answer_privately(page)
-    set_visit_cookie(response, visit.mark, int(LIFETIME.total_seconds()))
+    with write():
+        account_id = who.account_id if who else None
+        state, attempt = start_attempt(mark, purpose, account_id, target=target, draft=draft)
+    is_again = purpose == AttemptPurpose.PROVE
+    address = build_address(metadata, state, attempt, is_again=is_again)
+    response = answer_privately(render_template("auth/company/leaving.html", address=address))
+    set_visit_cookie(response, mark, int(LIFETIME.total_seconds()))
     return response
 
 
@@ -114,19 +105,16 @@ def describe_company() -> dict[str, Any]:
 def go_to_company() -> ResponseReturnValue:
     """Send the browser to the company's sign-in, and then to `next`."""
     target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
-    visit = begin_visit(AttemptPurpose.SIGN_IN, target=target, draft=draft)
-    db.session.commit()
-    return lead_away(visit)
+    return leave(AttemptPurpose.SIGN_IN, target=target, draft=draft)
 
 
 @auth.get("/login/company/done")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def come_back() -> ResponseReturnValue:
     """Take the answer that the browser brings from the company's sign-in, once."""
-    begin_write()
-    attempt = take_attempt(request.args.get("state", ""), read_visit_cookie())
-    # Given back before the provider is asked.
-    db.session.commit()
+    # The write lock is given back before the provider is asked.
+    with write():
+        attempt = take_attempt(request.args.get("state", ""), read_visit_cookie())
     if attempt is None:
         raise CompanyRefused(
             gettext_noop("This sign-in was used already, took too long, or began elsewhere.")
@@ -141,13 +129,11 @@ def come_back() -> ResponseReturnValue:
 @auth.app_errorhandler(CompanyRefused)
 def show_problem(error: ServiceError) -> ResponseReturnValue:
     """Say what went wrong, and for what an operator should know, record it."""
-    db.session.rollback()
     reason = getattr(error, "reason", "")
     logger.warning("The company's sign-in: %s %s", error.message, reason)
     if not isinstance(error, ProviderAway):
-        begin_write()
-        record(COMPANY_REFUSED, None, reason=reason or error.message)
-        db.session.commit()
+        with write():
+            record(COMPANY_REFUSED, None, reason=reason or error.message)
     target = g.get("company_target", "")
     page = render_template("auth/company/problem.html", error=error, target=target)
     response = answer_privately(page, error.status)
@@ -156,41 +142,33 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
 
 
 def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
-    begin_write()
-    arrival = receive_person(person)
-    account = arrival.account
-    if arrival.how == How.UNCLAIMED:
-        db.session.rollback()
-        response = redirect(url_for("auth.show_sso_claim"), 303)
-        set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
-        return response
-    means, is_proved = current_settings().company_name, person.is_fresh is True
-    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
-    _record_arrival(arrival, person)
-    signed_in.send(account.id, who=person.email or person.subject, groups=person.groups)
-    db.session.commit()
+    with write():
+        arrival = receive_person(person)
+        account, who = arrival.account, person.email or person.subject
+        if arrival.how == How.UNCLAIMED:
+            response = redirect(url_for("auth.show_sso_claim"), 303)
+            set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
+            return response
+        means, is_proved = current_settings().company_name, person.is_fresh is True
+        cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
+        if arrival.how == How.CREATED:
+            record(ACCOUNT_CLAIMED, account.id)
+        if arrival.how != How.KNOWN:
+            record(COMPANY_LINKED, account.id, who=who)
+        signed_in.send(account.id, who=who, groups=person.groups)
     response = _go_on(attempt, "auth/sign_in/resume.html")
     set_session_cookie(response, account, cookie)
     return response
-
-
-def _record_arrival(arrival: Arrival, person: CompanyPerson) -> None:
-    account = arrival.account
-    if arrival.how == How.CREATED:
-        record(ACCOUNT_CLAIMED, account.id)
-    if arrival.how != How.KNOWN:
-        record(COMPANY_LINKED, account.id, who=person.email or person.subject)
 
 
 def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     """Link the person to the account that is still signed in."""
     owner = _find_same(attempt)
     check_domain(person)
-    begin_write()
-    link_account(lock_owner(owner), person)
-    record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
-    signed_in.send(owner.account_id, who=owner.email, groups=person.groups)
-    db.session.commit()
+    with write():
+        link_account(lock_owner(owner), person)
+        record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
+        signed_in.send(owner.account_id, who=owner.email, groups=person.groups)
     return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)
 
 
@@ -212,9 +190,8 @@ def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
                 "%(company)s didn’t ask who you are again.", company=current_settings().company_name
             )
         )
-    begin_write()
-    _, token = note_proof(owner, SignInMethod.COMPANY)
-    db.session.commit()
+    with write():
+        _, token = note_proof(owner, SignInMethod.COMPANY)
     replace_session_cookie(token)
     return _go_on(attempt, "auth/company/proved.html")
 

@@ -2,7 +2,7 @@
 
 import re
 from base64 import b32encode
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from flask import Flask
@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.auth.models import AuthenticatorApp, RecoveryCode, Session
-from testimonials.auth.totp import make_address, make_code
+from testimonials.auth.two_factor import make_address, make_code
 from testimonials.core.extensions import db
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
@@ -60,11 +60,11 @@ def test_codes_are_those_of_the_standard_and_addresses_those_that_apps_read() ->
     secret = b32encode(b"12345678901234567890").decode()
     for time, code in ((59, "287082"), (1111111109, "081804"), (20000000000, "353130")):
         assert make_code(secret, time // 30) == code
-    parts = urlsplit(make_address("ABCD", "example.com:8080", "a+b@example.com"))
+    parts = urlsplit(make_address(secret, "example.com:8080", "a+b@example.com"))
     assert (parts.scheme, parts.netloc) == ("otpauth", "totp")
-    assert parts.path == "/example.com:8080:a%2Bb@example.com"
+    assert unquote(parts.path) == "/example.com:8080:a+b@example.com"
     said = parse_qs(parts.query)
-    assert (said["secret"], said["issuer"]) == (["ABCD"], ["example.com:8080"])
+    assert (said["secret"], said["issuer"]) == ([secret], ["example.com:8080"])
 
 
 def test_an_app_is_connected_and_asked_for_after_the_password(
