@@ -10,6 +10,7 @@ from testimonials import __version__
 from testimonials.analytics import counting, reports
 from testimonials.auth import api as auth_api
 from testimonials.auth import billing, email_change, login, two_factor_pages
+from testimonials.auth.api_auth import admit
 from testimonials.auth.oidc import pages as sso_pages
 from testimonials.auth.tokens import init_uses
 from testimonials.cli.groups import AdminGroup
@@ -22,6 +23,7 @@ from testimonials.core.http import blueprints
 from testimonials.core.http.errors import register_error_handlers
 from testimonials.core.http.hosts import HostedFlask
 from testimonials.core.http.i18n import register_languages
+from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import register_csrf, register_web
 from testimonials.core.http.static import register_static_files
 from testimonials.core.http.urls import LateRule, serve_below
@@ -66,6 +68,8 @@ from testimonials.operations.metrics import init_metrics
 from testimonials.projects import api as project_api
 from testimonials.projects import pages as project_pages
 from testimonials.projects import proposals_api
+from testimonials.projects.access import find_project
+from testimonials.projects.change_calls import carry_out, lock_callers_account
 from testimonials.projects.domains import serve_own_hosts
 from testimonials.projects.projects import keep_reserved_slugs
 from testimonials.testimonials import api as testimonial_api
@@ -121,6 +125,9 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
 
 def register_routes(app: Flask) -> None:
     """Attach every blueprint to `app`."""
+    PROVIDED.update(
+        caller=admit, account=lock_callers_account, project=find_project, outcome=carry_out
+    )
     testimonial_api.init_pages(app)
     init_uses(app)
     init_feed(app)

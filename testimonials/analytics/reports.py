@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from flask import Response
 from marshmallow import Schema, fields
 from sqlalchemy import ColumnElement, func, select
 
@@ -15,16 +14,12 @@ from testimonials.analytics.models import (
     InsightFunnelDay,
     InsightTestimonialDay,
 )
-from testimonials.auth.api_auth import require_access
-from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import analytics
-from testimonials.core.http.fields import RuleField, Time
-from testimonials.core.http.resource import QuerySchema, answer, endpoint
-from testimonials.projects.access import find_project
+from testimonials.core.http.fields import RuleField, StrictSchema, Time
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DayOf, average, count_days
 
@@ -222,7 +217,7 @@ class Days(RuleField, fields.Integer):
         return int(value)
 
 
-class InsightsQuerySchema(QuerySchema):
+class InsightsQuerySchema(StrictSchema):
     """The query of GET .../insights."""
 
     days = Days(load_default=USUAL_PERIOD)
@@ -375,18 +370,17 @@ class InsightsSchema(Schema):
 # The API's door to what was counted.
 
 
-_INSIGHTS = InsightsSchema()
-
-
-@analytics.get("/v1/projects/<project_id>/insights")
-@require_access(Scope.READ)
-@endpoint(data=InsightsSchema, query=InsightsQuerySchema, raises=(404,))
-def get_insights(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
+@analytics.resource(
+    "GET /v1/projects/<project_id>/insights",
+    scope=Scope.READ,
+    query=InsightsQuerySchema,
+    data=InsightsSchema,
+)
+def get_insights(project: Project, query: dict[str, Any]) -> dict[str, Any]:
     """Read what was seen, read and sent.
 
     Views of widget and wall by day, the testimonials that were read most, websites, the way from
     opening the collection page to being shown, and ratings over time; of the last ``days``, today
     included. Counts are of views, not of people, and up to a minute late.
     """
-    project = find_project(caller, project_id)
-    return answer("OK", _INSIGHTS.dump(describe_insights(project, query["days"], top=MOST_LISTED)))
+    return describe_insights(project, query["days"], top=MOST_LISTED)

@@ -5,7 +5,6 @@ from typing import Any
 from flask import Response, request
 
 from testimonials.auth.accounts import NewAccess, is_known_email, start_account
-from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.email_addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
@@ -15,14 +14,11 @@ from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
 from testimonials.core.audit import ActorKind, act_as, current_network, record
 from testimonials.core.event_texts import describe_program
-from testimonials.core.extensions import begin_write, limiter
+from testimonials.core.extensions import limiter
+from testimonials.core.http.answers import answer
 from testimonials.core.http.blueprints import auth
-from testimonials.core.http.idempotency import commit_answer
-from testimonials.core.http.resource import answer, endpoint
 from testimonials.core.settings.current import current_settings
 from testimonials.testimonials.testimonials import summarize_projects
-
-_ACCOUNT = AccountSchema()
 
 ACCOUNT_EXISTS = {
     "claimRequired": False,
@@ -32,16 +28,26 @@ ACCOUNT_EXISTS = {
 }
 
 
-@auth.post("/v1/auth/agent-init")
-@limiter.per_address(AGENT_INIT_PER_ADDRESS, ipv6_bits=48)
-@endpoint(
-    data=SignUpSchema,
-    body=AgentInitSchema,
-    raises=(429,),
+def _check_email(body: dict[str, Any]) -> str:
+    email = normalize_email(body["email"])
+    if not is_known_email(email):
+        require_open_signup(email)
+    limiter.count(AGENT_INIT_PER_EMAIL, hash_mailbox(email))
+    return email
+
+
+@auth.resource(
+    "POST /v1/auth/agent-init",
     is_public=True,
+    limit=limiter.per_address(AGENT_INIT_PER_ADDRESS, ipv6_bits=48),
+    body=AgentInitSchema,
     example={"email": "owner@example.com"},
+    prepare=_check_email,
+    data=SignUpSchema,
+    is_secret=True,
+    done="Account ready to be claimed",
 )
-def agent_init(body: dict[str, Any]) -> Response:
+def agent_init(prepared: str) -> dict[str, Any] | Response:
     """Sign up by e-mail.
 
     For a new or unclaimed address, ``data`` holds ``accountId``, ``apiKey`` (shown only here),
@@ -55,12 +61,7 @@ def agent_init(body: dict[str, Any]) -> Response:
     be repeated without an Idempotency-Key: there is one account for an address, and the latest key
     works. With ``dryRun=true`` the answer has no ``accountId`` and ``apiKey``, and no mail is sent.
     """
-    email = normalize_email(body["email"])
-    if not is_known_email(email):
-        require_open_signup(email)
-    limiter.count(AGENT_INIT_PER_EMAIL, hash_mailbox(email))
-    begin_write()
-    access = start_account(email)
+    access = start_account(prepared)
     if access is None:
         return answer("Account exists", ACCOUNT_EXISTS)
     account, link = access.account, make_claim_link(access.account, access.claim_nonce)
@@ -69,18 +70,16 @@ def agent_init(body: dict[str, Any]) -> Response:
     send_claim_mail(account, link, summarize_projects(account.id), is_resend=False, issued_to=by)
     act_as(ActorKind.AGENT, account.key_last_four)
     record(KEY_ISSUED, account.id, browser=program)
-    return commit_answer("Account ready to be claimed", _describe_access(access), is_secret=True)
+    return _describe_access(access)
 
 
-@auth.get("/v1/me")
-@require_access(None, by_key=True)
-@endpoint(data=AccountSchema)
-def get_me(caller: Caller) -> Response:
+@auth.resource("GET /v1/me", by_key=True, data=AccountSchema)
+def get_me(caller: Caller) -> Caller:
     """Check the credentials.
 
     Gives the account they belong to and, of an access token, what it may do.
     """
-    return answer("OK", _ACCOUNT.dump(caller))
+    return caller
 
 
 def _describe_access(access: NewAccess) -> dict[str, Any]:

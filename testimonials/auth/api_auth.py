@@ -1,12 +1,8 @@
 """The guard of the API's views: who calls, and what their credential allows."""
 
 import dataclasses
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from flask import g, request
-from flask.typing import ResponseReturnValue
+from flask import request
 
 from testimonials.auth.accounts import check_credentials
 from testimonials.auth.callers import Caller
@@ -15,7 +11,7 @@ from testimonials.auth.tokens import TokenRefused, check_token, note_use
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import TOKEN_PREFIX
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.resource import View
+from testimonials.core.http.resource import Operation
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"
@@ -54,50 +50,25 @@ class OneProjectOnly(ServiceError):
     )
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Who passes: tokens with `scope` (None: any), and the account's key if `by_key`.
-
-    With `drafts`, callers who may draft pass too: what they change becomes a proposal.
-    """
-
-    scope: Scope | None
-    by_key: bool
-    drafts: bool
+def admit(operation: Operation) -> Caller:
+    """Return who calls. Raises `CredentialsInvalid` (401) and `MissingScope` (403)."""
+    caller = recognise(operation.name)
+    return _judge(caller, operation)
 
 
-def require_access(
-    scope: Scope | None, *, by_key: bool = False, drafts: bool = False
-) -> Callable[[View], View]:
-    """Make a decorator that passes the view the ``caller``; see `Rule`.
-
-    This happens before the body is read and the project looked up (spec, "Authentication"), and
-    before a view begins its write, so a wrong key never takes the write lock. Raises
-    `CredentialsInvalid` (401) and `MissingScope` (403).
-    """
-    rule = Rule(scope, by_key, drafts)
-
-    def decorate(view: View) -> View:
-        @functools.wraps(view)
-        def wrapper(**arguments: object) -> ResponseReturnValue:
-            caller = find_caller()
-            kind = ActorKind.AGENT if caller.is_key else ActorKind.TOKEN
-            act_as(kind, caller.token_id or caller.name)
-            g.token_id = caller.token_id
-            if caller.token_id is not None:
-                note_use(caller.token_id, view.__name__, request.environ.get(CALLED_BY, API))
-            return view(caller=_admit(caller, rule), **arguments)
-
-        wrapper.access = rule  # type: ignore[attr-defined]
-        return wrapper
-
-    return decorate
+def recognise(name: str) -> Caller:
+    """Return who calls, and note that it was they, for `name`."""
+    caller = find_caller()
+    act_as(ActorKind.AGENT if caller.is_key else ActorKind.TOKEN, caller.token_id or caller.name)
+    if caller.token_id is not None:
+        note_use(caller.token_id, name, request.environ.get(CALLED_BY, API))
+    return caller
 
 
-def may_pass(caller: Caller, rule: Rule) -> bool:
-    """Return whether `rule` lets a caller in, if only to propose."""
+def may_pass(caller: Caller, operation: Operation) -> bool:
+    """Return whether an operation lets a caller in, if only to propose."""
     try:
-        _admit(caller, rule)
+        _judge(caller, operation)
     except MissingScope:
         return False
     return True
@@ -133,7 +104,7 @@ def find_caller() -> Caller:
     return Caller(identity.id, identity.email, key[-4:])
 
 
-def _admit(caller: Caller, rule: Rule) -> Caller:
+def _judge(caller: Caller, rule: Operation) -> Caller:
     if rule.by_key and caller.is_key:
         return caller
     if not caller.is_key and (rule.scope is None or rule.scope in caller.scopes):

@@ -13,7 +13,6 @@ from testimonials.collection.forms import (
     create_form,
     delete_form,
     describe_form,
-    describe_page_design,
     find_form,
     find_named,
     update_page_design,
@@ -34,7 +33,6 @@ from testimonials.collection.schemas import (
     NAME_LENGTH,
     FormSchema,
     FormUpdateSchema,
-    WholePageDesignSchema,
 )
 from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
@@ -55,7 +53,6 @@ from testimonials.testimonials.fields import AuthorLine
 
 MAX_ASKED = 100
 
-_DESIGN = WholePageDesignSchema()
 _FORM = FormSchema()
 
 
@@ -89,9 +86,7 @@ def change_page(project: Project, _target: str | None, values: Values, _actor: s
     done="Page design updated",
 )
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    is_changed = update_page_design(project, values)
-    finish(project, PAGE_CHANGED, is_changed=is_changed)
-    return Outcome(_DESIGN.dump(describe_page_design(project)), {})
+    return finish(project, PAGE_CHANGED, is_changed=update_page_design(project, values))
 
 
 class PagePictureSchema(StrictSchema):
@@ -177,7 +172,7 @@ def save_form(project: Project, _target: str | None, values: Values, _actor: str
         record(FORM_ADDED, project, form=form.name)
     elif change_form(project, form, changes | _rename(values)):
         record(FORM_CHANGED, project, form=form.name)
-    return Outcome(_FORM.dump(describe_form(project, form)), {"form": form.name})
+    return Outcome({"form": form.name}, describe_form(project, form))
 
 
 def _rename(values: Values) -> Values:
@@ -194,10 +189,9 @@ def _rename(values: Values) -> Values:
 )
 def remove_form(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     form = find_form(project, values["name"])
-    data = _FORM.dump(describe_form(project, form))
     delete_form(project, form)
     record(FORM_DELETED, project, form=form.name)
-    return Outcome(data, {"form": form.name})
+    return Outcome({"form": form.name})
 
 
 class PersonSchema(StrictSchema):
@@ -280,7 +274,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
     token, wait = make_batch_token(project), values.get("wait_days", 0)
     count = ask_people(project, token, batch, listed, actor, wait)
     record(REQUESTS_SENT, project, count=count)
-    return Outcome(_describe_asked(count, left_out), {"count": count})
+    return Outcome({"count": count}, _describe_asked(count, left_out))
 
 
 def tell_nobody_left(project: Project, values: Values) -> Values | None:

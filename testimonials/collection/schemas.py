@@ -11,7 +11,6 @@ from testimonials.collection.models import REQUEST_STATES
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text, Time
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.http.pagination import CursorQuerySchema
-from testimonials.core.http.resource import QuerySchema
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects import defaults, page_design
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -241,7 +240,7 @@ class PurchaseLinkSchema(Schema):
 # The query of a testimonial's picture.
 
 
-class PictureQuerySchema(QuerySchema):
+class PictureQuerySchema(StrictSchema):
     """How a picture looks and how large it is."""
 
     look = Choice(*LOOKS, load_default=LOOKS[0], description="Its colours follow the widget's.")

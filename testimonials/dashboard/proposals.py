@@ -13,6 +13,7 @@ from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema, add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
+from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.http.urls import current_path
 from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.dashboard.framework import build_shell, require_role
@@ -25,7 +26,6 @@ from testimonials.dashboard.proposal_data import (
     name_proposal,
 )
 from testimonials.projects.access import Access, Role, RoleTooLow, find_access
-from testimonials.projects.changes import REASON_LENGTH
 from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_account
 from testimonials.projects.proposals import Decided, Decider, decide_proposals

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flask import Response
 from marshmallow import Schema, fields
 from sqlalchemy import select
 
-from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
 from testimonials.auth.scopes import Scope
@@ -16,16 +14,14 @@ from testimonials.collection.models import REQUEST_STATES
 from testimonials.collection.requests import count_states
 from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Time
-from testimonials.core.http.idempotency import begin_call, commit_answer
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.resource import answer, endpoint
 from testimonials.core.http.urls import collection_page_url, project_url, wall_url, widget_page_url
 from testimonials.integrations.setup_projects import find_or_create
 from testimonials.integrations.setup_schema import MAX_BYTES, SetupResultSchema, SetupSchema
-from testimonials.projects.access import find_project
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
@@ -323,19 +319,22 @@ def _settle_samples(steps: Steps) -> None:
 
 # The API's door to a setup in one call.
 
-
 _RESULT = SetupResultSchema()
 
 # A hundred proposals keep SQLite from other writers for a second, also when they are only tried.
 SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 
-@agents.put("/v1/setup")
-@require_access(Scope.CONFIGURE, by_key=True, drafts=True)
-@endpoint(
-    data=SetupResultSchema,
+def _count(caller: Caller) -> None:
+    limiter.count(SETUPS_PER_ACCOUNT, caller.id)
+
+
+@agents.resource(
+    "PUT /v1/setup",
+    scope=Scope.CONFIGURE,
+    by_key=True,
+    drafts=True,
     body=SetupSchema,
-    raises=(402, 403, 404, 409, 429),
     max_bytes=MAX_BYTES,
     example={
         "externalId": "corner-bakery",
@@ -361,8 +360,11 @@ SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
         ],
         "reason": "The colours of your shop, and no questions about companies.",
     },
+    prepare=_count,
+    data=SetupResultSchema,
+    raises=(402, 404, 409, 429),
 )
-def set_up_project(caller: Caller, body: dict[str, Any]) -> Response:
+def set_up_project(caller: Caller, body: Values) -> Answer:
     """Set up a project.
 
     Everything in one call, which is safe to repeat: it says what should be so, under your own
@@ -376,10 +378,8 @@ def set_up_project(caller: Caller, body: dict[str, Any]) -> Response:
     waits isn't made again, nor one that the owner declined. All of it is done or, after an error,
     nothing. A body may have 512 KiB. At most 60 calls an hour are taken for an account.
     """
-    limiter.count(SETUPS_PER_ACCOUNT, caller.id)
-    begin_call(caller.id)
     steps = set_up(caller, body)
-    return commit_answer(summarise(steps), _RESULT.dump(describe_setup(steps)))
+    return Answer(summarise(steps), _RESULT.dump(describe_setup(steps)))
 
 
 # How a project stands: what an agent needs to tell its owner.
@@ -446,16 +446,11 @@ class SummarySchema(Schema):
     )
 
 
-_SUMMARY = SummarySchema()
-
-
-@agents.get("/v1/projects/<project_id>/summary")
-@require_access(Scope.READ)
-@endpoint(data=SummarySchema, raises=(404,))
-def get_summary(caller: Caller, project_id: str) -> Response:
+@agents.resource("GET /v1/projects/<project_id>/summary", scope=Scope.READ, data=SummarySchema)
+def get_summary(project: Project) -> Values:
     """Read how a project stands.
 
     What waits for the owner, how many testimonials and stars there are, what came of requests by
     mail, and which websites show the widget.
     """
-    return answer("OK", _SUMMARY.dump(summarize(find_project(caller, project_id))))
+    return summarize(project)

@@ -85,7 +85,7 @@ def _find(caller: Caller, external_id: str, *, for_update: bool = True) -> Proje
 
 def _adopt(caller: Caller, external_id: str, project_id: str) -> Project:
     """Return the locked project with this id, which has the caller's key from now on."""
-    project = find_project(caller, project_id, for_update=True)
+    project = find_project(caller, project_id, is_locked=True)
     if project.external_id == external_id:
         return project
     if project.external_id is not None:

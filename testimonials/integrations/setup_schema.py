@@ -4,8 +4,8 @@ from marshmallow import Schema, fields
 
 from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
-from testimonials.core.http.fields import StrictSchema, Switch, Text, Time
-from testimonials.core.http.resource import make_part, make_parts
+from testimonials.core.http.fields import StrictSchema, Switch, Text, Time, make_part, make_parts
+from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.projects.page_design import PAGE_LANGUAGE, PageDesignSchema
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
@@ -20,7 +20,6 @@ from testimonials.widget.changes import DesignUpdateSchema
 
 MAX_TESTIMONIALS = 100
 MAX_BYTES = 512 * 1024
-REASON_LENGTH = 500
 
 
 class SetupPageSchema(PageConfigUpdateSchema):

@@ -14,10 +14,10 @@ from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.auth.step_up import asks_for_more
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import next_batch
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.idempotency import pause_call
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
 
@@ -260,13 +260,13 @@ def _has_word(word: str) -> ColumnElement[bool]:
 # The projects that a caller of the API reaches.
 
 
-def find_project(caller: Caller, project_id: str, *, for_update: bool = False) -> Project:
+def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project:
     """Return a project that the caller reaches, locked if it is to change; raise `NotFound`."""
     _require_reach(caller, project_id)
     query = select(Project).where(
         Project.id == project_id, Project.account_id == caller.id, Project.deleted_at.is_(None)
     )
-    if for_update:
+    if is_locked:
         query = query.with_for_update()
     project = db.session.scalars(query).one_or_none()
     if project is None:
@@ -274,10 +274,10 @@ def find_project(caller: Caller, project_id: str, *, for_update: bool = False) -
     return project
 
 
-def go_on_writing(caller: Caller, project_id: str) -> Project:
-    """Begin the next part of a long call (`pause_call`); return the project, locked anew."""
-    pause_call(caller.id)
-    return find_project(caller, project_id, for_update=True)
+def go_on_writing(project: Project) -> Project:
+    """Begin the next batch of a long change; return the project, which is locked anew."""
+    next_batch()
+    return project
 
 
 def _require_reach(caller: Caller, project_id: str) -> None:

@@ -1,27 +1,21 @@
-"""The API of projects: their settings, designs and host names."""
+"""The API of projects: their settings, the collection page's, and host names."""
 
-import io
 from typing import Any
 
-from flask import Response
-
-from testimonials.auth.api_auth import require_access, require_all_projects
+from testimonials.auth.api_auth import require_all_projects
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import projects
-from testimonials.core.http.idempotency import begin_call, commit_answer, require_match
-from testimonials.core.http.pagination import add_link, link_to
+from testimonials.core.http.pagination import Page
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.resource import answer, endpoint
-from testimonials.core.images.uploads import LOGO, UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
+from testimonials.core.images.uploads import LOGO, Image
 from testimonials.projects import domains
-from testimonials.projects import projects as services
-from testimonials.projects.access import find_project
-from testimonials.projects.change_calls import carry_out, keep_picture
-from testimonials.projects.domains import look_at
-from testimonials.projects.models import Project
-from testimonials.projects.proposal_schemas import ReasonQuerySchema
+from testimonials.projects.change_calls import keep_picture
+from testimonials.projects.changes import Values
+from testimonials.projects.models import CustomDomain, Project
+from testimonials.projects.projects import create_project as start_project
+from testimonials.projects.projects import read_projects
 from testimonials.projects.schemas import (
     DomainSchema,
     DomainUpdateSchema,
@@ -32,41 +26,42 @@ from testimonials.projects.schemas import (
     ProjectsQuerySchema,
 )
 
-# Projects in the API.
+CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 
 
-_PROJECT = ProjectSchema()
-_PROJECTS = ProjectSchema(many=True)
-
-
-@projects.get("/v1/projects")
-@require_access(Scope.READ, by_key=True)
-@endpoint(data=ProjectSchema, many=True, query=ProjectsQuerySchema)
-def list_projects(caller: Caller, query: dict[str, Any]) -> Response:
+@projects.resource(
+    "GET /v1/projects",
+    scope=Scope.READ,
+    by_key=True,
+    query=ProjectsQuerySchema,
+    data=ProjectSchema,
+    many=True,
+)
+def list_projects(caller: Caller, query: Values) -> Page:
     """List projects.
 
     The account's own, most recent first, at most 50. While there are more, the header ``Link`` has
     the URL of the next ones.
     """
-    page = services.read_projects(caller.id, caller.project_id, query["after"])
-    response = answer("OK", _PROJECTS.dump(page.items))
-    add_link(response, link_to(page.next))
-    return response
+    return read_projects(caller.id, caller.project_id, query["after"])
 
 
-@projects.post("/v1/projects")
-@require_access(Scope.CONFIGURE, by_key=True)
-@endpoint(
-    data=ProjectSchema,
+@projects.resource(
+    "POST /v1/projects",
+    scope=Scope.CONFIGURE,
+    by_key=True,
     body=ProjectCreateSchema,
-    raises=(402,),
     example={
         "businessName": "Fern & Fable Salon",
         "website": "fernandfable.example",
         "headline": "How was your visit?",
     },
+    prepare=require_all_projects,
+    data=ProjectSchema,
+    done="Project created",
+    raises=(402,),
 )
-def create_project(caller: Caller, body: dict[str, Any]) -> Response:
+def create_project(caller: Caller, body: Values) -> Project:
     """Create a project.
 
     The collection page is at ``/<slug>``, with ``data.publicPageConfig.slug``. The slug is
@@ -74,174 +69,149 @@ def create_project(caller: Caller, body: dict[str, Any]) -> Response:
     when both are missing. The account's very first project starts with six demo testimonials
     unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.
     """
-    require_all_projects(caller)
-    begin_call(caller.id)
-    project = services.create_project(caller.id, body)
-    return commit_answer("Project created", _PROJECT.dump(project))
+    return start_project(caller.id, body)
 
 
-@projects.get("/v1/projects/<project_id>")
-@require_access(Scope.READ, by_key=True)
-@endpoint(data=ProjectSchema, raises=(404,))
-def get_project(caller: Caller, project_id: str) -> Response:
+@projects.resource(
+    "GET /v1/projects/<project_id>", scope=Scope.READ, by_key=True, data=ProjectSchema
+)
+def get_project(project: Project) -> Project:
     """Read a project."""
-    return answer("OK", _PROJECT.dump(find_project(caller, project_id)))
+    return project
 
 
-# The API's doors to the collection page's settings and the widget's design.
+# The collection page.
 
 
-_PAGE = PageConfigSchema()
-
-
-@projects.get("/v1/projects/<project_id>/page-config")
-@require_access(Scope.READ, by_key=True)
-@endpoint(data=PageConfigSchema, raises=(404,))
-def get_page_config(caller: Caller, project_id: str) -> Response:
-    """Read the settings of the collection page."""
-    return answer("OK", _describe(find_project(caller, project_id)))
-
-
-@projects.patch("/v1/projects/<project_id>/page-config")
-@require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(
+@projects.resource(
+    "GET /v1/projects/<project_id>/page-config",
+    scope=Scope.READ,
+    by_key=True,
     data=PageConfigSchema,
+)
+def get_page_config(project: Project) -> Any:
+    """Read the settings of the collection page."""
+    return project.whole_page_config
+
+
+@projects.resource(
+    "PATCH /v1/projects/<project_id>/page-config",
+    scope=Scope.CONFIGURE,
+    change="page",
+    match=get_page_config,
     body=PageConfigUpdateSchema,
-    query=ReasonQuerySchema,
-    raises=(404,),
     example={
         "headline": "How was your visit?",
         "buttonColor": "#0F766E",
         "collectFields": {"company": False},
     },
+    data=PageConfigSchema,
 )
-def update_page_config(
-    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
-) -> Response:
+def update_page_config(body: Values) -> Values:
     """Change the collection page.
 
     Only the fields sent are changed, also within ``collectFields``. The page always asks for the
     name. The logo is changed by ``PUT logo``.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_describe(project))
-    return carry_out(caller, project, "page", body, describe=lambda: _describe(project), **query)
+    return body
 
 
-@projects.put("/v1/projects/<project_id>/logo")
-@require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(
+@projects.resource(
+    "PUT /v1/projects/<project_id>/logo",
+    scope=Scope.CONFIGURE,
+    change="logo",
+    match=get_page_config,
+    upload=LOGO,
     data=PageConfigSchema,
-    content_types=UPLOADED_TYPES,
-    max_bytes=LOGO.max_bytes,
-    query=ReasonQuerySchema,
-    raises=(404, 429, 503),
 )
-def set_logo(caller: Caller, project_id: str, content: bytes, query: dict[str, Any]) -> Response:
+def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the logo.
 
     The body is the picture itself: PNG, JPEG or WebP of at most 2 MB. It is scaled down to 640 by
     320 pixels at most, and nothing else of the file is kept.
     """
-    find_project(caller, project_id)
-    limiter.count(UPLOADS_PER_ACCOUNT, caller.id)
-    # Decoded before the lock is taken, so that no submission waits for it.
-    image = read_image(io.BytesIO(content), LOGO)
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_describe(project))
-    values = {"image_id": keep_picture(caller, project, "logo", image)}
-    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
+    return {"image_id": keep_picture(caller, project, "logo", image)}
 
 
-@projects.delete("/v1/projects/<project_id>/logo")
-@require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(data=PageConfigSchema, query=ReasonQuerySchema, raises=(404,))
-def remove_logo(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
+@projects.resource(
+    "DELETE /v1/projects/<project_id>/logo",
+    scope=Scope.CONFIGURE,
+    change="logo",
+    match=get_page_config,
+    data=PageConfigSchema,
+)
+def remove_logo() -> Values:
     """Remove the logo."""
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_describe(project))
-    values = {"image_id": None}
-    return carry_out(caller, project, "logo", values, describe=lambda: _describe(project), **query)
+    return {"image_id": None}
 
 
-def _describe(project: Project) -> Any:
-    return _PAGE.dump(project.whole_page_config)
+# A project's own host name.
+
+projects.find(domain=domains.get_domain)
 
 
-# The API's doors to a project's own host name.
-
-
-CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
-
-_DOMAIN = DomainSchema()
-
-
-@projects.get("/v1/projects/<project_id>/domain")
-@require_access(Scope.READ)
-@endpoint(data=DomainSchema, raises=(404,))
-def get_domain(caller: Caller, project_id: str) -> Response:
+@projects.resource("GET /v1/projects/<project_id>/domain", scope=Scope.READ, data=DomainSchema)
+def get_domain(domain: CustomDomain) -> CustomDomain:
     """Read the project’s own host name.
 
     404 ``NO_DOMAIN`` if it has none.
     """
-    project = find_project(caller, project_id)
-    return answer("OK", _DOMAIN.dump(domains.get_domain(project)))
+    return domain
 
 
-@projects.put("/v1/projects/<project_id>/domain")
-@require_access(Scope.CONFIGURE)
-@endpoint(
-    data=DomainSchema,
+@projects.resource(
+    "PUT /v1/projects/<project_id>/domain",
+    scope=Scope.CONFIGURE,
+    match=domains.find_domain,
     body=DomainUpdateSchema,
-    raises=(404,),
     example={"host": "reviews.example.com"},
+    data=DomainSchema,
+    done="Host name set",
 )
-def set_domain(caller: Caller, project_id: str, body: dict[str, Any]) -> Response:
+def set_domain(project: Project, body: Values) -> CustomDomain:
     """Set the project’s own host name.
 
     The answer says which ``records`` the name’s zone needs. They are looked up every few minutes;
     once this service answers there, links to the collection page, the wall and testimonials use the
     name. Another name takes the place of the one before; the same again changes nothing.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    known = domains.find_domain(project)
-    require_match(_DOMAIN.dump(known) if known else None)
-    return commit_answer("Host name set", _DOMAIN.dump(domains.set_domain(project, body["host"])))
+    return domains.set_domain(project, body["host"])
 
 
-@projects.post("/v1/projects/<project_id>/domain/check")
-@require_access(Scope.CONFIGURE)
-@endpoint(data=DomainSchema, raises=(404, 429))
-def check_domain(caller: Caller, project_id: str) -> Response:
+def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding]:
+    # Counting closes the session.
+    host = domain.host
+    limiter.count(CHECKS_PER_ACCOUNT, caller.id)
+    return host, domains.look_at(host)
+
+
+@projects.resource(
+    "POST /v1/projects/<project_id>/domain/check",
+    scope=Scope.CONFIGURE,
+    prepare=_look_up,
+    data=DomainSchema,
+    done="Looked up",
+    raises=(429,),
+)
+def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> CustomDomain:
     """Look the project’s own host name up now.
 
     Takes some seconds. At most 60 times an hour.
     """
-    host = domains.get_domain(find_project(caller, project_id)).host
-    limiter.count(CHECKS_PER_ACCOUNT, caller.id)
-    # Before the lock is taken, so that nobody waits for the DNS.
-    finding = look_at(host)
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    domains.note_finding(project, host, finding)
-    return commit_answer("Looked up", _DOMAIN.dump(domains.get_domain(project)))
+    domains.note_finding(project, *prepared)
+    return domains.get_domain(project)
 
 
-@projects.delete("/v1/projects/<project_id>/domain")
-@require_access(Scope.CONFIGURE)
-@endpoint(data=DomainSchema, raises=(404,))
-def remove_domain(caller: Caller, project_id: str) -> Response:
+@projects.resource(
+    "DELETE /v1/projects/<project_id>/domain",
+    scope=Scope.CONFIGURE,
+    match=get_domain,
+    data=DomainSchema,
+    done="Host name removed",
+)
+def remove_domain(project: Project) -> None:
     """Remove the project’s own host name.
 
     Links use the service’s address again, which never stopped working.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    data = _DOMAIN.dump(domains.get_domain(project))
-    require_match(data)
     domains.remove_domain(project)
-    return commit_answer("Host name removed", data)

@@ -1,16 +1,16 @@
-"""How the API's views make a change that may also be a proposal."""
+"""How a resource of the API makes a change that may also be a proposal."""
 
-from collections.abc import Callable
 from typing import Any
 
-from flask import Response
-
 from testimonials.auth.callers import Caller
+from testimonials.auth.models import Account
 from testimonials.core.extensions import db
-from testimonials.core.http.idempotency import commit_answer
+from testimonials.core.http.answers import Answer
+from testimonials.core.http.resource import Operation
 from testimonials.core.images.uploads import Image
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_account
 from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.proposals import find_waiting_picture, propose
 
@@ -20,25 +20,29 @@ _PROPOSAL = ProposalSchema()
 
 
 def carry_out(
+    operation: Operation,
     caller: Caller,
     project: Project,
-    kind: str,
+    path: dict[str, str],
     values: dict[str, Any],
-    target_id: str | None = None,
-    reason: str = "",
-    describe: Callable[[], Any] | None = None,
-) -> Response:
-    """Make a change of the locked project at once (200), or a proposal if the caller drafts (202).
+    query: dict[str, Any],
+) -> Answer:
+    """Make the operation's change of the locked project, or a proposal if the caller drafts (202).
 
-    `values` are as the kind's schema loads them. Where people are asked by mail, the account is
-    locked before the project. `describe` returns what is answered when it was done at once, if that
-    is another thing than the kind's own. Commits.
+    `values` are as the schema of the kind loads them.
     """
+    kind = operation.change or ""
+    change = CHANGES[kind]
+    target_id = path["testimonial_id"] if change.needs_target else None
     if caller.drafts_only:
-        proposal = propose(caller, project, kind, values, target_id, reason)
-        return commit_answer(WAITS, _PROPOSAL.dump(proposal), status=202)
-    outcome = CHANGES[kind].apply(project, target_id, values, caller.label)
-    return commit_answer(CHANGES[kind].done, describe() if describe else outcome.data)
+        proposal = propose(caller, project, kind, values, target_id, query["reason"])
+        return Answer(WAITS, _PROPOSAL.dump(proposal), 202)
+    outcome = change.apply(project, target_id, values, caller.label)
+    return Answer(change.done, operation.dump(outcome.data))
+
+
+def lock_callers_account(caller: Caller) -> Account:
+    return lock_account(caller.id)
 
 
 def keep_picture(

@@ -5,7 +5,7 @@ The API's views and accepted proposals both run what is declared, so that both d
 
 from bisect import insort
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from marshmallow import fields
@@ -14,24 +14,20 @@ from testimonials.auth.scopes import Scope
 from testimonials.core.audit import EventType, record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
+from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import ProjectSchema
-
-REASON_LENGTH = 500
 
 Values = dict[str, Any]
-
-_PROJECT = ProjectSchema()
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a change made."""
 
-    # What the API answers.
-    data: Any
     # What the proposal remembers for the agent, such as the id of a new testimonial.
-    result: Values
+    result: Values = field(default_factory=dict)
+    # What the API answers, if no GET of it shows what was changed.
+    data: Any = None
     # What undoes it (`undo_batch`), where something does.
     undo: str | None = None
 
@@ -117,4 +113,4 @@ def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
     """Record a change of the project, if there was one."""
     if is_changed:
         record(event, project)
-    return Outcome(_PROJECT.dump(project), {})
+    return Outcome()

@@ -5,10 +5,10 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields
 
-from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
+from testimonials.core.http.fields import Choice, StrictSchema, Time
 from testimonials.core.http.pagination import CursorQuerySchema
 from testimonials.core.http.urls import project_url
-from testimonials.projects.changes import KINDS, PROPOSALS, REASON_LENGTH
+from testimonials.projects.changes import KINDS, PROPOSALS
 from testimonials.projects.proposals import STATUSES
 
 
@@ -30,16 +30,6 @@ class ProposalQuerySchema(CursorQuerySchema):
 
     status = Choice(
         *STATUSES, load_default=None, allow_none=False, description="Only those in this state."
-    )
-
-
-class ReasonQuerySchema(StrictSchema):
-    """The query of a call that may be a proposal."""
-
-    reason = Text(
-        REASON_LENGTH,
-        load_default="",
-        description="Why, for the owner who decides, if it waits as a proposal.",
     )
 
 

@@ -6,7 +6,6 @@ from marshmallow import Schema, fields
 
 from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text, Time
 from testimonials.core.http.pagination import After
-from testimonials.core.http.resource import QuerySchema
 from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.projects import defaults, widget_design
 from testimonials.projects.domains import LONGEST, STATES, describe_state
@@ -14,7 +13,7 @@ from testimonials.projects.domains import LONGEST, STATES, describe_state
 # Shapes of requests and answers about projects.
 
 
-class ProjectsQuerySchema(QuerySchema):
+class ProjectsQuerySchema(StrictSchema):
     """The query of GET /v1/projects."""
 
     after = After()

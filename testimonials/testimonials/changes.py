@@ -46,14 +46,11 @@ from testimonials.testimonials.moderation import (
 from testimonials.testimonials.schemas import (
     DecisionSchema,
     TestimonialAddSchema,
-    TestimonialSchema,
 )
 from testimonials.testimonials.submissions import require_known
 from testimonials.testimonials.tags import MAX_TAGS, TagRefused, read_tags
 from testimonials.testimonials.testimonials import add_approved_testimonial, find_by_external_ids
 from testimonials.testimonials.undo import make_undo_token
-
-_TESTIMONIAL = TestimonialSchema()
 
 
 @change(
@@ -67,11 +64,11 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
     """Add a testimonial; one that is there under its writer's own id is returned as it is."""
     if name := values.get("external_id"):
         for row in find_by_external_ids(project, [name]).values():
-            return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
+            return Outcome({"testimonialId": row.id}, row)
     row = add_approved_testimonial(project, values)
     record_addition(row, actor)
     record(TESTIMONIAL_CREATED, project, testimonial=row.id)
-    return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id})
+    return Outcome({"testimonialId": row.id}, row)
 
 
 class TagList(RuleField):
@@ -161,7 +158,7 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
         publish_picture(project, values.get("avatar_id"))
     batch = edit_testimonial(project, row, _to_columns(row, values), actor)
     undo = make_undo_token(project, batch) if batch else None
-    return Outcome(_TESTIMONIAL.dump(row), {"testimonialId": row.id}, undo)
+    return Outcome({"testimonialId": row.id}, undo=undo)
 
 
 def _to_columns(row: Testimonial, values: Values) -> Values:
@@ -221,14 +218,11 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
     """Decide about testimonials; those whose state doesn't allow it stay as they are."""
     rows = _find_all(project, values["ids"])
     name = values["decision"]
-    changed = [row.id for row in list_open(project, rows, name)]
-    if not changed:
+    if not list_open(project, rows, name):
         states = ", ".join(sorted({name_state(row) for row in rows}))
         raise ActionRefused(f"This can’t be done: the state now is {states}.")
     batch, _ = apply_action(project, rows, name, actor)
-    undo = make_undo_token(project, batch)
-    unchanged = [row.id for row in rows if row.id not in changed]
-    return Outcome({"changed": changed, "unchanged": unchanged, "undo": undo}, {}, undo)
+    return Outcome(undo=make_undo_token(project, batch))
 
 
 def _find_all(project: Project, ids: Sequence[str]) -> list[Testimonial]:

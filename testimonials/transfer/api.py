@@ -1,20 +1,19 @@
 """The API of imports."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from flask import Response
 from marshmallow import Schema, fields, validate
 
-from testimonials.auth.api_auth import require_access
 from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.core.http.blueprints import transfer
 from testimonials.core.http.fields import StrictSchema, Switch, Time
-from testimonials.core.http.idempotency import begin_call, commit_answer
-from testimonials.core.http.resource import answer, endpoint
-from testimonials.projects.access import find_project, go_on_writing
-from testimonials.transfer.tables.jobs import DONE, RUNNING, STOPPED, UNDONE, find_import
+from testimonials.projects.access import go_on_writing
+from testimonials.projects.changes import Values
+from testimonials.projects.models import Project
+from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables.jobs import DONE, RUNNING, STOPPED, UNDONE, Undone, find_import
 from testimonials.transfer.tables.jobs import list_imports as list_newest
 from testimonials.transfer.tables.jobs import undo_import as take_back
 
@@ -61,37 +60,32 @@ class UndoneImportSchema(Schema):
 # The API's doors to imports: looking at them, and undoing one.
 
 
-_IMPORTS = ImportSchema(many=True)
-
-
-@transfer.get("/v1/projects/<project_id>/imports")
-@require_access(Scope.READ)
-@endpoint(data=ImportSchema, many=True, raises=(404,))
-def list_imports(caller: Caller, project_id: str) -> Response:
+@transfer.resource(
+    "GET /v1/projects/<project_id>/imports", scope=Scope.READ, data=ImportSchema, many=True
+)
+def list_imports(project: Project) -> Sequence[TableImport]:
     """List imports of files.
 
     The newest 20, with how far each is.
     """
-    return answer("OK", _IMPORTS.dump(list_newest(find_project(caller, project_id).id)))
+    return list_newest(project.id)
 
 
-@transfer.post("/v1/projects/<project_id>/imports/<import_id>/undo")
-@require_access(Scope.PUBLISH)
-@endpoint(
-    data=UndoneImportSchema,
+@transfer.resource(
+    "POST /v1/projects/<project_id>/imports/<import_id>/undo",
+    scope=Scope.PUBLISH,
     body=UndoImportSchema,
-    raises=(404, 409),
     example={"alsoChanged": False},
+    data=UndoneImportSchema,
+    done="Undone",
+    raises=(409,),
 )
-def undo_import(caller: Caller, project_id: str, import_id: str, body: dict[str, Any]) -> Response:
+def undo_import(caller: Caller, project: Project, import_id: str, body: Values) -> Undone:
     """Undo an import.
 
     What it added goes to the trash. What somebody has edited, replied to or
     decided since stays, unless ``alsoChanged``.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
     row = find_import(project.id, import_id, for_update=True)
-    go_on = partial(go_on_writing, caller, project_id)
-    undone = take_back(project, row, caller.label, go_on, also_changed=body["alsoChanged"])
-    return commit_answer("Undone", UndoneImportSchema().dump(undone))
+    go_on = partial(go_on_writing, project)
+    return take_back(project, row, caller.label, go_on, also_changed=body["alsoChanged"])

@@ -2,21 +2,16 @@
 
 from typing import Any
 
-from flask import Response
 from marshmallow import Schema, fields, validate
 
-from testimonials.auth.api_auth import require_access
-from testimonials.auth.callers import Caller
 from testimonials.auth.scopes import Scope
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import StrictSchema, Text, Time
-from testimonials.core.http.idempotency import begin_call, require_match
-from testimonials.core.http.resource import QuerySchema, answer, endpoint
 from testimonials.projects import schemas
-from testimonials.projects.access import find_project
-from testimonials.projects.change_calls import carry_out
+from testimonials.projects.api import get_project
+from testimonials.projects.changes import Values
 from testimonials.projects.defaults import CtaSchema
-from testimonials.projects.proposal_schemas import ReasonQuerySchema
+from testimonials.projects.models import Project
 from testimonials.projects.schemas import (
     ProjectSchema,
     WidgetConfigSchema,
@@ -64,7 +59,7 @@ class WidgetSchema(Schema):
     updatedAt = Time(attribute="updated_at", required=True)
 
 
-class EmbedSnippetQuerySchema(QuerySchema):
+class EmbedSnippetQuerySchema(StrictSchema):
     """The query of the embed snippet."""
 
     widget = Text(
@@ -91,78 +86,71 @@ class EmbedSnippetSchema(Schema):
 # The API's endpoints for the widget's settings and its snippet.
 
 
-_PROJECT = ProjectSchema()
-_WIDGETS = WidgetSchema(many=True)
-
-
-@widget.patch("/v1/projects/<project_id>/widget-config")
-@require_access(Scope.CONFIGURE, by_key=True, drafts=True)
-@endpoint(
-    data=ProjectSchema,
+@widget.resource(
+    "PATCH /v1/projects/<project_id>/widget-config",
+    scope=Scope.CONFIGURE,
+    by_key=True,
+    change="widget",
+    match=get_project,
     body=WidgetConfigUpdateSchema,
-    query=ReasonQuerySchema,
-    raises=(404,),
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
+    data=ProjectSchema,
 )
-def update_widget_config(
-    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
-) -> Response:
+def update_widget_config(body: Values) -> Values:
     """Change the widget.
 
     Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is changed by
     ``PATCH widget-design``; ``layout`` and ``animation`` here go before its own layout.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_PROJECT.dump(project))
-    return carry_out(caller, project, "widget", body, **query)
+    return body
 
 
-@widget.patch("/v1/projects/<project_id>/widget-design")
-@require_access(Scope.CONFIGURE, drafts=True)
-@endpoint(
-    data=ProjectSchema,
+@widget.resource(
+    "PATCH /v1/projects/<project_id>/widget-design",
+    scope=Scope.CONFIGURE,
+    change="design",
+    match=get_project,
     body=DesignUpdateSchema,
-    query=ReasonQuerySchema,
-    raises=(404,),
     example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
+    data=ProjectSchema,
 )
-def update_widget_design(
-    caller: Caller, project_id: str, body: dict[str, Any], query: dict[str, Any]
-) -> Response:
+def update_widget_design(body: Values) -> Values:
     """Change the widget’s design.
 
     What the specified settings of ``widget-config`` don’t say: colours, fonts, sizes, and which
     testimonials show in which order. Only the fields sent are changed; ``labels`` is replaced as a
     whole. Gives the full project.
     """
-    begin_call(caller.id)
-    project = find_project(caller, project_id, for_update=True)
-    require_match(_PROJECT.dump(project))
-    return carry_out(caller, project, "design", body, **query)
+    return body
 
 
-@widget.get("/v1/projects/<project_id>/widgets")
-@require_access(Scope.READ, by_key=True)
-@endpoint(data=WidgetSchema, many=True, raises=(404,))
-def list_widgets(caller: Caller, project_id: str) -> Response:
+@widget.resource(
+    "GET /v1/projects/<project_id>/widgets",
+    scope=Scope.READ,
+    by_key=True,
+    data=WidgetSchema,
+    many=True,
+)
+def list_widgets(project: Project) -> Any:
     """List the widgets.
 
     The project's own first, then the saved ones by name, at most 20. They are made and changed in
     the dashboard.
     """
-    widgets = describe_widgets(find_project(caller, project_id))
-    return answer("OK", _WIDGETS.dump(widgets))
+    return describe_widgets(project)
 
 
-@widget.get("/v1/projects/<project_id>/embed-snippet")
-@require_access(Scope.READ, by_key=True)
-@endpoint(data=EmbedSnippetSchema, query=EmbedSnippetQuerySchema, raises=(400, 404))
-def get_embed_snippet(caller: Caller, project_id: str, query: dict[str, Any]) -> Response:
+@widget.resource(
+    "GET /v1/projects/<project_id>/embed-snippet",
+    scope=Scope.READ,
+    by_key=True,
+    query=EmbedSnippetQuerySchema,
+    data=EmbedSnippetSchema,
+)
+def get_embed_snippet(project: Project, query: Values) -> Values:
     """Get the embed snippet.
 
     Place ``container`` where the testimonials should show, and ``script`` once on the page.
     """
-    project = find_project(caller, project_id)
     find_widget(project, query["widget"])
-    return answer("OK", build_snippet(project, Selection(widget=query["widget"])))
+    return build_snippet(project, Selection(widget=query["widget"]))

@@ -5,9 +5,9 @@ from typing import Any
 from flask import Response, current_app, request
 
 from testimonials.core.db.cache import Body, VersionedCache
+from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.i18n import PARAMETER, speaking
-from testimonials.core.http.resource import dump_json
 from testimonials.widget.answers import choose_answer
 from testimonials.widget.script import current_script, find_script
 from testimonials.widget.selection import WHOLE, Selection, read_selection

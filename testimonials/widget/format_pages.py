@@ -10,11 +10,11 @@ from flask import Response, current_app, request
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 
+from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import PARAMETER, gettext, speaking
-from testimonials.core.http.resource import dump_json
 from testimonials.core.http.urls import app_url, base_path, own_origins, wall_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service

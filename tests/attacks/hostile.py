@@ -83,7 +83,7 @@ def _send_in_heads(app: Flask, world: World, text: str) -> None:
 
 
 def _call_api(app: Flask, client: FlaskClient, world: World, text: str) -> Iterator[bool]:
-    for rule, operation, _view in operations(app):
+    for rule, operation in operations(app):
         (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
         path = rule.rule.replace("<project_id>", world.ids["project_id"])
         for schema, where in ((operation.body, "json"), (operation.query, "query_string")):

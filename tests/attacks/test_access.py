@@ -255,7 +255,7 @@ def test_a_foreign_project_is_an_unknown_one(
 
 def is_for_keys(app: Flask, door: Door) -> bool:
     """Tell whether the account's key passes a door of the API, to act or to propose."""
-    rule = app.view_functions[door.rule.endpoint].access  # type: ignore[attr-defined]
+    rule = app.view_functions[door.rule.endpoint].operation  # type: ignore[attr-defined]
     return bool(rule.by_key or rule.drafts)
 
 

@@ -152,7 +152,7 @@ class World:
     def call(self, app: Flask, door: Door) -> dict[str, Any]:
         """Return what an agent sends to a door of the API: its example, or a picture."""
         operation = getattr(app.view_functions[door.rule.endpoint], "operation", None)
-        if getattr(operation, "content_types", None):
+        if getattr(operation, "upload", None):
             return {"data": to_bytes(photo(8, 8), "PNG"), "content_type": "image/png"}
         example = json.dumps(getattr(operation, "example", None) or {})
         return {"json": json.loads(example.replace(EXAMPLE_ID, self.ids["testimonial_id"]))}

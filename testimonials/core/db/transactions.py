@@ -1,14 +1,11 @@
 """The one way to write: a transaction that commits at its end, and work done in batches of such."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, let_others_write
 
-# Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
-PAUSE_SECONDS = 0.11
 # Rows of a batch: about a tenth of a second.
 BATCH_ROWS = 250
 # In `Session.info`, what `next_batch` calls: to end a batch, and to lock again for the next.
@@ -68,14 +65,11 @@ def next_batch() -> None:
 
     What was locked is looked up and locked again, and is still the same object; everything else
     that was read is read again when it is used.
-
-    SQLite has one writer, and those who wait look only now and then: without a pause they would
-    always find it locked.
     """
     end_batch, lock = db.session().info[_WRITING]
     end_batch()
     db.session.expire_all()
-    time.sleep(PAUSE_SECONDS)
+    let_others_write()
     _begin(lock)
 
 

@@ -3,7 +3,7 @@
 The modules that put views on them are listed in the application.
 """
 
-from flask import Blueprint
+from testimonials.core.http.resource import Blueprint
 
 auth = Blueprint("auth", __name__)
 projects = Blueprint("projects", __name__)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from marshmallow.exceptions import SCHEMA
 from marshmallow.types import UnknownOption
 
@@ -342,3 +342,23 @@ class Identifier(RuleField, fields.String):
         if not isinstance(value, str) or not is_identifier(value):
             raise self.make_error("invalid")
         return value
+
+
+# Objects and lists within the bodies of calls.
+
+
+def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
+    """Return the field of an object within a body."""
+    return fields.Nested(schema, error_messages=_messages("Must be an object."), **options)
+
+
+def make_parts(each: fields.Field[Any], most: int, **options: Any) -> Parts:
+    """Return the field of a list within a body, of 1 to `most` values."""
+    size = validate.Length(min=1, max=most, error=f"Must be a list of 1 to {most}.")
+    messages = _messages("Must be a list.")
+    return Parts(each, validate=size, error_messages=messages, **options)
+
+
+def _messages(rule: str) -> dict[str, Any]:
+    required = f"This field is required. {rule}"
+    return {"required": required, "null": f"{NULL} {rule}", "invalid": rule}

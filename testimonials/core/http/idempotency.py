@@ -3,25 +3,27 @@
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Response, abort, g, request
+from flask import Response, abort, request
 from sqlalchemy import LargeBinary, String, delete, select, tuple_, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, insert_into, present
-from testimonials.core.extensions import begin_write, db, let_others_write
-from testimonials.core.http.errors import ServiceError, ValidationFailed
-from testimonials.core.http.resource import (
-    DRY_RUN,
+from testimonials.core.extensions import db
+from testimonials.core.http.answers import (
+    Answer,
     answer_bytes,
     dump_json,
     is_among,
+    is_dry_run,
     make_etag,
     wrap,
 )
+from testimonials.core.http.errors import ServiceError, ValidationFailed
 
 # Answers of writes that carried an Idempotency-Key, kept for a day to be given again.
 
@@ -91,10 +93,8 @@ def delete_old_keys(session: Session, limit: int) -> int:
     return len(session.scalars(deletion).all())
 
 
-# Writing through the API: how a view begins its transaction, and how it ends it with an answer.
-#
-# In between stands what callers may ask of every write: that it is done once (Idempotency-Key),
-# only if nothing has changed (If-Match), or not at all (``dryRun``).
+# What callers may ask of every write: that it is done once (Idempotency-Key), only if nothing has
+# changed (If-Match), or not at all (``dryRun``).
 
 KEY_HEADER = "Idempotency-Key"
 # What an answer with a secret holds that a dry run has not made.
@@ -141,52 +141,75 @@ class AnswerNotKept(ServiceError):
     )
 
 
-def begin_call(owner: str) -> None:
-    """Begin the writing transaction of an API call by the account with the id `owner`.
+@dataclass(frozen=True)
+class Once:
+    """The Idempotency-Key of a write: whose, and for which call; without a key nothing is kept."""
 
-    If its Idempotency-Key was used for the same call, the view ends here: that answer is given
-    again. Raises `ValidationFailed`, `KeyReused` and `AnswerNotKept`.
-    """
-    g.taken_key, g.was_compared = None, False
-    key = _read_key()
-    begin_write()
-    if not key or is_dry_run():
-        return
-    # A token doesn't get answers that were meant for another one.
-    owner = f"{owner}.{g.get('token_id') or ''}"
-    fingerprint = _fingerprint()
-    found = take_key(db.session(), owner, key, fingerprint)
-    if found is None:
-        g.taken_key = owner, key
-        return
-    # In this order: a rollback would expire what was found.
-    db.session.expunge_all()
-    db.session.rollback()
-    if found.fingerprint != fingerprint:
-        raise KeyReused
-    if not found.body:
-        raise AnswerNotKept
-    response = answer_bytes(found.body, etag=make_etag(dump_json(json.loads(found.body)["data"])))
-    response.status_code = found.status
-    response.headers["Idempotent-Replayed"] = "true"
-    abort(response)
+    owner: str = ""
+    key: str = ""
+    fingerprint: str = ""
 
+    @classmethod
+    def of(cls, caller: Any, sent: Any) -> "Once":
+        """Return that of this request with the body `sent`. Raises `ValidationFailed`."""
+        key = _read_key()
+        if not key or is_dry_run():
+            return cls()
+        # A token doesn't get answers that were meant for another one.
+        return cls(f"{caller.id}.{caller.token_id or ''}", key, _fingerprint(sent))
 
-def pause_call(owner: str) -> None:
-    """Commit a part of what a call changes, let others write, and begin the next part.
+    def take(self) -> None:
+        """Take the key in this transaction.
 
-    The Idempotency-Key is taken anew: a call that was interrupted can be repeated and goes on, and
-    if another with the key was done first, the view ends here with its answer. A dry run takes
-    back the part.
-    """
-    if is_dry_run():
-        db.session.rollback()
-    else:
-        if taken := g.get("taken_key"):
-            leave_key(db.session(), *taken)
+        If it was used for the same call, the request ends here: that answer is given again. Raises
+        `KeyReused` and `AnswerNotKept`.
+        """
+        found = self.key and take_key(db.session(), self.owner, self.key, self.fingerprint)
+        if not found:
+            return
+        if found.fingerprint != self.fingerprint:
+            raise KeyReused
+        if not found.body:
+            raise AnswerNotKept
+        etag = make_etag(dump_json(json.loads(found.body)["data"]))
+        response = answer_bytes(found.body, etag=etag)
+        response.status_code = found.status
+        response.headers["Idempotent-Replayed"] = "true"
+        abort(response)
+
+    def end_batch(self) -> None:
+        """Commit a part of what the call changes; a dry run takes it back.
+
+        The key is taken anew in the next: a call that was interrupted can be repeated and goes on,
+        and if another with the key was done first, the request ends with its answer.
+        """
+        if is_dry_run():
+            db.session.rollback()
+            return
+        if self.key:
+            leave_key(db.session(), self.owner, self.key)
         db.session.commit()
-    let_others_write()
-    begin_call(owner)
+
+    def answer(self, made: Answer, *, is_secret: bool = False) -> Response:
+        """Return the response, kept with what the call changed; a dry run takes that back."""
+        message, data, status = made
+        if is_dry_run() and is_secret:
+            data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
+        written = dump_json(data)
+        # By MCP there is no header to tell.
+        said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
+        envelope = wrap(said, written)
+        response = answer_bytes(
+            envelope, etag="" if is_secret else make_etag(written), is_secret=is_secret
+        )
+        response.status_code = status
+        if is_dry_run():
+            db.session.rollback()
+            response.headers["X-Dry-Run"] = "true"
+        elif self.key:
+            body = b"" if is_secret else envelope
+            keep_answer(db.session(), self.owner, self.key, status, body)
+        return response
 
 
 def require_match(data: Any) -> None:
@@ -194,7 +217,6 @@ def require_match(data: Any) -> None:
 
     `data` is the resource as its GET answers it, before the change.
     """
-    g.was_compared = True
     header = request.headers.get("If-Match", "").strip()
     etag = make_etag(dump_json(data))
     if header and not is_among(etag, header):
@@ -206,39 +228,13 @@ def require_match(data: Any) -> None:
         )
 
 
-def commit_answer(
-    message: str, data: Any, *, status: int = 200, is_secret: bool = False
-) -> Response:
-    """Commit what the call changed, and return the answer; a dry run takes it back instead."""
-    if request.headers.get("If-Match", "").strip() and not g.get("was_compared"):
+def refuse_match() -> None:
+    """Raise `PreconditionFailed` for an If-Match that nothing can be compared with."""
+    if request.headers.get("If-Match", "").strip():
         raise PreconditionFailed(
             "There is no single resource here that If-Match could be compared with. Nothing was "
             "changed. Leave that header out."
         )
-    if is_dry_run() and is_secret:
-        data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
-    written = dump_json(data)
-    # By MCP there is no header to tell.
-    said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
-    envelope = wrap(said, written)
-    if is_dry_run():
-        db.session.rollback()
-    else:
-        if taken := g.get("taken_key"):
-            owner, key = taken
-            keep_answer(db.session(), owner, key, status, b"" if is_secret else envelope)
-        db.session.commit()
-    etag = "" if is_secret else make_etag(written)
-    response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
-    if is_dry_run():
-        response.headers["X-Dry-Run"] = "true"
-    response.status_code = status
-    return response
-
-
-def is_dry_run() -> bool:
-    """Return whether the caller only asks what would happen."""
-    return request.args.get(DRY_RUN) == "true"
 
 
 def _read_key() -> str:
@@ -253,9 +249,8 @@ def _read_key() -> str:
     return re.sub(r"\\(.)", r"\1", key[1:-1]) if key.startswith('"') else key
 
 
-def _fingerprint() -> str:
+def _fingerprint(sent: Any) -> str:
     """Return a hash of what the call asks for, however its JSON is written."""
-    sent = g.get("sent")
     if isinstance(sent, bytes):
         sent = hashlib.sha256(sent).hexdigest()
     asked = [request.method, request.path, sorted(request.args.items()), sent]

@@ -16,6 +16,7 @@ from testimonials import __version__
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.idempotency import KEY_PATTERN
 from testimonials.core.http.resource import Operation
+from testimonials.core.images.uploads import UPLOADED_TYPES
 from testimonials.core.settings.current import current_settings
 
 # The headers and parameters that many calls share, as the OpenAPI document describes them.
@@ -130,25 +131,26 @@ PROPOSAL = "ProposalSchema"
 Register = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
-def describe_responses(
-    operation: Operation, method: str, called: set[str], access: Any, register: Register
-) -> dict[str, Any]:
-    """Return the responses of a call; `called` is what its view calls."""
-    is_read, is_checked = method == "GET", "require_match" in called
+def describe_responses(operation: Operation, register: Register) -> dict[str, Any]:
+    """Return the responses of a call."""
+    is_read, is_public = operation.method == "GET", operation.is_public
     found: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:
         found["304"] = {"description": "What you have is up to date.", "headers": headers("ETag")}
-    if "carry_out" in called:
+    if operation.change:
         envelope = register("ProposalAnswer", _wrap(PROPOSAL))
         content = {"application/json": {"schema": envelope}}
         found["202"] = {"description": "It waits for the owner as a proposal.", "content": content}
     conditions = {
-        401: not operation.is_public,
-        403: access is not None and access.scope is not None,
-        409: "is_secret" in called and not operation.is_public,
-        412: is_checked,
-        413: operation.body is not None or bool(operation.content_types),
-        422: not is_read and not operation.is_public,
+        401: not is_public,
+        403: operation.scope is not None,
+        404: "<" in operation.path,
+        409: operation.is_secret and not is_public,
+        412: operation.match is not None,
+        413: operation.body is not None or operation.upload is not None,
+        422: not is_read and not is_public,
+        429: operation.upload is not None or operation.limit is not None,
+        503: operation.upload is not None,
     }
     statuses = {400, *operation.raises, *(each for each, holds in conditions.items() if holds)}
     for status in sorted(statuses):
@@ -167,7 +169,7 @@ def _describe_success(operation: Operation, is_read: bool, register: Register) -
     else:
         content = {"application/json": {"schema": register(*_name_envelope(operation))}}
     names = ["ETag"] if is_read else ["X-Dry-Run"]
-    if operation.query is not None and "after" in operation.query().fields:
+    if "after" in operation.query_schema.fields:
         names.append("Link")
     if not is_read and not operation.is_public:
         names += ["ETag", "Idempotent-Replayed"]
@@ -297,10 +299,10 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
             spec.components.schema(name, resolver.resolve_schema_dict(schema))
         return {"$ref": f"#/components/schemas/{name}"}
 
-    for rule, operation, view in operations(app):
+    for rule, operation in operations(app):
         spec.path(
             path=re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule),
-            operations={method_of(rule).lower(): _describe(operation, rule, view, register)},
+            operations={operation.method.lower(): _describe(operation, rule, register)},
         )
     document: dict[str, Any] = spec.to_dict()
     document["x-error-codes"] = {
@@ -323,17 +325,12 @@ def _describe_shared(spec: APISpec) -> None:
         spec.components.header(name, described)
 
 
-def operations(app: Flask) -> Iterator[tuple[Rule, Operation, Any]]:
+def operations(app: Flask) -> Iterator[tuple[Rule, Operation]]:
     """Yield the API's routes, in the order they were registered."""
     for rule in app.url_map.iter_rules():
-        view = app.view_functions[rule.endpoint]
-        if (operation := getattr(view, "operation", None)) is not None:
-            yield rule, operation, view
-
-
-def method_of(rule: Rule) -> str:
-    (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
-    return method
+        operation = getattr(app.view_functions[rule.endpoint], "operation", None)
+        if operation is not None:
+            yield rule, operation
 
 
 def _open_answers(document: dict[str, Any]) -> None:
@@ -375,21 +372,20 @@ def _references(schema: Any) -> Iterator[str]:
             yield from _references(value)
 
 
-def _describe(operation: Operation, rule: Rule, view: Any, register: Register) -> dict[str, Any]:
-    text = inspect.cleandoc(view.__doc__ or "").replace("``", "`")
+def _describe(operation: Operation, rule: Rule, register: Register) -> dict[str, Any]:
+    text = inspect.cleandoc(operation.view.__doc__ or "").replace("``", "`")
     summary, _, description = text.partition("\n\n")
-    access, called = getattr(view, "access", None), _find_calls(view)
     described: dict[str, Any] = {
-        "operationId": view.__name__,
+        "operationId": operation.name,
         "tags": [rule.endpoint.split(".")[0]],
         "summary": summary.replace("\n", " ").rstrip("."),
-        "description": "\n\n".join(each for each in (description, _say_who(access)) if each),
-        "parameters": _parameters(operation, rule, called),
-        "responses": describe_responses(operation, method_of(rule), called, access, register),
-        "security": _list_credentials(operation, access),
+        "description": "\n\n".join(each for each in (description, _say_who(operation)) if each),
+        "parameters": _parameters(operation, rule),
+        "responses": describe_responses(operation, register),
+        "security": _list_credentials(operation),
     }
-    if access is not None:
-        described["x-scope"] = access.scope and str(access.scope)
+    if not operation.is_public:
+        described["x-scope"] = operation.scope and str(operation.scope)
     if operation.body is not None:
         variants = getattr(operation.body, "variants", {})
         schema = {"oneOf": list(variants.values())} if variants else operation.body
@@ -397,39 +393,32 @@ def _describe(operation: Operation, rule: Rule, view: Any, register: Register) -
         if operation.example is not None:
             content["example"] = operation.example
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
-    if operation.content_types:
+    if operation.upload is not None:
         file = {"schema": {"type": "string", "format": "binary"}}
-        content = dict.fromkeys(operation.content_types, file)
+        content = dict.fromkeys(UPLOADED_TYPES, file)
         described["requestBody"] = {"required": True, "content": content}
     return described
 
 
-def _find_calls(view: Any) -> set[str]:
-    """Name what a view calls, and the keywords it does so with: which headers count there."""
-    code = inspect.unwrap(view).__code__
-    keywords = (each for each in code.co_consts if isinstance(each, tuple))
-    return {*code.co_names, *(name for each in keywords for name in each)}
-
-
-def _list_credentials(operation: Operation, access: Any) -> list[dict[str, list[str]]]:
+def _list_credentials(operation: Operation) -> list[dict[str, list[str]]]:
     if operation.is_public:
         return []
-    is_for_key = access is None or access.by_key or access.drafts
-    return [KEY, TOKEN] if is_for_key else [TOKEN]
+    return [KEY, TOKEN] if operation.by_key or operation.drafts else [TOKEN]
 
 
-def _say_who(access: Any) -> str:
+def _say_who(operation: Operation) -> str:
     """Return who may make a call."""
-    if access is None:
+    if operation.is_public:
         return ""
-    scope = f"an access token with the scope `{access.scope}`"
-    who = ["the account's key"] * access.by_key + [scope if access.scope else "any access token"]
-    drafters = ["the account's key"] * (not access.by_key) + ["the scope `draft`"]
+    by_key, scope = operation.by_key, operation.scope
+    token = f"an access token with the scope `{scope}`" if scope else "any access token"
+    who = ["the account's key"] * by_key + [token]
+    drafters = ["the account's key"] * (not by_key) + ["the scope `draft`"]
     waits = f" With {' or '.join(drafters)} what it changes waits for the owner as a proposal."
-    return f"Needs {' or '.join(who)}.{waits * access.drafts}"
+    return f"Needs {' or '.join(who)}.{waits * operation.drafts}"
 
 
-def _parameters(operation: Operation, rule: Rule, called: set[str]) -> list[Any]:
+def _parameters(operation: Operation, rule: Rule) -> list[Any]:
     parameters: list[Any] = [
         {
             "name": name,
@@ -442,11 +431,11 @@ def _parameters(operation: Operation, rule: Rule, called: set[str]) -> list[Any]
         }
         for name in sorted(rule.arguments)
     ]
-    if operation.query is not None:
-        parameters.append({"in": "query", "schema": operation.query})
-    if method_of(rule) == "GET":
+    if operation.query_schema.fields:
+        parameters.append({"in": "query", "schema": type(operation.query_schema)})
+    if operation.method == "GET":
         return [*parameters, "ifNoneMatch"]
     names = ["dryRun"] if operation.is_public else ["idempotencyKey", "dryRun"]
-    if "require_match" in called:
+    if operation.match:
         names.append("ifMatch")
     return [*parameters, *names]

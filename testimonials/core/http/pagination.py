@@ -15,8 +15,8 @@ from sqlalchemy import Select, literal, tuple_
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.http.fields import QueryCount, RuleField
-from testimonials.core.http.resource import QuerySchema, answer
+from testimonials.core.http.answers import answer
+from testimonials.core.http.fields import QueryCount, RuleField, StrictSchema
 from testimonials.core.http.urls import call_url
 
 DEFAULT_LIMIT = 50
@@ -73,7 +73,7 @@ class PageLimit(QueryCount):
         return min(super()._deserialize(value, attr, data, **kwargs), MAX_LIMIT)
 
 
-class CursorQuerySchema(QuerySchema):
+class CursorQuerySchema(StrictSchema):
     """The query of a list; one with filters inherits from it."""
 
     limit = PageLimit()

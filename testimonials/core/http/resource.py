@@ -1,97 +1,281 @@
-"""An operation of the API: reading its body and query, answering, describing it."""
+"""`@blueprint.resource`: one operation of the API, which checks, runs and describes it."""
 
 import functools
-import hashlib
+import inspect
+import io
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NoReturn, TypeVar
 
-from flask import Response, g, request
+import flask
+from flask import Response, request
 from flask.typing import ResponseReturnValue
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError
 
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import limiter
+from testimonials.core.http.answers import DRY_RUN, Answer, answer, is_write
 from testimonials.core.http.errors import BodyInvalid, ValidationFailed
-from testimonials.core.http.fields import MOST_UNKNOWN, NULL, Parts, StrictSchema
-
-# The ``/v1`` views: the decorator that checks and describes their requests, and their responses.
-#
-# The same schemas check the requests and make the OpenAPI document, so the two can't drift apart.
+from testimonials.core.http.fields import MOST_UNKNOWN, StrictSchema, Text
+from testimonials.core.http.idempotency import Once, refuse_match, require_match
+from testimonials.core.http.pagination import Page, add_link, link_to
+from testimonials.core.images.decode import Use
+from testimonials.core.images.uploads import UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
 
 MAX_BODY_BYTES = 64 * 1024
+REASON_LENGTH = 500
 
 View = Callable[..., ResponseReturnValue]
+V = TypeVar("V", bound=Callable[..., Any])
+Function = Callable[..., Any]
+
+# What the packages above know of every call: its `caller`, its `account` (locked), its `project`,
+# and the `outcome` of a change. The application says by which functions.
+PROVIDED: dict[str, Function] = {}
 
 
-@dataclass(frozen=True)
-class Operation:
-    """What an endpoint takes and returns; read by `core.web.api.openapi`."""
+class ReasonQuerySchema(StrictSchema):
+    """The query of a call that may be a proposal."""
 
-    data: type[Schema] | None
-    many: bool
-    is_paged: bool
-    body: type[StrictSchema] | None
-    query: type[StrictSchema] | None
-    raises: tuple[int, ...]
-    is_public: bool
-    example: dict[str, Any] | None
-    # Of an answer that is no JSON; `data` is None then.
-    content_type: str | None
-    # Of a body that is no JSON; `body` is None then.
-    content_types: tuple[str, ...]
-    max_bytes: int
+    reason = Text(
+        REASON_LENGTH,
+        load_default="",
+        description="Why, for the owner who decides, if it waits as a proposal.",
+    )
 
 
-def endpoint(
-    *,
-    data: type[Schema] | None = None,
-    many: bool = False,
-    is_paged: bool = False,
-    body: type[StrictSchema] | None = None,
-    query: type[StrictSchema] | None = None,
-    raises: tuple[int, ...] = (),
-    is_public: bool = False,
-    example: dict[str, Any] | None = None,
-    content_type: str | None = None,
-    content_types: tuple[str, ...] = (),
-    max_bytes: int = MAX_BODY_BYTES,
-) -> Callable[[View], View]:
-    """Describe a view and hand it the loaded ``body`` and ``query`` as keyword arguments.
+class Blueprint(flask.Blueprint):
+    """Flask's, with `resource`: a view of the API; its arguments are those of `Operation`."""
 
-    `data` is the schema of the answer's ``data`` (of each item, with `many`; of each of its
-    ``items``, with `is_paged`), `raises` the error
-    statuses besides 401, `example` a body to show, `content_type` that of a file. With
-    `content_types` the body is a file of one of them, and the view gets its bytes as ``content``;
-    `max_bytes` is the most that a body may have. The view's docstring is its description. Raises
-    `BodyInvalid` and `ValidationFailed` (both 400).
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.resource = functools.partial(Operation, self)
+        self.finders: dict[str, Function] = {}
+
+    def find(self, **finders: Function) -> None:
+        """Name what views may ask for by a parameter, and the functions that find it."""
+        self.finders.update(finders)
+
+
+@functools.cache
+def _parameters(function: Function) -> tuple[str, ...]:
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(each.name for each in parameters if each.default is each.empty)
+
+
+class Call:
+    """What the functions of one call are given, by the names of their parameters.
+
+    What isn't `given` is found when it is first asked for, by the function of that name, which may
+    ask for more in the same way.
     """
 
-    # Made once, since making a schema takes longer than checking a body with it.
-    body_schema = body() if body else None
-    query_schema = query() if query else None
+    def __init__(self, finders: dict[str, Function], **given: Any) -> None:
+        self._finders = finders
+        self.given = given
+        self._found: dict[str, Any] = {}
 
-    def decorate(view: View) -> View:
+    def __getitem__(self, name: str) -> Any:
+        if name in self.given:
+            return self.given[name]
+        if name not in self._found:
+            self._found[name] = self.run(self._finders.get(name) or PROVIDED[name])
+        return self._found[name]
+
+    def run(self, function: Function) -> Any:
+        return function(**{name: self[name] for name in _parameters(function)})
+
+    def lock(self) -> None:
+        """Find everything anew, in the transaction that was begun; `is_locked` is True then."""
+        self._found.clear()
+        self.given["is_locked"] = True
+        if self.given["operation"].locks_account:
+            self["account"]
+        if "project_id" in self.given:
+            self["project"]
+
+
+@dataclass(eq=False)
+class Operation:
+    """An operation of the API, and the decorator of its view, whose docstring describes it.
+
+    Its functions (the view, `match`, `prepare`) have as parameters what they need: `caller`,
+    `project`, what the path names, `query`, `body`, `image`, `prepared`, and whatever the blueprint
+    finds. Credentials are checked first, then query and body, then the project is looked up: a
+    wrong key never takes the write lock. A write runs in one transaction with the project locked.
+    What the view returns is dumped by `data`, unless it is an `Answer` or a response.
+    """
+
+    blueprint: Blueprint
+    # Such as "PATCH /v1/projects/<project_id>/domain".
+    route: str
+    _: KW_ONLY
+
+    # Tokens with this scope pass (None: with any), and the account's key if `by_key`. With
+    # `drafts`, callers who may draft pass too: what they change must become a proposal.
+    scope: str | None = None
+    by_key: bool = False
+    drafts: bool = False
+    # Needs no credentials, and knows no Idempotency-Key; `limit` counts requests first.
+    is_public: bool = False
+    limit: Callable[[View], View] | None = None
+
+    body: type[StrictSchema] | None = None
+    max_bytes: int = MAX_BODY_BYTES
+    # The body is such a picture, which is decoded before the transaction; the view gets `image`.
+    upload: Use | None = None
+    query: type[StrictSchema] | None = None
+    # A body to show.
+    example: dict[str, Any] | None = None
+
+    # The schema of the answer's `data`: of each item with `many`, of each of its `items` with
+    # `is_paged`. `content_type` is that of an answer that is no JSON.
+    data: type[Schema] | None = None
+    many: bool = False
+    is_paged: bool = False
+    content_type: str | None = None
+    # The answer holds a secret, so it isn't kept for a repeated Idempotency-Key.
+    is_secret: bool = False
+    # What a write answers as `message`.
+    done: str = ""
+    # The statuses of errors that nothing else here tells.
+    raises: tuple[int, ...] = ()
+
+    # Runs before the transaction what takes long, or counts; the view gets what it returns as
+    # `prepared`.
+    prepare: Function | None = None
+    # Returns the resource as its GET does, whose view may stand here. If-Match is compared with it
+    # before the change; a view that returns None answers it afterwards.
+    match: Function | None = None
+    # Asking people by mail counts for the whole account, which is locked before the project.
+    locks_account: bool = False
+    # The kind of change that is made, or proposed by callers who may only draft (202). The view
+    # returns its values.
+    change: str | None = None
+
+    view: Function = field(init=False)
+
+    @property
+    def name(self) -> str:
+        return self.view.__name__
+
+    def __post_init__(self) -> None:
+        self.method, self.path = self.route.split()
+        if self.change:
+            self.drafts, self.query = True, ReasonQuerySchema
+        # Made once, since making a schema takes longer than checking a body with it.
+        self._body_schema = self.body() if self.body else None
+        self.query_schema = self.query() if self.query else _NO_QUERY
+        self._data_schema = self.data() if self.data else None
+
+    def __call__(self, view: V) -> V:
+        self.view = view
+        vars(view)["operation"] = self
+
         @functools.wraps(view)
-        def wrapper(**arguments: Any) -> ResponseReturnValue:
-            g.sent = None
-            if query_schema is not None:
-                arguments["query"] = read_query(query_schema)
-            elif request.query_string:
-                read_query(_NO_QUERY)
-            if body_schema is not None:
-                g.sent = read_json_object(max_bytes)
-                arguments["body"] = load(body_schema, g.sent)
-            elif content_types:
-                g.sent = arguments["content"] = _read_file(content_types, max_bytes)
-            return view(**arguments)
+        def handle(**path: str) -> Response:
+            return self._handle(path)
 
-        described = (data, many, is_paged, body, query, raises, is_public, example, content_type)
-        operation = Operation(*described, content_types, max_bytes)
-        wrapper.operation = operation  # type: ignore[attr-defined]
-        return wrapper
+        handler = self.limit(handle) if self.limit else handle
+        self.blueprint.add_url_rule(self.path, view_func=handler, methods=[self.method])
+        return view
 
-    return decorate
+    def dump(self, value: Any) -> Any:
+        """Return the answer's `data`."""
+        if isinstance(value, Page) and (self.is_paged or self.many):
+            items = self.dump_each(value.items)
+            return {"items": items, "next": value.next} if self.is_paged else items
+        if value is None or self._data_schema is None:
+            return value
+        return self._data_schema.dump(value, many=self.many)
+
+    def dump_each(self, items: Any) -> Any:
+        return self._data_schema.dump(items, many=True) if self._data_schema else items
+
+    def _handle(self, path: dict[str, str]) -> Response:
+        call = Call(
+            self.blueprint.finders, operation=self, is_locked=False, sent=None, path=path, **path
+        )
+        if not self.is_public:
+            call.given["caller"] = call["caller"]
+        self._read(call.given)
+        if self.method == "GET":
+            return self._read_answer(call)
+        if self.upload or self.prepare:
+            self._prepare(call)
+        return self._write(call)
+
+    def _read(self, given: dict[str, Any]) -> None:
+        """Load the query and the body."""
+        given["query"] = read_query(self.query_schema)
+        if self._body_schema is not None:
+            given["sent"] = read_json_object(self.max_bytes)
+            given["body"] = load(self._body_schema, given["sent"])
+        elif self.upload is not None:
+            given["sent"] = _read_file(self.upload.max_bytes)
+
+    def _read_answer(self, call: Call) -> Response:
+        made = call.run(self.view)
+        if isinstance(made, Response):
+            return made
+        response = answer("OK", made.data if isinstance(made, Answer) else self.dump(made))
+        if isinstance(made, Page):
+            add_link(response, link_to(made.next))
+        return response
+
+    def _prepare(self, call: Call) -> None:
+        """Do what takes long for what is there; it is found again in the transaction."""
+        for name in _parameters(self.view):
+            if name not in ("image", "prepared"):
+                call[name]
+        if self.upload:
+            limiter.count(UPLOADS_PER_ACCOUNT, call["caller"].id)
+            call.given["image"] = read_image(io.BytesIO(call["sent"]), self.upload)
+        if self.prepare:
+            call.given["prepared"] = call.run(self.prepare)
+
+    def _write(self, call: Call) -> Response:
+        once = Once() if self.is_public else Once.of(call["caller"], call["sent"])
+
+        def lock() -> None:
+            once.take()
+            call.lock()
+
+        with write(lock, end_batch=once.end_batch):
+            if self.match:
+                require_match(self._describe(call))
+            made = self._change(call)
+            if isinstance(made, Response):
+                return made
+            if not self.match:
+                refuse_match()
+            return once.answer(made, is_secret=self.is_secret)
+
+    def _change(self, call: Call) -> Answer | Response:
+        made = call.run(self.view)
+        if self.change and not isinstance(made, Answer | Response):
+            call.given["values"] = made
+            made = call["outcome"]
+            if self.match and made.status == 200:
+                return Answer(made.message, self._describe(call))
+        if isinstance(made, Answer | Response):
+            return made
+        is_described = made is None and self.match
+        return Answer(self.done, self._describe(call) if is_described else self.dump(made))
+
+    def _describe(self, call: Call) -> Any:
+        """Return what `match` does, dumped as its own operation would."""
+        if self.match is None:
+            return None
+        # Held, so that the view's look-up of the same needs no statement.
+        found = call.given["matched"] = call.run(self.match)
+        operation: Operation = vars(self.match).get("operation", self)
+        return found.data if isinstance(found, Answer) else operation.dump(found)
+
+
+_NO_QUERY = StrictSchema()
 
 
 def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
@@ -100,18 +284,6 @@ def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
         return schema.check(payload)
     except ValidationError as error:
         raise ValidationFailed.of(error.messages_dict) from None
-
-
-class QuerySchema(StrictSchema):
-    """The schema of a query string."""
-
-
-_NO_QUERY = QuerySchema()
-DRY_RUN = "dryRun"
-
-
-def is_write() -> bool:
-    return request.method not in ("GET", "HEAD")
 
 
 def read_query(schema: StrictSchema) -> dict[str, Any]:
@@ -148,11 +320,11 @@ def _load_empty(schema: StrictSchema) -> dict[str, Any]:
     return load(schema, {})
 
 
-def _read_file(content_types: tuple[str, ...], max_bytes: int) -> bytes:
-    if request.mimetype not in content_types:
+def _read_file(max_bytes: int) -> bytes:
+    if request.mimetype not in UPLOADED_TYPES:
         raise BodyInvalid(
             f"Send the file itself as the body, with its type in the header Content-Type: "
-            f"{', '.join(content_types)}."
+            f"{', '.join(UPLOADED_TYPES)}."
         )
     request.max_content_length = max_bytes
     if not (content := request.get_data(cache=False)):
@@ -210,67 +382,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise ValueError("an object names a field twice")
     return value
-
-
-# Made once, since `json.dumps` would make one each time.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def dump_json(value: object) -> bytes:
-    return _ENCODER.encode(value).encode()
-
-
-def wrap(message: str, data: bytes) -> bytes:
-    """Return ``{message, data}`` of data that is JSON already."""
-    return b'{"message":%b,"data":%b}' % (dump_json(message), data)
-
-
-def make_etag(data: bytes) -> str:
-    """Return the ETag of a resource: of its data as JSON, whichever call answers with it."""
-    return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
-
-
-def is_among(etag: str, header: str) -> bool:
-    """Return whether a header names the ETag, maybe in the weak form of a compressing proxy."""
-    # Ours hold no comma, so a search is as good as parsing the list.
-    return header.strip() == "*" or etag.removeprefix("W/") in header
-
-
-def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
-    """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
-    written = dump_json(data)
-    etag = "" if is_secret else make_etag(written)
-    return answer_bytes(wrap(message, written), etag=etag, is_secret=is_secret)
-
-
-def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
-    """Return a response of an envelope that is written already: 200, or 304 to who has it."""
-    known = request.headers.get("If-None-Match", "")
-    if etag and known and not is_write() and is_among(etag, known):
-        response = Response(status=304)
-    else:
-        response = Response(envelope, mimetype="application/json")
-    response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
-    if etag:
-        response.headers["ETag"] = etag
-    return response
-
-
-# Objects and lists within the bodies of calls.
-
-
-def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
-    """Return the field of an object within a body."""
-    return fields.Nested(schema, error_messages=_messages("Must be an object."), **options)
-
-
-def make_parts(each: fields.Field[Any], most: int, **options: Any) -> Parts:
-    """Return the field of a list within a body, of 1 to `most` values."""
-    size = validate.Length(min=1, max=most, error=f"Must be a list of 1 to {most}.")
-    messages = _messages("Must be a list.")
-    return Parts(each, validate=size, error_messages=messages, **options)
-
-
-def _messages(rule: str) -> dict[str, Any]:
-    required = f"This field is required. {rule}"
-    return {"required": required, "null": f"{NULL} {rule}", "invalid": rule}

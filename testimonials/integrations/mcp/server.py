@@ -7,11 +7,12 @@ from flask import Response, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import MethodNotAllowed
 
-from testimonials.auth.api_auth import CALLED_BY, require_access
+from testimonials.auth.api_auth import CALLED_BY, recognise
 from testimonials.auth.callers import Caller
+from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused
-from testimonials.core.http.resource import dump_json, read_json_object
+from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
 from testimonials.integrations.mcp.messages import (
     CURRENT,
@@ -115,9 +116,9 @@ MAX_BODY_BYTES = 512 * 1024
 
 
 @agents.post("/mcp")
-@require_access(None, by_key=True)
-def answer_agent(caller: Caller) -> Response:
+def answer_agent() -> Response:
     """Answer one message of MCP; a notification gets 202 and nothing else."""
+    caller = recognise("answer_agent")
     message: dict[str, Any] | BodyInvalid
     try:
         message = read_json_object(MAX_BODY_BYTES)
@@ -130,9 +131,9 @@ def answer_agent(caller: Caller) -> Response:
 
 
 @agents.get("/mcp")
-@require_access(None, by_key=True)
-def refuse_stream(caller: Caller) -> NoReturn:
+def refuse_stream() -> NoReturn:
     """Say that there are no messages but answers; older clients ask for a stream of them."""
+    recognise("refuse_stream")
     raise MethodNotAllowed(["POST"])
 
 

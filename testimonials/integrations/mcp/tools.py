@@ -7,13 +7,12 @@ from functools import cache
 from typing import Any
 
 from flask import Flask, Response, current_app
-from werkzeug.routing import Rule
 
-from testimonials.auth.api_auth import Rule as AccessRule
 from testimonials.auth.api_auth import may_pass
 from testimonials.auth.callers import Caller
-from testimonials.core.http.openapi import describe_api, method_of, operations
-from testimonials.core.http.resource import dump_json
+from testimonials.core.http.answers import dump_json
+from testimonials.core.http.openapi import describe_api, operations
+from testimonials.core.http.resource import Operation
 from testimonials.integrations.mcp.messages import (
     INVALID_PARAMS,
     MessageRefused,
@@ -234,14 +233,14 @@ class PreparedTool:
     """A tool with its operation; `places` says of each argument where it is sent."""
 
     tool: Tool
-    rule: Rule
-    method: str
-    access: AccessRule
+    endpoint: str
+    operation: Operation
     input_schema: Schema
     places: Mapping[str, str]
 
     def describe(self) -> dict[str, Any]:
-        is_read = self.method == "GET"
+        method = self.operation.method
+        is_read = method == "GET"
         return {
             "name": self.tool.name,
             "title": self.tool.title,
@@ -251,7 +250,7 @@ class PreparedTool:
                 "title": self.tool.title,
                 "readOnlyHint": is_read,
                 "destructiveHint": self.tool.is_destructive,
-                "idempotentHint": is_read or self.method != "POST",
+                "idempotentHint": is_read or method != "POST",
                 "openWorldHint": self.tool.is_outbound,
             },
         }
@@ -259,7 +258,7 @@ class PreparedTool:
 
 def list_tools(caller: Caller) -> list[dict[str, Any]]:
     """Return the tools whose operation the caller may run or propose."""
-    return [each.describe() for each in _tools().values() if may_pass(caller, each.access)]
+    return [each.describe() for each in _tools().values() if may_pass(caller, each.operation)]
 
 
 def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,8 +301,8 @@ def _run(tool: PreparedTool, arguments: Mapping[str, Any]) -> Response:
         place, _, placed_as = tool.places[name].partition(":")
         sent[place][placed_as or name] = value if place == "body" else _write_plain(value)
     return call_view(
-        tool.rule.endpoint,
-        tool.method,
+        tool.endpoint,
+        tool.operation.method,
         values=sent["path"],
         query=sent["query"],
         body=sent["body"] if "body" in tool.places.values() else None,
@@ -346,14 +345,16 @@ def _prepare_tools(app: Flask) -> dict[str, PreparedTool]:
         for methods in document["paths"].values()
         for operation in methods.values()
     }
-    routes = {view.__name__: (rule, view) for rule, _, view in operations(app)}
+    routes = {operation.name: (rule.endpoint, operation) for rule, operation in operations(app)}
     return {
         tool.name: _prepare(tool, *routes[tool.operation], described[tool.operation], schemas)
         for tool in TOOLS
     }
 
 
-def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Schema) -> PreparedTool:
+def _prepare(
+    tool: Tool, endpoint: str, operation: Operation, described: Schema, schemas: Schema
+) -> PreparedTool:
     properties, places, required = {}, {}, []
     # Those by reference are headers, and what `SHARED` has.
     own = [each for each in described["parameters"] if each.get("name", LEFT_OUT) != LEFT_OUT]
@@ -371,14 +372,13 @@ def _prepare(tool: Tool, rule: Rule, view: Any, described: Schema, schemas: Sche
         properties |= resolved["properties"]
         places |= dict.fromkeys(resolved["properties"], "body")
         required += resolved.get("required", [])
-    method = method_of(rule)
-    shared = {} if method == "GET" else {"dryRun": "query"}
-    shared |= {KEY: "header:Idempotency-Key"} if method == "POST" else {}
+    shared = {} if operation.method == "GET" else {"dryRun": "query"}
+    shared |= {KEY: "header:Idempotency-Key"} if operation.method == "POST" else {}
     properties |= {name: SHARED[name] for name in shared}
     places |= shared
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     schema |= {"required": required} if required else {}
-    return PreparedTool(tool, rule, method, view.access, schema, places)
+    return PreparedTool(tool, endpoint, operation, schema, places)
 
 
 def _resolve(schema: Any, schemas: Schema) -> Any:

@@ -17,7 +17,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import find_time
 from testimonials.core.event_texts import Names, name_actor, token_key
 from testimonials.core.extensions import db
-from testimonials.core.http.resource import dump_json
+from testimonials.core.http.answers import dump_json
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposal_schemas import ProposalSchema

@@ -5,12 +5,11 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
 from testimonials.core.http.pagination import PageLimit
-from testimonials.core.http.resource import QuerySchema
 from testimonials.integrations.webhooks.models import STATES, WebhookDelivery
 from testimonials.integrations.webhooks.payloads import NAMES, Told
 
@@ -95,7 +94,7 @@ class EventListSchema(Schema):
     next = fields.String(allow_none=True, required=True)
 
 
-class EventQuerySchema(QuerySchema):
+class EventQuerySchema(StrictSchema):
     """The query of the list of events."""
 
     after = EventId(
@@ -235,6 +234,11 @@ class RedeliverSchema(StrictSchema):
         attribute="delivery_id", metadata={"description": "The `_id` of one delivery."}
     )
     since = Since(metadata={"description": "Everything that has happened since this time."})
+
+    @validates_schema
+    def _require_one(self, data: dict[str, Any], **_: Any) -> None:
+        if len(data) != 1:
+            raise ValidationError("Send either deliveryId or since.", "since")
 
 
 class RedeliveredSchema(Schema):

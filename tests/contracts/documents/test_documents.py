@@ -19,7 +19,7 @@ from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import make_token
 from testimonials.cli.groups import COMMANDS, GROUPS
 from testimonials.core.extensions import begin_write, db
-from testimonials.core.http.openapi import method_of, operations
+from testimonials.core.http.openapi import operations
 from testimonials.core.settings.table import PREFIX, Settings, load_settings
 from tests.conftest import StartService, hash_of_password
 from tests.contracts.documents import (
@@ -130,8 +130,8 @@ def test_guide_for_agents_is_short_and_names_the_whole_one() -> None:
 
 def test_every_call_that_the_short_guide_names_is_there(described_app: Flask) -> None:
     there = {
-        f"{method_of(rule)} {re.sub('<(?:path:)?([a-z_]+)>', '{}', rule.rule)}"
-        for rule, _, _ in operations(described_app)
+        f"{operation.method} {re.sub('<(?:path:)?([a-z_]+)>', '{}', rule.rule)}"
+        for rule, operation in operations(described_app)
     }
     named = re.findall(r"`([A-Z|]+) ([/.][\w/.$-]+)", render_agent_quickstart())
     calls = {
@@ -146,15 +146,15 @@ def test_every_call_that_the_short_guide_names_is_there(described_app: Flask) ->
 @pytest.mark.parametrize("render", [render_api, render_everything])
 def test_every_call_is_mentioned(described_app: Flask, render: Callable[[], str]) -> None:
     text = render()
-    for rule, _, _ in operations(described_app):
+    for rule, operation in operations(described_app):
         # In the guide an id is the shell's variable; a query or quote may follow.
         path = re.sub(
             r"<(?:path:)?(\w+)>",
             lambda name: rf"(?:\{{{name[1]}\}}|\${name[1].upper()})",
             rule.rule,
         )
-        pattern = rf"{method_of(rule)} ['\"`]?(?:https://[a-z.]+)?{path}(?=['\"`?]|$)"
-        if method_of(rule) == "GET":
+        pattern = rf"{operation.method} ['\"`]?(?:https://[a-z.]+)?{path}(?=['\"`?]|$)"
+        if operation.method == "GET":
             pattern += rf"|curl -sS ['\"]https://[a-z.]+{path}['\"]"
         assert re.search(pattern, text, re.MULTILINE), rule.rule
 

@@ -4,15 +4,16 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from flask import Flask, Response
+from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core.audit import Event
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.idempotency import IdempotencyKey, begin_call, commit_answer
+from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.http.rate_limits import RateLimitCounter
+from testimonials.core.http.resource import Blueprint
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial as Row
@@ -116,14 +117,14 @@ def test_nobody_gets_the_answer_that_another_got(
 
 
 def test_an_answer_with_a_secret_is_not_kept(make_app: MakeApp, make_caller: MakeCaller) -> None:
-    app = make_app(is_own=True)
+    app, blueprint = make_app(is_own=True), Blueprint("secrets", __name__)
 
-    @app.post("/v1/secrets")
-    def make_secret() -> Response:
-        begin_call("account")
+    @blueprint.resource("POST /v1/secrets", by_key=True, is_secret=True, done="Made")
+    def make_secret() -> dict[str, str]:
         db.session.add(RateLimitCounter(key=new_identifier(), hits=1, expires_at=2e9))
-        return commit_answer("Made", {"name": "n", "secret": "s3cret"}, is_secret=True)
+        return {"name": "n", "secret": "s3cret"}
 
+    app.register_blueprint(blueprint)
     caller = make_caller("owner@example.com", on=app)
     dry = send(caller, "/v1/secrets?dryRun=true", Idempotency_Key="k")
     assert data_of(dry) == {"name": "n"}

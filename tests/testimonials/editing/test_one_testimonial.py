@@ -9,8 +9,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.projects import api as configuration
-from testimonials.testimonials import api
+from testimonials.core.http import resource
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.pictures import photo, to_bytes
@@ -130,9 +129,8 @@ def test_the_trash_gives_back_all(app: Flask, helper: TokenCaller, project_id: s
 def test_an_account_uploads_so_many_pictures_an_hour(
     app: Flask, owner: Caller, helper: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = dataclasses.replace(api.UPLOADS_PER_ACCOUNT, per_hour=2)
-    for door in (api, configuration):
-        monkeypatch.setattr(door, "UPLOADS_PER_ACCOUNT", few)
+    few = dataclasses.replace(resource.UPLOADS_PER_ACCOUNT, per_hour=2)
+    monkeypatch.setattr(resource, "UPLOADS_PER_ACCOUNT", few)
     path = f"/v1/projects/{project_id}"
     row = add_testimonial(app, project_id)
     photo_path = f"{path}/testimonials/{row}/avatar"

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 from flask import Flask
@@ -12,7 +11,6 @@ from testimonials.auth.scopes import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db import transactions
-from testimonials.core.http import idempotency
 from testimonials.dashboard import account, framework
 from testimonials.integrations.webhooks.payloads import expand
 from testimonials.operations import expiry
@@ -54,9 +52,8 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (framework, idempotency, account, expiry):
+        for module in (framework, transactions, account, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
-        monkeypatch.setattr(transactions, "time", SimpleNamespace(sleep=lambda _: pause()))
         return pauses
 
     return listen
