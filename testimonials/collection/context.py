@@ -1,12 +1,12 @@
 """What one request about a project's form is about, asked once and passed on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import current_app, request
 
-from testimonials.collection.forms import find_named, list_form_questions, read_form_design
+from testimonials.collection.forms import find_named, read_form_design
 from testimonials.collection.models import CollectionForm, MailedRequest
 from testimonials.collection.request_mail import find_request, lock_request
 from testimonials.collection.verified_purchases import Purchase, read_purchase
@@ -15,7 +15,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import MEGABYTE
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.projects.page_design import Question
+from testimonials.projects.page_design import Question, offers_code
 from testimonials.projects.projects import find_public_project, lock_project
 
 # Of a form besides its recording: enough that the text arrives even if the photo is too large.
@@ -31,53 +31,64 @@ class Context:
 
     project: Project
     # None: the project's own page.
-    form: CollectionForm | None = None
-    asked: MailedRequest | None = None
-    purchase: Purchase | None = None
+    form: CollectionForm | None
+    is_open: bool
+    questions: Sequence[Question]
+    # What is sent by the form gets it.
+    tag: str
+    # Whether everybody who writes now gets a code.
+    is_rewarded: bool
+    takes_photo: bool
+    # The kinds of recordings that the page takes.
+    kinds: Sequence[str]
+    # Whom a mailed link asked, and whom another link knows.
+    asked: MailedRequest | None
+    purchase: Purchase | None
+    # The request that a submission would answer, and the purchase that the link proves.
+    answers: MailedRequest | None
+    order: str
     # The links' tokens, which the form sends on.
-    links: dict[str, str] = field(default_factory=dict)
+    links: Mapping[str, str]
     # The form is larger than a form with a file may be, so nothing of it was read.
     is_too_large: bool = False
 
-    @property
-    def is_open(self) -> bool:
-        return self.project.is_open and (self.form is None or self.form.is_open)
-
-    @property
-    def takes_photo(self) -> bool:
-        return bool(self.project.page_config["collectFields"].get("avatar"))
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of recordings that the page takes."""
-        design = self.project.whole_page_design
-        has_room = current_settings().account_recordings_megabytes > 0
-        return [kind for kind in ("video", "voice") if has_room and design[kind]]
-
-    @property
-    def questions(self) -> Sequence[Question]:
-        return list_form_questions(self.project, self.form)
-
-    @property
-    def tag(self) -> str:
-        """What is sent by the form gets this tag."""
-        return read_form_design(self.form)["tag"] if self.form else ""
-
-    @property
-    def answers(self) -> MailedRequest | None:
-        """The request that a submission would answer."""
-        return self.asked if self.asked and self.asked.answered_at is None else None
-
-    @property
-    def order(self) -> str:
-        """The purchase that the link proves."""
-        mailed = self.answers.purchase_reference if self.answers else None
-        return mailed or (self.purchase.order if self.purchase else "")
-
     def lock(self) -> "Context":
         """Return the same with what a submission changes looked up again and locked."""
+        project = lock_project(self.project.id)
         asked = lock_request(self.asked) if self.asked else None
-        return replace(self, project=lock_project(self.project.id), asked=asked)
+        return replace(self, project=project, **_follow(asked, self.purchase))
+
+
+def make_context(
+    project: Project,
+    form: CollectionForm | None = None,
+    asked: MailedRequest | None = None,
+    purchase: Purchase | None = None,
+    links: Mapping[str, str] | None = None,
+) -> Context:
+    design = project.whole_page_design
+    own = read_form_design(form) if form else design
+    has_room = current_settings().account_recordings_megabytes > 0
+    return Context(
+        project=project,
+        form=form,
+        is_open=project.is_open and (form is None or form.is_open),
+        questions=own["questions"],
+        tag=own.get("tag", ""),
+        is_rewarded=offers_code(project.page_design),
+        takes_photo=bool(project.page_config["collectFields"].get("avatar")),
+        kinds=[kind for kind in ("video", "voice") if has_room and design[kind]],
+        links=links or {},
+        **_follow(asked, purchase),
+    )
+
+
+def _follow(asked: MailedRequest | None, purchase: Purchase | None) -> dict[str, Any]:
+    """Return what links prove."""
+    answers = asked if asked and asked.answered_at is None else None
+    mailed = answers.purchase_reference if answers else None
+    order = mailed or (purchase.order if purchase else "")
+    return {"asked": asked, "purchase": purchase, "answers": answers, "order": order}
 
 
 def resolve(slug: str, form_name: str = "") -> Context:
@@ -87,7 +98,7 @@ def resolve(slug: str, form_name: str = "") -> Context:
     """
     project = find_public_project(slug=slug)
     form = find_named(project, form_name) if form_name else None
-    context = Context(project, form)
+    context = make_context(project, form)
     is_missing = bool(form_name) and form is None
     if not (context.is_open or is_missing):
         return context
@@ -98,7 +109,8 @@ def resolve(slug: str, form_name: str = "") -> Context:
     if is_missing and asked is None:
         raise NotFound(gettext_noop("There is no page at this address."))
     purchase = read_purchase(project, links[PURCHASE]) if PURCHASE in links else None
-    return Context(project, form, asked, purchase, links, is_too_large)
+    context = make_context(project, form, asked, purchase, links)
+    return replace(context, is_too_large=is_too_large)
 
 
 def largest_form() -> int:

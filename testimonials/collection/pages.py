@@ -20,12 +20,11 @@ from testimonials.collection.images.pictures import (
     picture_fingerprint,
 )
 from testimonials.collection.page_data import describe_form, describe_page, describe_thanks
-from testimonials.collection.storing import announce, store
+from testimonials.collection.storing import announce, keep_files, store
 from testimonials.collection.submission import (
     MailMeForm,
     Submission,
     fill_in,
-    keep_files,
     may_mail,
     parse,
 )

@@ -1,6 +1,6 @@
 """The owner's own questions: as a visitor is asked them, and what a visitor answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -156,8 +156,3 @@ def _read_number(sent: Sequence[str]) -> int | None:
     if sent[-1] not in map(str, range(low, high + 1)):
         raise AnswerRefused(_ask("scale"))
     return int(sent[-1])
-
-
-def list_texts(answers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the visitor's own words among the answers."""
-    return [each["answer"] for each in answers if each["kind"] == "text"]

@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import Select, func, select
 
 from testimonials.auth.emails import send_plain_mail
-from testimonials.collection.questions import list_texts
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import project_url
@@ -67,7 +66,8 @@ def find_reasons(
     if not find_links(values["text"]):
         # People who paste a prepared text are just as quick.
         found.discard(FAST)
-    said = [values["text"], *list_texts(values.get("answers") or ())]
+    answers = values.get("answers") or ()
+    said = [values["text"], *(each["answer"] for each in answers if each["kind"] == "text")]
     if any(is_link_stuffed(text, values["author_name"]) for text in said):
         found.add(LINKS)
     if words and _has_duplicate(project, values, words, now):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, inspect, select
 
 from testimonials.collection.author_rights import send_author_mail
 from testimonials.collection.context import Context
@@ -16,8 +16,6 @@ from testimonials.collection.spam import FLOOD, find_reasons, tell_of_flood
 from testimonials.collection.submission import (
     SentRecording,
     Submission,
-    consent_sentence,
-    keep_files,
 )
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
@@ -71,7 +69,6 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
         source="public_page",
         text_fingerprint=words,
         submitted_at=time,
-        consent_text=consent_sentence(project, recording.consent if recording else "written"),
         consent_language=current_language().code,
         consented_at=time,
         submission_key=key,
@@ -90,6 +87,15 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
     if context.answers:
         _answer(context.answers, row, asks_email="author_email" in values)
     return row, True
+
+
+def keep_files(context: Context, sent: Submission) -> None:
+    """Store the files of a form, once, so that they needn't be uploaded again."""
+    if sent.photo is not None and inspect(sent.photo).transient:
+        db.session.add(sent.photo)
+        db.session.flush()
+    if sent.recording is not None and sent.recording.found is not None:
+        uploads.add_taken(context.project, sent.recording.id, sent.recording.found)
 
 
 def announce(context: Context, sent: Submission, row: Testimonial) -> None:

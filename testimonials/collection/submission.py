@@ -8,8 +8,6 @@ from typing import IO, Any
 
 from flask import Request
 from marshmallow import post_load
-from sqlalchemy import inspect
-from werkzeug.datastructures import MultiDict
 
 from testimonials.auth.email_addresses import Email, hash_mailbox
 from testimonials.collection.context import Context
@@ -28,7 +26,6 @@ from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurp
 from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.projects.page_design import offers_code
 from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.containers import Contents
@@ -294,10 +291,16 @@ def parse(context: Context, request: Request) -> Submission:
     hidden = dict.fromkeys(_ALONG.fields, "") | _ALONG.read(request.form).values
     recording = _find_file(request, RECORDING_FILE) if context.kinds else None
     is_recorded = recording is not None or bool(context.kinds and hidden["recording"])
+    answers, problems = read_answers(request.form, context.questions)
+    answered = read_typed(request.form, context.questions)
     schema = RecordingForm if is_recorded else SubmissionForm
-    read = read_words(request.form, collect, schema)
-    sent = Submission(hidden["token"], read.typed, read.values, read.errors)
-    _read_answers(context, request.form, sent)
+    words = read_words(request.form, collect, schema)
+    values = words.values | {
+        "answers": answers or None,
+        "form_name": context.form.name if context.form else None,
+        "is_rewarded": context.is_rewarded,
+    }
+    sent = Submission(hidden["token"], words.typed, values, words.errors | problems, answered)
     _read_token(context, sent)
     if context.takes_photo and not hidden["without_photo"]:
         _read_photo(context, sent, hidden, _find_file(request, "photo"))
@@ -307,6 +310,8 @@ def parse(context: Context, request: Request) -> Submission:
         sent.signs += [BAIT] if hidden["subject"] else []
         sent.signs += [ADDRESS] if count > HELD_ABOVE else []
         sent.may_mail = may_mail(sent.values.get("author_email"))
+        consent = sent.recording.consent if sent.recording else "written"
+        sent.values["consent_text"] = consent_sentence(context.project, consent)
     return sent
 
 
@@ -319,29 +324,9 @@ def may_mail(email: str | None) -> bool:
     )
 
 
-def keep_files(context: Context, sent: Submission) -> None:
-    """Store the files of a form, once, so that they needn't be uploaded again."""
-    if sent.photo is not None and inspect(sent.photo).transient:
-        db.session.add(sent.photo)
-        db.session.flush()
-    if sent.recording is not None and sent.recording.found is not None:
-        uploads.add_taken(context.project, sent.recording.id, sent.recording.found)
-
-
 def make_kept_token(context: Context, photo: Image | None) -> str:
     """Return the token by which a form names a stored photo."""
     return kept_purpose.sign([context.project.id, photo.id]) if photo else ""
-
-
-def _read_answers(context: Context, form: MultiDict[str, str], sent: Submission) -> None:
-    answers, errors = read_answers(form, context.questions)
-    sent.answered = read_typed(form, context.questions)
-    sent.values |= {
-        "answers": answers or None,
-        "form_name": context.form.name if context.form else None,
-        "is_rewarded": offers_code(context.project.page_design),
-    }
-    sent.errors |= errors
 
 
 def _read_token(context: Context, sent: Submission) -> None:

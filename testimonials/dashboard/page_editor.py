@@ -9,7 +9,7 @@ from flask import g, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from testimonials.collection.context import Context
+from testimonials.collection.context import make_context
 from testimonials.collection.forms import find_shown_form, update_page_design
 from testimonials.collection.page_data import describe_form, describe_thanks
 from testimonials.collection.submission import Submission
@@ -243,7 +243,7 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
         if view == "thanks":
             shown = describe_thanks(project, has_steps=True)
             return render_template("collection/thanks.html", is_preview=True, **shown)
-        shown = describe_form(Context(project, form), Submission())
+        shown = describe_form(make_context(project, form), Submission())
         # Proposals and the other views show all of it.
         shown |= {"is_preview": True, "is_first_look": view == "first"}
         return render_template("collection/page.html", **shown)

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.collection.context import Context
+from testimonials.collection.context import make_context
 from testimonials.collection.storing import announce, store
 from testimonials.collection.submission import Submission
 from testimonials.core import clock
@@ -39,9 +39,14 @@ class Inbox:
         """Let visitors of these names submit; return the ids."""
         with self.app.app_context():
             begin_write()
-            context = Context(lock_project(self.project))
+            context = make_context(lock_project(self.project))
             for name in names:
-                columns = {"author_name": name, "text": f"Words of {name}", "author_role": ""}
+                columns = {
+                    "author_name": name,
+                    "text": f"Words of {name}",
+                    "author_role": "",
+                    "consent_text": "Yes.",
+                }
                 sent = Submission(values=columns | values, key=f"{self.project} {name}")
                 row, is_new = store(context, sent)
                 if is_new:
