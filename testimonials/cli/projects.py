@@ -61,7 +61,7 @@ from testimonials.projects.team import (
     list_colleagues,
     list_members,
     remove_colleague,
-    set_workspace_role,
+    set_role,
 )
 from testimonials.testimonials.batches import of_projects, remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
@@ -335,7 +335,7 @@ def list_team_command(owner: Account) -> Said:
 def set_role_command(owner: Account, person: Account, role: str) -> Record:
     """Give somebody with a claimed account a role in all projects of an owner, without a mail."""
     _require_colleague(owner, person)
-    if set_workspace_role(owner.id, person.id, role):
+    if set_role(lock_account(owner.id), person.id, role):
         record(MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
     return _describe(find_colleague(owner.id, person.id))
 

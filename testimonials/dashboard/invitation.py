@@ -154,10 +154,7 @@ def _record_joining(found: OpenInvitation, account: Account) -> None:
 
 
 def _record(type: EventType, found: OpenInvitation, email: str) -> None:
-    if found.project is not None:
-        record(type, found.project, email=email)
-    elif found.owner is not None:
-        record(type, found.owner.id, email=email)
+    record(type, found.project or found.place.id, email=email)
 
 
 def _go_in(found: OpenInvitation) -> ResponseReturnValue:

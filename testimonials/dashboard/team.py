@@ -32,10 +32,12 @@ from testimonials.projects.invitations import (
     INVITE_PER_EMAIL,
     MAX_TEAM,
     NewInvitation,
-    invite_member,
     list_invitations,
     resend_invitation,
     revoke_invitation,
+)
+from testimonials.projects.invitations import (
+    invite as create_invitation,
 )
 from testimonials.projects.team import (
     TeamMember,
@@ -80,7 +82,8 @@ def invite(access: Access) -> ResponseReturnValue:
         _count_mail(access.user, sent.values["email"])
         begin_write()
         access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
-        _send_invitation(access, invite_member(access, **sent.values))
+        new = create_invitation(access.project, access.user, access.role, **sent.values)
+        _send_invitation(access, new)
     except (ValidationFailed, RateLimited) as error:
         db.session.rollback()
         status = 429 if isinstance(error, RateLimited) else 422
@@ -96,7 +99,7 @@ def resend(access: Access) -> ResponseReturnValue:
     _count_mail(access.user, email)
     begin_write()
     access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
-    _send_invitation(access, resend_invitation(access, email))
+    _send_invitation(access, resend_invitation(access.project, access.user, access.role, email))
     return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
 
 
@@ -104,7 +107,7 @@ def resend(access: Access) -> ResponseReturnValue:
 @require_role(Role.ADMIN, for_update=True)
 def revoke(access: Access) -> ResponseReturnValue:
     email = request.form.get("email", "")
-    revoke_invitation(access, email)
+    revoke_invitation(access.project, access.role, email)
     record(INVITATION_WITHDRAWN, access.project, email=email)
     db.session.commit()
     return _go_back(_("The invitation is withdrawn."))

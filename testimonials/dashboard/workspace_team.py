@@ -6,6 +6,7 @@ from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.email_addresses import Email
+from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
@@ -20,7 +21,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import build_shell, require_proof, require_session
-from testimonials.projects.access import ROLES
+from testimonials.projects.access import ROLES, Role
 from testimonials.projects.emails import send_workspace_invitation_mail
 from testimonials.projects.events import (
     INVITATION_SENT,
@@ -34,22 +35,22 @@ from testimonials.projects.invitations import (
     INVITE_PER_EMAIL,
     MAX_TEAM,
     NewInvitation,
-    count_workspace_places,
-    invite_colleague,
-    list_workspace_invitations,
+    invite,
+    list_invitations,
     name_invited,
-    resend_to_colleague,
-    revoke_from_colleague,
+    resend_invitation,
+    revoke_invitation,
 )
-from testimonials.projects.projects import list_projects
+from testimonials.projects.projects import list_projects, lock_account
 from testimonials.projects.team import (
     change_colleague,
+    count_workspace_places,
     find_colleague,
     find_workspace,
     list_colleagues,
     list_workspaces,
     remove_colleague,
-    set_workspace_role,
+    set_role,
 )
 
 HERE = "dashboard.team.show_workspace"
@@ -83,7 +84,8 @@ def invite_to_workspace(owner: SignedIn) -> ResponseReturnValue:
         _count_mail(owner, email)
         begin_write()
         ids = chosen if sent.values["reach"] == "some" else None
-        _send(owner, invite_colleague(owner, email, role, ids))
+        place = lock_account(owner.account_id)
+        _send(owner, invite(place, owner, Role.OWNER, email, role, ids))
     except (ValidationFailed, RateLimited) as error:
         return _refuse(owner, error, sent.typed)
     return _go_back(_("The invitation is on its way."))
@@ -96,7 +98,8 @@ def resend_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
     email = request.form.get("email", "")
     _count_mail(owner, email)
     begin_write()
-    _send(owner, resend_to_colleague(owner, email))
+    place = lock_account(owner.account_id)
+    _send(owner, resend_invitation(place, owner, Role.OWNER, email))
     return _go_back(_("A new mail is on its way. The earlier link has stopped working."))
 
 
@@ -105,7 +108,7 @@ def resend_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
 def revoke_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
     email = request.form.get("email", "")
     begin_write()
-    revoke_from_colleague(owner, email)
+    revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
     record(INVITATION_WITHDRAWN, owner.account_id, email=email)
     db.session.commit()
     return _go_back(_("The invitation is withdrawn."))
@@ -157,7 +160,7 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> ResponseReturnValue:
     """Leave somebody else's team; roles in single projects stay."""
     begin_write()
     left = find_workspace(owner.account_id, owner_id)
-    set_workspace_role(left.owner_id, owner.account_id, None)
+    set_role(lock_account(left.owner_id), owner.account_id, None)
     record(MEMBER_LEFT, left.owner_id, email=owner.email)
     db.session.commit()
     return _go_back(_("You have left the team."))
@@ -196,12 +199,14 @@ def _confirmation(owner: SignedIn, **about: object) -> str:
 
 def _page(owner: SignedIn, errors: Errors, values: dict[str, Any]) -> str:
     projects = list_projects(owner.account_id)
+    colleagues = list_colleagues(owner.account_id)
+    invitations = list_invitations(db.session.get_one(Account, owner.account_id))
     return render_template(
         "dashboard/account/team.html",
         shell=build_shell(owner, "account"),
         notice=read_notice(),
-        colleagues=list_colleagues(owner.account_id),
-        invitations=list_workspace_invitations(owner.account_id),
+        colleagues=colleagues,
+        invitations=invitations,
         workspaces=list_workspaces(owner.account_id),
         projects=projects,
         chosen=request.form.getlist("projects"),
@@ -210,5 +215,5 @@ def _page(owner: SignedIn, errors: Errors, values: dict[str, Any]) -> str:
         now=clock.now(),
         errors=errors,
         values=values,
-        limit={"used": count_workspace_places(owner.account_id), "allowed": MAX_TEAM},
+        limit={"used": count_workspace_places(colleagues) + len(invitations), "allowed": MAX_TEAM},
     )

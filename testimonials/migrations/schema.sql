@@ -164,18 +164,6 @@ CREATE INDEX ix_project_logo_id ON project (logo_id);
 
 CREATE INDEX ix_testimonial_avatar_id ON testimonial (avatar_id);
 
-CREATE TABLE project_member (
-	project_id VARCHAR NOT NULL, 
-	account_id VARCHAR NOT NULL, 
-	role VARCHAR NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_project_member PRIMARY KEY (project_id, account_id), 
-	CONSTRAINT fk_project_member_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_project_member_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_project_member_account_id ON project_member (account_id);
-
 CREATE TABLE notification_choice (
 	project_id VARCHAR NOT NULL, 
 	account_id VARCHAR NOT NULL, 
@@ -344,24 +332,6 @@ CREATE TABLE link_request (
 	email VARCHAR(254) NOT NULL, 
 	CONSTRAINT pk_link_request PRIMARY KEY (id)
 );
-
-CREATE TABLE "member_invitation" (
-	project_id VARCHAR NOT NULL, 
-	email VARCHAR(254) NOT NULL, 
-	role VARCHAR NOT NULL, 
-	nonce_hash VARCHAR NOT NULL, 
-	invited_by VARCHAR(254) NOT NULL, 
-	expires_at BIGINT NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	invited_by_id VARCHAR, 
-	CONSTRAINT pk_member_invitation PRIMARY KEY (project_id, email), 
-	CONSTRAINT fk_member_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_member_invitation_invited_by_id_account FOREIGN KEY(invited_by_id) REFERENCES account (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_member_invitation_expires_at ON member_invitation (expires_at);
-
-CREATE INDEX ix_member_invitation_invited_by_id ON member_invitation (invited_by_id);
 
 CREATE TABLE secret_mark (
 	id INTEGER NOT NULL, 
@@ -894,33 +864,6 @@ CREATE TABLE company_attempt (
 
 CREATE INDEX ix_company_attempt_started_at ON company_attempt (started_at);
 
-CREATE TABLE workspace_member (
-	owner_id VARCHAR NOT NULL, 
-	account_id VARCHAR NOT NULL, 
-	role VARCHAR(20) NOT NULL, 
-	source VARCHAR(20) NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_workspace_member PRIMARY KEY (owner_id, account_id), 
-	CONSTRAINT fk_workspace_member_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_workspace_member_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_workspace_member_account_id ON workspace_member (account_id);
-
-CREATE TABLE workspace_invitation (
-	owner_id VARCHAR NOT NULL, 
-	email VARCHAR(254) NOT NULL, 
-	role VARCHAR(20) NOT NULL, 
-	project_ids JSON, 
-	nonce_hash VARCHAR NOT NULL, 
-	expires_at BIGINT NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_workspace_invitation PRIMARY KEY (owner_id, email), 
-	CONSTRAINT fk_workspace_invitation_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_workspace_invitation_expires_at ON workspace_invitation (expires_at);
-
 CREATE TABLE ownership_offer (
 	id VARCHAR NOT NULL, 
 	owner_id VARCHAR NOT NULL, 
@@ -999,4 +942,50 @@ CREATE TABLE erased (
 
 CREATE INDEX ix_erased_erased_at ON erased (erased_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0004')
+CREATE TABLE member (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	owner_id VARCHAR, 
+	account_id VARCHAR NOT NULL, 
+	role VARCHAR NOT NULL, 
+	source VARCHAR(20) NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_member PRIMARY KEY (id), 
+	CONSTRAINT fk_member_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_member_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_member_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE UNIQUE INDEX uq_member_project_id_account_id ON member (project_id, account_id);
+
+CREATE UNIQUE INDEX uq_member_owner_id_account_id ON member (owner_id, account_id);
+
+CREATE TABLE team_invitation (
+	id VARCHAR NOT NULL, 
+	project_id VARCHAR, 
+	owner_id VARCHAR, 
+	email VARCHAR(254) NOT NULL, 
+	role VARCHAR NOT NULL, 
+	project_ids JSON, 
+	nonce_hash VARCHAR NOT NULL, 
+	invited_by VARCHAR(254) NOT NULL, 
+	invited_by_id VARCHAR, 
+	expires_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	CONSTRAINT pk_team_invitation PRIMARY KEY (id), 
+	CONSTRAINT fk_team_invitation_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_team_invitation_owner_id_account FOREIGN KEY(owner_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_team_invitation_invited_by_id_account FOREIGN KEY(invited_by_id) REFERENCES account (id) ON DELETE CASCADE
+);
+
+CREATE UNIQUE INDEX uq_team_invitation_project_id_email ON team_invitation (project_id, email);
+
+CREATE UNIQUE INDEX uq_team_invitation_owner_id_email ON team_invitation (owner_id, email);
+
+CREATE INDEX ix_member_account_id ON member (account_id);
+
+CREATE INDEX ix_team_invitation_invited_by_id ON team_invitation (invited_by_id);
+
+CREATE INDEX ix_team_invitation_expires_at ON team_invitation (expires_at);
+
+INSERT INTO alembic_version (version_num) VALUES ('0005')

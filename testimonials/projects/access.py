@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, exists, or_, select, true, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import AccountSuspended
@@ -19,7 +30,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.models import Project, ProjectMember, Suspension, WorkspaceMember
+from testimonials.projects.models import Member, Project, Suspension
 
 # Access to projects: their owner, and the colleagues invited to one or to all of an owner's.
 
@@ -52,6 +63,7 @@ ROLE_LABELS = {
 MAX_WORDS = 5
 
 ROLES = {"reader": Role.READER, "moderator": Role.MODERATOR, "admin": Role.ADMIN}
+_RANK = case(*((Member.role == name, int(role)) for name, role in ROLES.items()))
 
 
 class RoleTooLow(ServiceError):
@@ -106,17 +118,16 @@ def find_access(
         raise NotFound
     since = select(_USER.suspended_at).where(_USER.id == user.account_id).scalar_subquery()
     query = (
-        select_with_roles(user.account_id, Project, Account.requires_strong, since)
+        select(Project, Account.requires_strong, since, role_of(user.account_id))
         .join(Account, Account.id == Project.account_id)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
     )
     if for_update:
         lock_before_roles(Project.id == project_id)
     row = db.session.execute(query).one_or_none()
-    role = None if row is None else read_role(*row[3:])
-    if row is None or role is None:
+    if row is None or not row[3]:
         raise NotFound
-    project, requires_strong, suspended_at = row[:3]
+    project, requires_strong, suspended_at, role = row[0], row[1], row[2], Role(row[3])
     if role < needed:
         raise RoleTooLow
     if project.suspension is not Suspension.NONE or suspended_at is not None:
@@ -137,48 +148,25 @@ def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False)
         db.session.execute(query.with_for_update(key_share=key_share))
 
 
-def select_with_roles(account_id: str, *columns: Any) -> Select[Any]:
-    """Return a query of projects, with what `read_role` makes an account's role of as last columns.
+def role_of(account_id: Any) -> ColumnElement[int]:
+    """Return the role of an account, or of a column with one's id, in a project; 0 for none.
 
-    It has everybody's projects: those with a role are the account's own, and those shared with it.
+    It is the higher of those in the project and in all of its owner's. For queries that select from
+    `project`.
     """
-    is_own = Project.account_id == account_id
-    return (
-        select(*columns, is_own, ProjectMember.role, WorkspaceMember.role)
-        .select_from(Project)
-        .outerjoin(ProjectMember, _is_member(account_id))
-        .outerjoin(WorkspaceMember, _is_in_workspace(account_id))
+    given = (
+        select(func.coalesce(func.max(_RANK), 0))
+        .where(Member.account_id == account_id)
+        .where(or_(Member.project_id == Project.id, Member.owner_id == Project.account_id))
+        .correlate_except(Member)
+        .scalar_subquery()
     )
-
-
-def read_role(is_own: bool, *names: str | None) -> Role | None:
-    """Return the higher of the roles in one project and in all of its owner's."""
-    if is_own:
-        return Role.OWNER
-    return max((ROLES[name] for name in names if name is not None), default=None)
+    return case((Project.account_id == account_id, int(Role.OWNER)), else_=given)
 
 
 def has_role(account_id: Any, needed: Role) -> ColumnElement[bool]:
-    """Return the condition for an account, or a column with one's id, to have this role or more.
-
-    For queries that select from `project`.
-    """
-    names = [name for name, role in ROLES.items() if role >= needed]
-    return or_(
-        Project.account_id == account_id,
-        exists().where(_is_member(account_id), ProjectMember.role.in_(names)),
-        exists().where(_is_in_workspace(account_id), WorkspaceMember.role.in_(names)),
-    )
-
-
-def _is_member(account_id: Any) -> ColumnElement[bool]:
-    return and_(ProjectMember.project_id == Project.id, ProjectMember.account_id == account_id)
-
-
-def _is_in_workspace(account_id: Any) -> ColumnElement[bool]:
-    return and_(
-        WorkspaceMember.owner_id == Project.account_id, WorkspaceMember.account_id == account_id
-    )
+    """Return the condition for an account to have this role or more; see `role_of`."""
+    return role_of(account_id) >= int(needed)
 
 
 @asks_for_more.connect
@@ -195,7 +183,7 @@ def is_asked_for_more(account_id: str) -> bool:
 
 def list_joined_projects(account_id: str) -> Sequence[Project]:
     """Return the projects of others in whose own team the account is."""
-    joined = select(ProjectMember.project_id).where(ProjectMember.account_id == account_id)
+    joined = select(Member.project_id).where(Member.account_id == account_id)
     return db.session.scalars(
         select(Project)
         .where(Project.id.in_(joined), Project.deleted_at.is_(None))
@@ -243,10 +231,11 @@ def _pick_shared(
     """
     newest = (Project.created_at.desc(), Project.id.desc())
     picked = select(Project.id).where(Project.deleted_at.is_(None), condition)
+    is_member = Member.account_id == account_id
     parts = (
         picked.where(Project.account_id == account_id),
-        picked.join(ProjectMember, _is_member(account_id)),
-        picked.join(WorkspaceMember, _is_in_workspace(account_id)),
+        picked.join(Member, Member.project_id == Project.id).where(is_member),
+        picked.join(Member, Member.owner_id == Project.account_id).where(is_member),
     )
     # A part of a union can't be ordered by itself on SQLite.
     return tuple(select(part.order_by(*newest).limit(limit).subquery().c.id) for part in parts)

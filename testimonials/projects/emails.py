@@ -8,10 +8,9 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
 from testimonials.core.text import cut
 from testimonials.projects.models import (
-    MemberInvitation,
     OwnershipOffer,
     Project,
-    WorkspaceInvitation,
+    TeamInvitation,
 )
 
 # Pages translate them; mails are in English.
@@ -33,10 +32,8 @@ ROLE_MAY = {
 SUBJECT_NAME = 60
 MAIL_NAMES = 5
 
-Invitation = MemberInvitation | WorkspaceInvitation
 
-
-def send_invitation_mail(project: Project, invitation: Invitation, link: str, by: str) -> None:
+def send_invitation_mail(project: Project, invitation: TeamInvitation, link: str, by: str) -> None:
     words = f"{by} invites you to the project {project.name}"
     _send(invitation, link, f"Join the project {cut(project.name, SUBJECT_NAME)}", words)
 
@@ -73,7 +70,7 @@ def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool)
 
 
 def send_workspace_invitation_mail(
-    invitation: Invitation, link: str, by: str, names: Sequence[str]
+    invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
 ) -> None:
     """Invite somebody to these projects, or without any to all of the sender's."""
     to = "all of their projects, also those to come,"
@@ -84,7 +81,7 @@ def send_workspace_invitation_mail(
     _send(invitation, link, "Join a team", f"{by} invites you to {to}")
 
 
-def _send(invitation: Invitation, link: str, subject: str, words: str) -> None:
+def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> None:
     send_plain_mail(
         invitation.email,
         "invitation",

@@ -1,4 +1,4 @@
-"""Inviting, answering and withdrawing."""
+"""Inviting somebody to a project's team or an owner's; answering and withdrawing."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,24 +17,23 @@ from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import invitation_url
-from testimonials.projects.access import ROLES, Access
-from testimonials.projects.models import (
-    MemberInvitation,
-    Project,
-    ProjectMember,
-    WorkspaceInvitation,
-    WorkspaceMember,
-)
-from testimonials.projects.projects import lock_account
+from testimonials.projects.access import ROLES, Role
+from testimonials.projects.models import Member, Project, TeamInvitation
+from testimonials.projects.projects import lock_account, lock_project
 from testimonials.projects.team import (
+    Place,
     count_places,
+    count_workspace_places,
+    find_role,
+    is_at,
+    key_of,
     list_colleagues,
     list_members,
     require_over,
-    set_workspace_role,
+    set_role,
 )
 
-# Invitations to a project's team: sending and withdrawing them.
+# Sending invitations and withdrawing them. The project is locked, or the owner's account.
 
 INVITE_PER_ACCOUNT = Limit("invite-account", 30, "from one account")
 INVITE_PER_EMAIL = Limit("invite-email", 5, "for one e-mail address")
@@ -43,168 +42,103 @@ MAX_TEAM = 20
 LIFETIME = timedelta(days=7)
 # How long an expired invitation stays in the list, so that it can be sent again.
 EXPIRED_KEPT = timedelta(days=30)
+MOST_CHOSEN = 50
 TEAM_FULL = gettext_noop(
     "A project has room for %(most)s colleagues, including invitations. Remove one that you no "
     "longer need."
 )
+WORKSPACE_FULL = (
+    f"A team has room for {MAX_TEAM} colleagues in all projects, including invitations. Remove one "
+    "that you no longer need."
+)
+# The first part of a link's token to all projects of an owner, where others have a project's id.
+WORKSPACE = "workspace"
 
 invitation_purpose = TokenPurpose("member-invitation")
-
-Invitation = MemberInvitation | WorkspaceInvitation
 
 
 @dataclass(frozen=True)
 class NewInvitation:
     """An invitation with its link, which isn't stored."""
 
-    invitation: Invitation
+    invitation: TeamInvitation
     link: str
 
 
-def list_invitations(project: Project) -> Sequence[MemberInvitation]:
+def list_invitations(place: Place) -> Sequence[TeamInvitation]:
     """Return the unanswered invitations, oldest first, including expired ones."""
-    return db.session.scalars(
-        select(MemberInvitation)
-        .where(MemberInvitation.project_id == project.id)
-        .order_by(MemberInvitation.created_at, MemberInvitation.email)
-    ).all()
+    query = select(TeamInvitation).where(is_at(TeamInvitation, place))
+    return db.session.scalars(query.order_by(TeamInvitation.created_at, TeamInvitation.email)).all()
 
 
-def invite_member(access: Access, email: str, role: str) -> NewInvitation:
-    """Invite an address (normalized) to the locked project.
+def invite(
+    place: Place,
+    inviter: SignedIn,
+    actor: Role,
+    email: str,
+    role: str,
+    project_ids: Sequence[str] | None = None,
+) -> NewInvitation:
+    """Invite an address (normalized) to a locked place; of an owner's projects to all or to some.
 
-    Raises `RoleTooLow`, and `ValidationFailed` for an address that can't be invited.
+    `actor` is the inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that
+    can't be invited.
     """
-    project = access.project
-    require_over(access.role, ROLES[role])
-    members, invitations = list_members(project), list_invitations(project)
-    # Somebody with a lower role in all projects may get a higher one here.
-    if any(each.email == email and (each.here or each.role >= ROLES[role]) for each in members):
-        raise ValidationFailed.of({"email": [f"{email} is already in this project."]})
-    if any(invitation.email == email for invitation in invitations):
+    require_over(actor, ROLES[role])
+    invitations = list_invitations(place)
+    problem, taken, full = _look_for(place, email, ROLES[role])
+    if problem is None and any(each.email == email for each in invitations):
         problem = f"{email} is already invited. Send the mail again from the list."
+    if problem is None and taken + len(invitations) >= MAX_TEAM:
+        problem = full
+    if problem is not None:
         raise ValidationFailed.of({"email": [problem]})
-    if count_places(members) + len(invitations) >= MAX_TEAM:
-        raise ValidationFailed.of({"email": [gettext(TEAM_FULL, most=MAX_TEAM)]})
-    invitation = MemberInvitation(project_id=project.id, email=email, role=role)
+    chosen = None if project_ids is None else _find_own(place.id, project_ids)
+    invitation = TeamInvitation(**key_of(place), email=email, role=role, project_ids=chosen)
     db.session.add(invitation)
-    return _renew(invitation, access.user)
+    return _renew(invitation, inviter)
 
 
-def resend_invitation(access: Access, email: str) -> NewInvitation:
-    """Make a new link for an invitation to the locked project; the earlier one stops working.
+def name_invited(invitation: TeamInvitation) -> list[str]:
+    """Return the names of an owner's projects that an invitation names; none for all."""
+    ids = invitation.project_ids or ()
+    query = select(Project).where(Project.id.in_(ids), Project.deleted_at.is_(None))
+    return [each.name for each in db.session.scalars(query.order_by(Project.created_at))]
+
+
+def resend_invitation(place: Place, inviter: SignedIn, actor: Role, email: str) -> NewInvitation:
+    """Make a new link for an invitation to a locked place; the earlier one stops working.
 
     Raises `NotFound` and `RoleTooLow`.
     """
-    return _renew(_find_manageable(access, email), access.user)
+    return _renew(_find_manageable(place, actor, email), inviter)
 
 
-def revoke_invitation(access: Access, email: str) -> None:
-    """Withdraw an invitation to the locked project; raise `NotFound` and `RoleTooLow`."""
-    db.session.delete(_find_manageable(access, email))
+def revoke_invitation(place: Place, actor: Role, email: str) -> None:
+    """Withdraw an invitation to a locked place; raise `NotFound` and `RoleTooLow`."""
+    db.session.delete(_find_manageable(place, actor, email))
     db.session.flush()
 
 
 def delete_expired_invitations() -> int:
     """Delete the invitations that expired 30 days ago; return how many."""
-    count = 0
-    for model in (MemberInvitation, WorkspaceInvitation):
-        old = delete(model).where(model.expires_at <= clock.now() - EXPIRED_KEPT)
-        count += len(db.session.scalars(old.returning(model.email)).all())
-    return count
+    until = clock.now() - EXPIRED_KEPT
+    old = delete(TeamInvitation).where(TeamInvitation.expires_at <= until)
+    return len(db.session.scalars(old.returning(TeamInvitation.id)).all())
 
 
-def _find_manageable(access: Access, email: str) -> MemberInvitation:
-    # PostgreSQL refuses queries with this character.
-    key = (access.project.id, email.replace("\0", ""))
-    invitation = db.session.get(MemberInvitation, key)
-    if invitation is None:
-        raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
-    require_over(access.role, ROLES[invitation.role])
-    return invitation
-
-
-def _renew(invitation: MemberInvitation, inviter: SignedIn) -> NewInvitation:
-    invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
-    return make_link(invitation, [invitation.project_id, invitation.email])
-
-
-def make_link(invitation: Invitation, parts: list[str]) -> NewInvitation:
-    """Give an invitation the one link that works from now on; `parts` say in it what it is."""
-    nonce = secrets.token_urlsafe(18)
-    invitation.nonce_hash = hash_secret(nonce)
-    invitation.expires_at = clock.now() + LIFETIME
-    db.session.flush()
-    return NewInvitation(invitation, invitation_url(invitation_purpose.sign([*parts, nonce])))
-
-
-# An owner's invitations to all of their projects, or to some of them.
-
-# The first part of a link's token, where others have the id of a project.
-WORKSPACE = "workspace"
-MOST_CHOSEN = 50
-FULL = (
-    f"A team has room for {MAX_TEAM} colleagues in all projects, including invitations. Remove one "
-    "that you no longer need."
-)
-
-
-def list_workspace_invitations(owner_id: str) -> Sequence[WorkspaceInvitation]:
-    """Return the unanswered invitations, oldest first, including expired ones."""
-    return db.session.scalars(
-        select(WorkspaceInvitation)
-        .where(WorkspaceInvitation.owner_id == owner_id)
-        .order_by(WorkspaceInvitation.created_at, WorkspaceInvitation.email)
-    ).all()
-
-
-def count_workspace_places(owner_id: str) -> int:
-    """Return how many places are taken: by colleagues in all projects, and by invitations."""
-    colleagues = sum(each.source == "owner" for each in list_colleagues(owner_id))
-    return colleagues + len(list_workspace_invitations(owner_id))
-
-
-def invite_colleague(
-    owner: SignedIn, email: str, role: str, project_ids: Sequence[str] | None
-) -> NewInvitation:
-    """Invite an address (normalized) to all of the owner's projects (None), or to some.
-
-    Locks the account. Raises `ValidationFailed` for what can't be done.
-    """
-    lock_account(owner.account_id)
-    everywhere = {each.email for each in list_colleagues(owner.account_id) if each.role}
-    invited = {each.email for each in list_workspace_invitations(owner.account_id)}
-    if email == owner.email or email in everywhere:
-        raise ValidationFailed.of({"email": [f"{email} is already in all of your projects."]})
-    if email in invited:
-        problem = f"{email} is already invited. Send the mail again from the list."
-        raise ValidationFailed.of({"email": [problem]})
-    if count_workspace_places(owner.account_id) >= MAX_TEAM:
-        raise ValidationFailed.of({"email": [FULL]})
-    chosen = None if project_ids is None else _find_own(owner.account_id, project_ids)
-    invitation = WorkspaceInvitation(
-        owner_id=owner.account_id, email=email, role=role, project_ids=chosen
-    )
-    db.session.add(invitation)
-    return _renew_in_workspace(invitation)
-
-
-def name_invited(invitation: Invitation) -> list[str]:
-    """Return the names of the projects that an invitation names; none for all."""
-    ids = invitation.project_ids if isinstance(invitation, WorkspaceInvitation) else None
-    query = select(Project).where(Project.id.in_(ids or ()), Project.deleted_at.is_(None))
-    return [each.name for each in db.session.scalars(query.order_by(Project.created_at))]
-
-
-def resend_to_colleague(owner: SignedIn, email: str) -> NewInvitation:
-    """Make a new link for an invitation; the earlier one stops working. Raises `NotFound`."""
-    return _renew_in_workspace(_find(owner, email))
-
-
-def revoke_from_colleague(owner: SignedIn, email: str) -> None:
-    """Withdraw an invitation; raise `NotFound`."""
-    db.session.delete(_find(owner, email))
-    db.session.flush()
+def _look_for(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
+    """Return what is said if the address is in already, how many are in, and when it is full."""
+    if isinstance(place, Project):
+        members, full = list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
+        # Somebody with a lower role in all projects may get a higher one here.
+        is_in = any(each.email == email and (each.here or each.role >= role) for each in members)
+        problem = f"{email} is already in this project."
+        return problem if is_in else None, count_places(members), full
+    colleagues = list_colleagues(place.id)
+    is_in = email == place.email or any(each.email == email and each.role for each in colleagues)
+    problem = f"{email} is already in all of your projects."
+    return problem if is_in else None, count_workspace_places(colleagues), WORKSPACE_FULL
 
 
 def _find_own(owner_id: str, project_ids: Sequence[str]) -> list[str]:
@@ -220,21 +154,33 @@ def _find_own(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     return found
 
 
-def _find(owner: SignedIn, email: str) -> WorkspaceInvitation:
-    lock_account(owner.account_id)
+def _find_manageable(place: Place, actor: Role, email: str) -> TeamInvitation:
     # PostgreSQL refuses queries with this character.
-    key = (owner.account_id, email.replace("\0", ""))
-    invitation = db.session.get(WorkspaceInvitation, key)
+    invitation = _find(place, email.replace("\0", ""))
     if invitation is None:
         raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
+    require_over(actor, ROLES[invitation.role])
     return invitation
 
 
-def _renew_in_workspace(invitation: WorkspaceInvitation) -> NewInvitation:
-    return make_link(invitation, [WORKSPACE, invitation.owner_id, invitation.email])
+def _find(place: Place, email: str) -> TeamInvitation | None:
+    query = select(TeamInvitation).where(is_at(TeamInvitation, place))
+    return db.session.scalars(query.where(TeamInvitation.email == email)).one_or_none()
 
 
-# Answering an invitation: to one project, or to an owner's workspace.
+def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
+    """Give an invitation the one link that works from now on."""
+    nonce = secrets.token_urlsafe(18)
+    invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
+    invitation.nonce_hash = hash_secret(nonce)
+    invitation.expires_at = clock.now() + LIFETIME
+    db.session.flush()
+    to = [invitation.project_id] if invitation.project_id else [WORKSPACE, invitation.owner_id]
+    link = invitation_url(invitation_purpose.sign([*to, invitation.email, nonce]))
+    return NewInvitation(invitation, link)
+
+
+# Answering an invitation.
 
 # The status of the page for each reason why a link can't be used.
 STATUSES = {"invalid": 404, "replaced": 404, "expired": 410, "withdrawn": 410, "used": 410}
@@ -252,22 +198,19 @@ class InvitationInvalid(ServiceError):
 
 @dataclass(frozen=True)
 class OpenInvitation:
-    """An invitation that can be answered.
+    """An invitation that can be answered, to a place and the projects of it; none for all."""
 
-    `project` is the one that it is to; an owner's own has `owner` and the `projects` that it names,
-    none for all.
-    """
+    invitation: TeamInvitation
+    place: Place
+    projects: Sequence[Project]
 
-    invitation: Invitation
-    projects: Sequence[Project] = ()
-    project: Project | None = None
-    owner: Account | None = None
+    @property
+    def project(self) -> Project | None:
+        return self.place if isinstance(self.place, Project) else None
 
     @property
     def invited_by(self) -> str:
-        if isinstance(self.invitation, MemberInvitation):
-            return self.invitation.invited_by
-        return self.owner.email if self.owner else ""
+        return self.place.email if isinstance(self.place, Account) else self.invitation.invited_by
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
@@ -276,27 +219,37 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     Raises `InvitationInvalid`.
     """
     first, *rest = _read(token)
-    if first == WORKSPACE and len(rest) == 3:
-        return _find_of_owner(*rest, for_update=for_update)
-    if len(rest) != 2:
+    kind, parts = (Account, rest) if first == WORKSPACE else (Project, [first, *rest])
+    if len(parts) != 3:
         raise InvitationInvalid("invalid")
-    return _find_of_project(first, *rest, for_update=for_update)
+    place_id, email, nonce = parts
+    place = _find_place(kind, place_id, for_update=for_update)
+    invitation = _find(place, email) if place else None
+    if place is None or invitation is None:
+        raise InvitationInvalid("used" if place and _is_in(place, email) else "withdrawn")
+    _require_works(invitation, nonce)
+    if isinstance(place, Project):
+        return OpenInvitation(invitation, place, [place])
+    query = select(Project).where(
+        Project.id.in_(invitation.project_ids or ()),
+        Project.account_id == place.id,
+        Project.deleted_at.is_(None),
+    )
+    query = query.order_by(Project.id)
+    projects = db.session.scalars(query.with_for_update() if for_update else query).all()
+    if invitation.project_ids is not None and not projects:
+        raise InvitationInvalid("withdrawn")
+    return OpenInvitation(invitation, place, projects)
 
 
 def accept_invitation(found: OpenInvitation, account: Account) -> None:
     """Give the invited account its role in what is locked; its invitation is used up."""
-    invitation = found.invitation
-    # Somebody who was a member under another address keeps their role.
-    if (
-        isinstance(invitation, WorkspaceInvitation)
-        and invitation.project_ids is None
-        and not _is_everywhere(invitation.owner_id, account.id)
-    ):
-        set_workspace_role(invitation.owner_id, account.id, invitation.role)
-    for project in found.projects:
-        _join(project, account, invitation.role)
-    db.session.delete(invitation)
-    db.session.flush()
+    places: Sequence[Place] = found.projects or [found.place]
+    for place in places:
+        # Somebody who was a member under another address keeps their role.
+        if find_role(place, account.id) is None:
+            set_role(place, account.id, found.invitation.role)
+    decline_invitation(found)
 
 
 def decline_invitation(found: OpenInvitation) -> None:
@@ -304,55 +257,20 @@ def decline_invitation(found: OpenInvitation) -> None:
     db.session.flush()
 
 
-def _join(project: Project, account: Account, role: str) -> None:
-    key = (project.id, account.id)
-    if project.account_id != account.id and db.session.get(ProjectMember, key) is None:
-        db.session.add(ProjectMember(project_id=project.id, account_id=account.id, role=role))
-
-
-def _find_of_project(
-    project_id: str, email: str, nonce: str, *, for_update: bool
-) -> OpenInvitation:
-    query = select(Project).where(Project.id == project_id, Project.deleted_at.is_(None))
-    project = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
-    invitation = db.session.get(MemberInvitation, (project_id, email))
-    if project is None:
-        raise InvitationInvalid("withdrawn")
-    if invitation is None:
-        raise InvitationInvalid("used" if _is_member(project_id, email) else "withdrawn")
-    _require_works(invitation, nonce)
-    return OpenInvitation(invitation, [project], project)
-
-
-def _find_of_owner(owner_id: str, email: str, nonce: str, *, for_update: bool) -> OpenInvitation:
+def _find_place(kind: type[Place], place_id: str, *, for_update: bool) -> Place | None:
     try:
-        owner = lock_account(owner_id) if for_update else db.session.get(Account, owner_id)
+        if for_update:
+            return lock_project(place_id) if kind is Project else lock_account(place_id)
     except NotFound:
-        owner = None
-    invitation = db.session.get(WorkspaceInvitation, (owner_id, email))
-    if owner is None or invitation is None:
-        account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
-        is_in = account is not None and _is_everywhere(owner_id, account.id)
-        raise InvitationInvalid("used" if is_in else "withdrawn")
-    _require_works(invitation, nonce)
-    query = select(Project).where(
-        Project.id.in_(invitation.project_ids or ()),
-        Project.account_id == owner_id,
-        Project.deleted_at.is_(None),
-    )
-    query = query.order_by(Project.id)
-    projects = db.session.scalars(query.with_for_update() if for_update else query).all()
-    if invitation.project_ids is not None and not projects:
-        raise InvitationInvalid("withdrawn")
-    return OpenInvitation(invitation, projects, owner=owner)
+        return None
+    if kind is Account:
+        return db.session.get(Account, place_id)
+    project = db.session.get(Project, place_id)
+    return None if project is None or project.deleted_at else project
 
 
-def _require_works(invitation: Invitation, nonce: str) -> None:
-    if isinstance(invitation, MemberInvitation):
-        sender_id = invitation.invited_by_id or ""
-    else:
-        sender_id = invitation.owner_id
-    inviter = db.session.get(Account, sender_id)
+def _require_works(invitation: TeamInvitation, nonce: str) -> None:
+    inviter = db.session.get(Account, invitation.invited_by_id or "")
     if inviter is not None and inviter.is_suspended:
         raise InvitationInvalid("withdrawn")
     if invitation.nonce_hash != hash_secret(nonce):
@@ -371,14 +289,6 @@ def _read(token: str) -> list[str]:
         raise InvitationInvalid("invalid") from None
 
 
-def _is_everywhere(owner_id: str, account_id: str) -> bool:
-    return db.session.get(WorkspaceMember, (owner_id, account_id)) is not None
-
-
-def _is_member(project_id: str, email: str) -> bool:
-    query = (
-        select(ProjectMember.account_id)
-        .join(Account, Account.id == ProjectMember.account_id)
-        .where(ProjectMember.project_id == project_id, Account.email == email)
-    )
-    return db.session.scalar(query) is not None
+def _is_in(place: Place, email: str) -> bool:
+    query = select(Member.id).join(Account, Account.id == Member.account_id)
+    return db.session.scalar(query.where(is_at(Member, place), Account.email == email)) is not None

@@ -176,77 +176,55 @@ class OldSlug(Base):
     renamed_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
-class ProjectMember(Base):
-    """A colleague of the owner in one project, as `admin`, `moderator` or `reader`."""
+class Member(Base):
+    """A colleague of an owner, in one project or in all that the owner has, also those to come.
 
-    __tablename__ = "project_member"
-
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
-    )
-    role: Mapped[str]
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-
-
-class MemberInvitation(Base):
-    """An invitation to a project's team that has not been answered."""
-
-    __tablename__ = "member_invitation"
-
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
-    email: Mapped[str] = mapped_column(String(254), primary_key=True)
-    role: Mapped[str]
-    # A hash of the random part of the latest link; earlier ones no longer work.
-    nonce_hash: Mapped[str]
-    invited_by: Mapped[str] = mapped_column(String(254))
-    # Who sent it, even if their address changes. None for invitations older than this column
-    # whose sender has no account any more.
-    invited_by_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), index=True
-    )
-    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-
-
-class WorkspaceMember(Base):
-    """A colleague in all projects of an owner, also in those to come.
-
-    Somebody who is in a project's own team too has the higher of both roles there.
+    Somebody who is in both has the higher of both roles.
     """
 
-    __tablename__ = "workspace_member"
+    __tablename__ = "member"
+    __table_args__ = (
+        Index("uq_member_project_id_account_id", "project_id", "account_id", unique=True),
+        Index("uq_member_owner_id_account_id", "owner_id", "account_id", unique=True),
+    )
 
-    owner_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
-    )
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
-    )
-    role: Mapped[str] = mapped_column(String(20))
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    # One of these two: the project, or the owner of all of them.
+    project_id: Mapped[str | None] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    owner_id: Mapped[str | None] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    # `admin`, `moderator` or `reader`.
+    role: Mapped[str]
     # Who gave it: `owner`, or `company`, whose groups may take it back.
     source: Mapped[str] = mapped_column(String(20), default="owner")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
-class WorkspaceInvitation(Base):
-    """An owner's invitation to all of their projects, or to some, that has not been answered."""
+class TeamInvitation(Base):
+    """An invitation to a project's team, or to an owner's, that has not been answered."""
 
-    __tablename__ = "workspace_invitation"
-
-    owner_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
+    __tablename__ = "team_invitation"
+    __table_args__ = (
+        Index("uq_team_invitation_project_id_email", "project_id", "email", unique=True),
+        Index("uq_team_invitation_owner_id_email", "owner_id", "email", unique=True),
     )
-    email: Mapped[str] = mapped_column(String(254), primary_key=True)
-    role: Mapped[str] = mapped_column(String(20))
-    # None: all of them, also those to come.
+
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
+    # One of these two, as in `Member`.
+    project_id: Mapped[str | None] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    owner_id: Mapped[str | None] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    # Those of the owner's that it is to. None: all of them, also those to come.
     project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    email: Mapped[str] = mapped_column(String(254))
+    role: Mapped[str]
     # A hash of the random part of the latest link; earlier ones no longer work.
     nonce_hash: Mapped[str]
+    invited_by: Mapped[str] = mapped_column(String(254))
+    # Who sent it, even if their address changes. None where they had no account any more when this
+    # was first noted.
+    invited_by_id: Mapped[str | None] = mapped_column(
+        ForeignKey(Account.id, ondelete="CASCADE"), index=True
+    )
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 

@@ -6,8 +6,9 @@ Changing a choice and notifying somebody both lock the project.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, select, union
+from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, or_, select, union
 
 from testimonials.auth.accounts import may_act
 from testimonials.auth.models import Account
@@ -19,7 +20,7 @@ from testimonials.core.http.signing import TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import unsubscribe_url
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.access import Role, has_role
-from testimonials.projects.models import NotificationChoice, Project, ProjectMember, WorkspaceMember
+from testimonials.projects.models import Member, NotificationChoice, Project
 from testimonials.projects.projects import lock_project
 
 MODES = ("at_once", "daily", "never")
@@ -47,23 +48,18 @@ class Reader:
 
 
 def _make_readers_query() -> Executable:
-    owner = select(bindparam("owner_id", type_=String).label("id"))
+    owner_id: Any = bindparam("owner_id", type_=String)
+    project_id: Any = bindparam("project_id")
+    is_in = or_(Member.project_id == project_id, Member.owner_id == owner_id)
     # Not those who only look.
-    members = select(ProjectMember.account_id).where(
-        ProjectMember.project_id == bindparam("project_id"), ProjectMember.role != "reader"
-    )
-    everywhere = select(WorkspaceMember.account_id).where(
-        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.role != "reader"
-    )
-    people = union(owner, members, everywhere).subquery()
-    is_everywhere = and_(
-        WorkspaceMember.owner_id == bindparam("owner_id"), WorkspaceMember.account_id == Account.id
-    )
+    members = select(Member.account_id).where(is_in, Member.role != "reader")
+    people = union(select(owner_id.label("id")), members).subquery()
+    since = select(func.min(Member.created_at)).where(is_in, Member.account_id == Account.id)
     choice = NotificationChoice
     columns = (
         Account.id,
         Account.email,
-        func.coalesce(WorkspaceMember.created_at, ProjectMember.created_at),
+        since.correlate_except(Member).scalar_subquery(),
         choice.mode,
         choice.told_until,
         choice.last_sent_at,
@@ -72,15 +68,14 @@ def _make_readers_query() -> Executable:
     return (
         select(*columns)
         .join(people, people.c.id == Account.id)
-        .outerjoin(ProjectMember, _is_of(ProjectMember))
-        .outerjoin(WorkspaceMember, is_everywhere)
-        .outerjoin(choice, _is_of(choice))
+        .outerjoin(choice, _is_choice())
         .where(may_act())
     )
 
 
-def _is_of(model: type[ProjectMember] | type[NotificationChoice]) -> ColumnElement[bool]:
-    return and_(model.project_id == bindparam("project_id"), model.account_id == Account.id)
+def _is_choice() -> ColumnElement[bool]:
+    choice = NotificationChoice
+    return and_(choice.project_id == bindparam("project_id"), choice.account_id == Account.id)
 
 
 # Built once, since each submission runs it.
@@ -168,7 +163,7 @@ def is_mail_wanted(mail: OutboxMail) -> bool:
     is_reader = (
         select(Account.id)
         .join(Project, has_role(Account.id, needed))
-        .outerjoin(NotificationChoice, _is_of(NotificationChoice))
+        .outerjoin(NotificationChoice, _is_choice())
         .where(Account.email == mail.recipient, Account.id == found[1], may_act())
         .where(Project.id == found[0], Project.deleted_at.is_(None), ~Project.is_suspended)
         .where(func.coalesce(NotificationChoice.mode, DEFAULT_MODE) != "never")

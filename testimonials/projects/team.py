@@ -1,13 +1,12 @@
-"""The members of a project, or of a whole workspace."""
+"""The members of a project, or of all projects of an owner: their workspace."""
 
 import logging
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, union
+from sqlalchemy import ColumnElement, delete, func, or_, select
 
 from testimonials.auth.accounts import called
 from testimonials.auth.credentials import find_claimed_account
@@ -29,22 +28,18 @@ from testimonials.projects.access import (
     RoleTooLow,
     has_role,
     lock_before_roles,
-    read_role,
-    select_with_roles,
+    role_of,
 )
-from testimonials.projects.models import (
-    MemberInvitation,
-    NotificationChoice,
-    Project,
-    ProjectMember,
-    WorkspaceInvitation,
-    WorkspaceMember,
-)
+from testimonials.projects.models import Member, NotificationChoice, Project, TeamInvitation
 from testimonials.projects.projects import lock_account
 
-# A project's team: its owner and members, and who may change them.
-#
-# Admins manage moderators; only the owner manages admins. Every change locks the project first.
+# Who works where. Admins manage moderators; only the owner manages admins. Every change locks the
+# project first, or the owner's account.
+
+# One project, or the owner of all of them.
+Place = Project | Account
+# Who gave a role.
+OWNER, COMPANY = "owner", "company"
 
 
 class OwnerStays(ServiceError):
@@ -69,7 +64,7 @@ class TeamMember:
     account_id: str
     email: str
     display_name: str | None
-    # The higher of both roles, and the two.
+    # The higher of both roles, and the two: in the project, and in all of the owner's.
     role: Role
     since: datetime
     here: Role | None = None
@@ -89,39 +84,111 @@ class Membership:
     owner: str
 
 
+def key_of(place: Place) -> dict[str, str]:
+    """Return what members and invitations have of a place, by column."""
+    return {"project_id" if isinstance(place, Project) else "owner_id": place.id}
+
+
+def is_at(model: type[Member] | type[TeamInvitation], place: Place) -> ColumnElement[bool]:
+    """Return the condition for members or invitations of a project, or of all of an owner's."""
+    (column, place_id), *_ = key_of(place).items()
+    return model.__table__.columns[column] == place_id
+
+
+def find_role(place: Place, account_id: str) -> Member | None:
+    """Return the role that an account was given in a place, read again under the lock."""
+    query = select(Member).where(is_at(Member, place), Member.account_id == account_id)
+    return db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+
+
+def set_role(place: Place, account_id: str, role: str | None, source: str = OWNER) -> bool:
+    """Give somebody a role in a locked place, or with None end it; say if it changed.
+
+    What the owner gave stays when the company's groups say otherwise; what these gave, the owner
+    may change. The owner has no other role.
+    """
+    row = find_role(place, account_id)
+    is_kept = row is not None and source == COMPANY and row.source != COMPANY
+    owner_id = place.account_id if isinstance(place, Project) else place.id
+    if is_kept or account_id == owner_id or (row.role if row else None) == role:
+        return False
+    if row is None:
+        values = {"account_id": account_id, "role": role, "source": source}
+        db.session.add(Member(**key_of(place), **values))
+        db.session.flush()
+        return True
+    if role is None:
+        db.session.delete(row)
+    else:
+        row.role, row.source = role, source
+    column = Project.id if isinstance(place, Project) else Project.account_id
+    settle_roles(account_id, column == place.id)
+    return True
+
+
+def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
+    """End what somebody has in projects where the role for it is gone; call it after each change.
+
+    That is the choice of mails of who isn't in a project any more, and the tokens and invitations
+    that a former admin could come back by. Locks the projects, so that none is made meanwhile.
+    """
+    db.session.flush()
+    lock_before_roles(*conditions, key_share=True)
+    rows = db.session.execute(
+        select(
+            Project.id, has_role(account_id, Role.READER), has_role(account_id, Role.ADMIN)
+        ).where(*conditions)
+    ).all()
+    left = [project_id for project_id, is_in, _ in rows if not is_in]
+    ended = [project_id for project_id, _, is_admin in rows if not is_admin]
+    choice, sent = NotificationChoice, TeamInvitation
+    db.session.execute(
+        delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left))
+    )
+    db.session.execute(
+        delete(sent).where(sent.invited_by_id == account_id, sent.project_id.in_(ended))
+    )
+    revoke_tokens_made_by(account_id, ended)
+
+
+def may_manage(actor: Role, role: Role) -> bool:
+    """Return whether `actor` may invite, change and remove colleagues with this role."""
+    return actor >= Role.ADMIN and actor > role
+
+
+def require_over(actor: Role, role: Role) -> None:
+    if not may_manage(actor, role):
+        raise RoleTooLow
+
+
+# The team of one project.
+
+
 def list_members(project: Project) -> list[TeamMember]:
     """Return the owner, then the members in the order they joined."""
     owner = db.session.get_one(Account, project.account_id)
-    is_here = and_(ProjectMember.account_id == Account.id, ProjectMember.project_id == project.id)
-    is_everywhere = and_(
-        WorkspaceMember.account_id == Account.id, WorkspaceMember.owner_id == owner.id
-    )
-    ids = union(
-        select(ProjectMember.account_id).where(ProjectMember.project_id == project.id),
-        select(WorkspaceMember.account_id).where(WorkspaceMember.owner_id == owner.id),
-    )
-    here, everywhere = ProjectMember, WorkspaceMember
+    is_in = or_(Member.project_id == project.id, Member.owner_id == owner.id)
     rows = db.session.execute(
-        select(
-            *(Account.id, Account.email, Account.display_name),
-            *(here.role, here.created_at, everywhere.role, everywhere.created_at),
+        select(Member, Account.email, Account.display_name)
+        .join(Account, Account.id == Member.account_id)
+        .where(is_in, Account.id != owner.id)
+        .order_by(Member.created_at)
+    ).all()
+    people: dict[str, TeamMember] = {}
+    for row, email, name in rows:
+        role, first = ROLES[row.role], people.get(row.account_id)
+        here, everywhere = (role, None) if row.project_id else (None, role)
+        if first is not None:
+            here, everywhere = here or first.here, everywhere or first.everywhere
+            role = max(role, first.role)
+        since = first.since if first else row.created_at
+        people[row.account_id] = TeamMember(
+            row.account_id, email, name, role, since, here, everywhere
         )
-        .outerjoin(ProjectMember, is_here)
-        .outerjoin(WorkspaceMember, is_everywhere)
-        .where(Account.id.in_(ids), Account.id != owner.id)
+    first_of_all = TeamMember(
+        owner.id, owner.email, owner.display_name, Role.OWNER, project.created_at
     )
-    people = [_describe_member(row) for row in rows]
-    return [
-        TeamMember(owner.id, owner.email, owner.display_name, Role.OWNER, project.created_at),
-        *sorted(people, key=lambda each: (each.since, each.account_id)),
-    ]
-
-
-def _describe_member(row: Any) -> TeamMember:
-    account_id, email, name, here, here_since, everywhere, everywhere_since = row
-    roles = [ROLES[each] if each else None for each in (here, everywhere)]
-    since = min(each for each in (here_since, everywhere_since) if each)
-    return TeamMember(account_id, email, name, max(filter(None, roles)), since, *roles)
+    return [first_of_all, *sorted(people.values(), key=lambda each: (each.since, each.account_id))]
 
 
 def count_places(members: Iterable[TeamMember]) -> int:
@@ -131,16 +198,13 @@ def count_places(members: Iterable[TeamMember]) -> int:
 
 def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, Membership]:
     """Return the account's roles in those of the projects that are others', by project id."""
+    ids, role = [project.id for project in projects], role_of(account_id)
     rows = db.session.execute(
-        select_with_roles(account_id, Project.id, called())
+        select(Project.id, called(), role)
         .join(Account, Account.id == Project.account_id)
-        .where(
-            Project.id.in_([project.id for project in projects]),
-            Project.account_id != account_id,
-        )
+        .where(Project.id.in_(ids), Project.account_id != account_id)
     )
-    found = ((row[0], row[1], read_role(*row[2:])) for row in rows)
-    return {row: Membership(role, owner) for row, owner, role in found if role is not None}
+    return {row[0]: Membership(Role(row[2]), row[1]) for row in rows if row[2]}
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
@@ -158,9 +222,7 @@ def change_role(access: Access, account_id: str, role: str) -> TeamMember:
     """
     member = _find_here(access, account_id)
     require_over(access.role, Role.ADMIN)
-    row = db.session.get_one(ProjectMember, (access.project.id, account_id))
-    row.role = role
-    settle_roles(account_id, Project.id == access.project.id)
+    set_role(access.project, account_id, role)
     return member
 
 
@@ -183,6 +245,12 @@ def leave_project(access: Access) -> None:
     _end_membership(access.project, access.user.account_id)
 
 
+def _end_membership(project: Project, account_id: str) -> None:
+    is_theirs = Member.account_id == account_id
+    db.session.execute(delete(Member).where(is_at(Member, project), is_theirs))
+    settle_roles(account_id, Project.id == project.id)
+
+
 def _find_here(access: Access, account_id: str) -> TeamMember:
     """Return a member of the locked project whom the user may change."""
     member = find_member(access.project, account_id)
@@ -192,52 +260,7 @@ def _find_here(access: Access, account_id: str) -> TeamMember:
     return member
 
 
-def may_manage(actor: Role, role: Role) -> bool:
-    """Return whether `actor` may invite, change and remove colleagues with this role."""
-    return actor >= Role.ADMIN and actor > role
-
-
-def require_over(actor: Role, role: Role) -> None:
-    if not may_manage(actor, role):
-        raise RoleTooLow
-
-
-def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
-    """End what somebody has in projects where the role for it is gone; call it after each change.
-
-    That is the choice of mails of who isn't in a project any more, and the tokens and invitations
-    that a former admin could come back by. Locks the projects, so that none is made meanwhile.
-    """
-    db.session.flush()
-    lock_before_roles(*conditions, key_share=True)
-    rows = db.session.execute(
-        select(
-            Project.id, has_role(account_id, Role.READER), has_role(account_id, Role.ADMIN)
-        ).where(*conditions)
-    ).all()
-    left = [project_id for project_id, is_in, _ in rows if not is_in]
-    ended = [project_id for project_id, _, is_admin in rows if not is_admin]
-    choice, sent = NotificationChoice, MemberInvitation
-    db.session.execute(
-        delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left))
-    )
-    db.session.execute(
-        delete(sent).where(sent.invited_by_id == account_id, sent.project_id.in_(ended))
-    )
-    revoke_tokens_made_by(account_id, ended)
-
-
-def _end_membership(project: Project, account_id: str) -> None:
-    member = ProjectMember
-    db.session.execute(
-        delete(member).where(member.project_id == project.id, member.account_id == account_id)
-    )
-    settle_roles(account_id, Project.id == project.id)
-
-
-# Roles in all projects of an owner: a workspace is everything that an account owns.
-
-OWNER, COMPANY = "owner", "company"
+# The team of an owner: who has a role in all projects, in some, or both.
 
 
 @dataclass
@@ -264,55 +287,29 @@ class Workspace:
     count: int
 
 
-def set_workspace_role(
-    owner_id: str, account_id: str, role: str | None, source: str = OWNER
-) -> bool:
-    """Give somebody a role in all projects of an owner, or with None end it; say if it changed.
-
-    What the owner gave stays when the company's groups say otherwise; what these gave, the owner
-    may change. Locks the owner's account. Raises `NotFound` for an owner who is gone.
-    """
-    if role is not None and role not in ROLES:
-        raise ValueError(f"{role} is no role")
-    lock_account(owner_id)
-    key = (owner_id, account_id)
-    row = db.session.get(WorkspaceMember, key, populate_existing=True)
-    is_kept = row is not None and source == COMPANY and row.source != COMPANY
-    if is_kept or account_id == owner_id or (row.role if row else None) == role:
-        return False
-    if row is None:
-        values = {"role": role, "source": source}
-        db.session.add(WorkspaceMember(owner_id=owner_id, account_id=account_id, **values))
-    elif role is None:
-        db.session.delete(row)
-    else:
-        row.role, row.source = role, source
-    settle_roles(account_id, Project.account_id == owner_id)
-    return True
-
-
 def list_colleagues(owner_id: str) -> list[Colleague]:
     """Return everybody in any project of an owner, those in all of them first, by name."""
-    everywhere = db.session.execute(
-        select(WorkspaceMember, Account.email, called())
-        .join(Account, Account.id == WorkspaceMember.account_id)
-        .where(WorkspaceMember.owner_id == owner_id)
-    )
-    found = {
-        row.account_id: Colleague(row.account_id, email, name, row.role, row.source)
-        for row, email, name in everywhere
-    }
-    somewhere = db.session.execute(
-        select(Project, ProjectMember.role, Account.id, Account.email, called())
-        .join(ProjectMember, ProjectMember.project_id == Project.id)
-        .join(Account, Account.id == ProjectMember.account_id)
-        .where(Project.account_id == owner_id, Project.deleted_at.is_(None))
+    owned = select(Project.id).where(Project.account_id == owner_id, Project.deleted_at.is_(None))
+    rows = db.session.execute(
+        select(Member, Project, Account.email, called())
+        .join(Account, Account.id == Member.account_id)
+        .outerjoin(Project, Project.id == Member.project_id)
+        .where(or_(Member.owner_id == owner_id, Member.project_id.in_(owned)))
         .order_by(Project.created_at, Project.id)
     )
-    for project, role, account_id, email, name in somewhere:
-        colleague = found.setdefault(account_id, Colleague(account_id, email, name))
-        colleague.projects.append((project, role))
+    found: dict[str, Colleague] = {}
+    for row, project, email, name in rows:
+        colleague = found.setdefault(row.account_id, Colleague(row.account_id, email, name))
+        if row.project_id is None:
+            colleague.role, colleague.source = row.role, row.source
+        else:
+            colleague.projects.append((project, row.role))
     return sorted(found.values(), key=lambda each: (each.role is None, each.name.casefold()))
+
+
+def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
+    """Return how many places of an owner's team are taken: by whom the owner let in everywhere."""
+    return sum(each.source == OWNER for each in colleagues)
 
 
 def find_colleague(owner_id: str, account_id: str) -> Colleague:
@@ -325,9 +322,8 @@ def find_colleague(owner_id: str, account_id: str) -> Colleague:
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
     """Give somebody of an owner's team a role in all projects; return who they were."""
-    lock_account(owner_id)
-    colleague = find_colleague(owner_id, account_id)
-    set_workspace_role(owner_id, account_id, role)
+    owner, colleague = lock_account(owner_id), find_colleague(owner_id, account_id)
+    set_role(owner, account_id, role)
     return colleague
 
 
@@ -339,12 +335,9 @@ def remove_colleague(owner_id: str, account_id: str) -> Colleague:
     lock_account(owner_id)
     colleague = find_colleague(owner_id, account_id)
     owned = select(Project.id).where(Project.account_id == owner_id)
-    member = ProjectMember
-    db.session.execute(
-        delete(member).where(member.account_id == account_id, member.project_id.in_(owned))
-    )
-    if not set_workspace_role(owner_id, account_id, None):
-        settle_roles(account_id, Project.account_id == owner_id)
+    is_in = or_(Member.owner_id == owner_id, Member.project_id.in_(owned))
+    db.session.execute(delete(Member).where(Member.account_id == account_id, is_in))
+    settle_roles(account_id, Project.account_id == owner_id)
     return colleague
 
 
@@ -352,14 +345,14 @@ def list_workspaces(account_id: str) -> Sequence[Workspace]:
     """Return the workspaces of others that an account is in, by how their owners are called."""
     count = (
         select(func.count(Project.id))
-        .where(Project.account_id == WorkspaceMember.owner_id, Project.deleted_at.is_(None))
+        .where(Project.account_id == Member.owner_id, Project.deleted_at.is_(None))
         .scalar_subquery()
     )
     rows = db.session.execute(
-        select(WorkspaceMember.owner_id, called(), WorkspaceMember.role, count)
-        .join(Account, Account.id == WorkspaceMember.owner_id)
-        .where(WorkspaceMember.account_id == account_id)
-        .order_by(called(), WorkspaceMember.owner_id)
+        select(Member.owner_id, called(), Member.role, count)
+        .join(Account, Account.id == Member.owner_id)
+        .where(Member.account_id == account_id)
+        .order_by(called(), Member.owner_id)
     )
     return [Workspace(*row) for row in rows]
 
@@ -388,13 +381,9 @@ def is_awaited(person: CompanyPerson) -> bool:
     """Return whether somebody was invited to a team, or one of their groups has a role."""
     if choose_role(person.groups) is not None:
         return True
-    return person.email is not None and any(
-        db.session.scalar(
-            select(table.email).where(table.email == person.email, table.expires_at > now)
-        )
-        for table in (MemberInvitation, WorkspaceInvitation)
-        for now in [clock.now()]
-    )
+    sent = TeamInvitation
+    query = select(sent.id).where(sent.email == person.email, sent.expires_at > clock.now())
+    return db.session.scalar(query.limit(1)) is not None
 
 
 @signed_in.connect
@@ -411,5 +400,5 @@ def follow_groups(account_id: str, *, who: str, groups: AbstractSet[str]) -> Non
         logger.warning("OIDC_WORKSPACE names no account, so groups have no roles.")
         return
     role = choose_role(groups)
-    if set_workspace_role(owner.id, account_id, role, COMPANY):
+    if set_role(lock_account(owner.id), account_id, role, COMPANY):
         record(COMPANY_ROLE_CHANGED, owner.id, email=who, role=role or "none")

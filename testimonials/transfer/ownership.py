@@ -15,14 +15,14 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.projects.access import ROLES, Access, Role
-from testimonials.projects.models import OwnershipOffer, Project, ProjectMember
+from testimonials.projects.models import Member, OwnershipOffer, Project
 from testimonials.projects.projects import (
     count_projects,
     lock_account,
     mark_edited,
     project_limit_of,
 )
-from testimonials.projects.team import find_member, list_members, settle_roles
+from testimonials.projects.team import find_member, is_at, list_members, set_role, settle_roles
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.testimonials.models import Recording
 
@@ -119,16 +119,11 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     # It was the former account's own name for it, and must be the only one of its account.
     project.account_id, project.external_id = receiver.id, None
     mark_edited(project)
-    _remove_member(project, receiver.id)
-    if keeps_team:
-        names = {role: name for name, role in ROLES.items()}
-        for each in everywhere:
-            if each.account_id != receiver.id:
-                role = names[min(each.role, Role.ADMIN)]
-                db.session.merge(
-                    ProjectMember(project_id=project.id, account_id=each.account_id, role=role)
-                )
-        db.session.flush()
+    is_receiver = Member.account_id == receiver.id
+    db.session.execute(delete(Member).where(is_at(Member, project), is_receiver))
+    names = {role: name for name, role in ROLES.items()}
+    for each in everywhere if keeps_team else ():
+        set_role(project, each.account_id, names[min(each.role, Role.ADMIN)])
     for each in everywhere:
         settle_roles(each.account_id, Project.id == project.id)
     secret_until = renew_secret(project)
@@ -154,13 +149,6 @@ def delete_expired_offers() -> int:
 
 def _end_access_of_programs(project: Project) -> None:
     revoke_tokens_for(project.id)
-
-
-def _remove_member(project: Project, account_id: str) -> None:
-    member = ProjectMember
-    db.session.execute(
-        delete(member).where(member.project_id == project.id, member.account_id == account_id)
-    )
 
 
 def _take_requests_along(project: Project, account_id: str) -> None:

@@ -21,7 +21,7 @@ from testimonials.core.audit import EventFilter, list_events
 from testimonials.core.db.engine import Base, list_columns, write_columns
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.projects.models import MemberInvitation, Project, WorkspaceInvitation
+from testimonials.projects.models import Project, TeamInvitation
 from testimonials.testimonials.models import Testimonial, TestimonialChange
 from testimonials.transfer.archives.writing import describe_account
 
@@ -45,8 +45,7 @@ def describe_person(email: str) -> dict[str, Any]:
         "remembered": _write(TestimonialChange, remembers(email), ["testimonial_id", "created_at"]),
         "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
         "unsubscribedFrom": _list_unsubscribed(email),
-        "teamInvitations": _write(MemberInvitation, MemberInvitation.email == email)
-        + _write(WorkspaceInvitation, WorkspaceInvitation.email == email),
+        "teamInvitations": _write(TeamInvitation, TeamInvitation.email == email),
         "account": _describe_account(account) if account else None,
     }
 

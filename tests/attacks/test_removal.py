@@ -63,10 +63,10 @@ def test_what_a_thief_would_do_asks_for_a_proof(app: Flask, instance: Path, worl
 
 
 REMOVE = {
-    "admin": "DELETE FROM project_member WHERE role = 'admin'",
-    "moderator": "DELETE FROM project_member WHERE role = 'moderator'",
-    "admin everywhere": "DELETE FROM workspace_member WHERE role = 'admin'",
-    "reader": "DELETE FROM workspace_member WHERE role = 'reader'",
+    "admin": "DELETE FROM member WHERE project_id IS NOT NULL AND role = 'admin'",
+    "moderator": "DELETE FROM member WHERE project_id IS NOT NULL AND role = 'moderator'",
+    "admin everywhere": "DELETE FROM member WHERE owner_id IS NOT NULL AND role = 'admin'",
+    "reader": "DELETE FROM member WHERE owner_id IS NOT NULL AND role = 'reader'",
 }
 
 
@@ -93,7 +93,7 @@ def removed_before_the_lock(app: Flask, instance: Path, statement: str) -> Itera
 
 def without_roles(app: Flask) -> dict[str, Any]:
     rows = everything(app)
-    return {name: each for name, each in rows.items() if not name.endswith("_member")}
+    return {name: each for name, each in rows.items() if name != "member"}
 
 
 @pytest.mark.parametrize("role", mostly_thorough(ROLES, "admin", "reader"))

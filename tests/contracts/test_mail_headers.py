@@ -40,11 +40,11 @@ from testimonials.projects.emails import (
     send_workspace_invitation_mail,
 )
 from testimonials.projects.models import (
-    MemberInvitation,
     NotificationChoice,
     OwnershipOffer,
     Project,
     Proposal,
+    TeamInvitation,
 )
 from testimonials.projects.notifications import Reader
 from testimonials.projects.projects import create_project
@@ -171,7 +171,7 @@ def write_every_kind(account: Account, text: str) -> None:
     db.session.flush()
     reader = Reader(account.id, account.email, None, "at_once", None, None)
     summary = emails.ProjectSummary(text, project.slug, LINK, LINK, 1, 1)
-    joining = MemberInvitation(
+    joining = TeamInvitation(
         email="new@example.com", role="admin", invited_by=text, expires_at=now + timedelta(days=1)
     )
     emails.send_claim_mail(account, LINK, [summary], is_resend=False)

@@ -31,8 +31,7 @@ PER_ROW = {
     "POST /dashboard/projects/<project_id>/invitations/cancel": "Each takes its mail along.",
 }
 # An account is what everything belongs to.
-# Who is in a workspace is one of the accounts.
-NOT_COPIED = {"account", "custom_domain", "rate_limit_counter", "workspace_member", *KEPT}
+NOT_COPIED = {"account", "custom_domain", "rate_limit_counter", *KEPT}
 
 
 def find_counted(app: Flask) -> Iterator[tuple[str, Door]]:
@@ -75,6 +74,9 @@ def double() -> None:
     for table in Base.metadata.sorted_tables:
         if table.name not in NOT_COPIED:
             for row in db.session.execute(select(table)).mappings().all():
+                # Who is in all projects of an owner is one of the accounts.
+                if table.name == "member" and row["owner_id"]:
+                    continue
                 db.session.execute(insert(table).values(copy_row(table, dict(row), projects)))
 
 
@@ -91,7 +93,7 @@ def copy_row(table: Table, row: dict[str, Any], projects: dict[str, str]) -> dic
             copy[name] = new_identifier() if name == "id" else copy[name][:20] + new_identifier()
     if table.name == "project":
         projects[row["id"]] = copy["id"]
-    if not own:
+    if not own or table.name == "member":
         copy["project_id"] = projects[copy["project_id"]]
     return copy
 

@@ -88,6 +88,23 @@ def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app: Flask) -> N
     assert check(app) == f"The database is sound, and at {head()}.\n"
 
 
+def test_an_upgrade_keeps_every_role_and_invitation(app: Flask) -> None:
+    make_filled(db.engine, FORMER_HEAD)
+    before = read(db.engine)
+    upgrade(db.engine)
+    after = read(db.engine)
+    for table, parts in {
+        "member": ("project_member", "workspace_member"),
+        "team_invitation": ("member_invitation", "workspace_invitation"),
+    }.items():
+        found = {row["id"]: row for row in after[table]}
+        assert len(found) == 2 * ROWS
+        for part in parts:
+            other = "owner_id" if part == parts[0] else "project_id"
+            for old in before[part]:
+                assert any(old.items() <= new.items() and not new[other] for new in found.values())
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     app: Flask, database: dict[str, str]
 ) -> None:

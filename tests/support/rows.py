@@ -17,9 +17,9 @@ from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import add_endpoint
-from testimonials.projects.models import Project, ProjectMember
-from testimonials.projects.projects import lock_project, mark_changed
-from testimonials.projects.team import set_workspace_role
+from testimonials.projects.models import Member, Project
+from testimonials.projects.projects import lock_account, lock_project, mark_changed
+from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.testimonials import next_time
 from tests.conftest import Caller
@@ -98,13 +98,13 @@ def count_for_planner(app: Flask) -> None:
 def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
     """Make an account a colleague in a project, as accepting an invitation does."""
     with app.app_context(), write():
-        row = ProjectMember(project_id=project_id, account_id=caller.account_id, role=role)
+        row = Member(project_id=project_id, account_id=caller.account_id, role=role)
         db.session.add(row)
 
 
 def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -> None:
     with app.app_context(), write():
-        assert set_workspace_role(owner.account_id, caller.account_id, role)
+        assert set_role(lock_account(owner.account_id), caller.account_id, role)
 
 
 def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:

@@ -48,6 +48,8 @@ DROPPED = {
         "access_request", "former_address", "notification_choice.is_monthly",
         "notification_choice.told_of_month",
     },
+    # Their rows are in `member` and `team_invitation`.
+    "0005": {"project_member", "workspace_member", "member_invitation", "workspace_invitation"},
 }  # fmt: skip
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -134,17 +136,18 @@ def kept(before: Rows, after: Rows, revision: str) -> tuple[Rows, Rows]:
     }
     assert gone <= before.keys() | columns
     assert after.keys() >= before.keys() - gone
-    return _only(before, columns - gone, gone), _only(after, columns - gone, gone)
+    tables = before.keys() - gone
+    return _only(before, columns - gone, tables), _only(after, columns - gone, tables)
 
 
-def _only(rows: Rows, columns: set[str], gone: set[str]) -> Rows:
+def _only(rows: Rows, columns: set[str], tables: set[str]) -> Rows:
     return {
         table: sorted(
             ({name: row[name] for name in row if f"{table}.{name}" in columns} for row in found),
             key=repr,
         )
         for table, found in rows.items()
-        if table not in gone
+        if table in tables
     }
 
 

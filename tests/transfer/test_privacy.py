@@ -28,7 +28,7 @@ from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
-from testimonials.projects.models import MemberInvitation
+from testimonials.projects.models import TeamInvitation
 from testimonials.testimonials import models
 from testimonials.transfer.erasure import NAME, read_list
 from tests.auth.browsers import open_browser
@@ -79,7 +79,7 @@ def fill(app: Flask, owner: Caller, outsider: Caller, email: str) -> str:
                 UnsubscribedAddress(
                     account_id=owner.account_id, email_hash=hash_email(owner.account_id, email)
                 ),
-                MemberInvitation(
+                TeamInvitation(
                     project_id=first["_id"], email=email, role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=clock.now() + timedelta(days=7),
                 ),

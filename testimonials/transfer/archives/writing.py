@@ -27,12 +27,11 @@ from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import (
+    Member,
     NotificationChoice,
     OldSlug,
     Project,
-    ProjectMember,
     WidgetSighting,
-    WorkspaceMember,
 )
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.media.recordings import path_of, size_of
@@ -316,10 +315,10 @@ def _describe_rows(model: Any, account_id: str) -> list[dict[str, Any]]:
 
 def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
     rows = db.session.execute(
-        select(Project.id, Project.slug, ProjectMember.role, ProjectMember.created_at)
-        .join(Project, Project.id == ProjectMember.project_id)
-        .where(ProjectMember.account_id == account_id)
-        .order_by(ProjectMember.created_at)
+        select(Project.id, Project.slug, Member.role, Member.created_at)
+        .join(Project, Project.id == Member.project_id)
+        .where(Member.account_id == account_id)
+        .order_by(Member.created_at)
     )
     return [
         {"projectId": row[0], "slug": row[1], "role": row[2], "since": clock.iso(row[3])}
@@ -330,9 +329,9 @@ def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
 def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
     """Return the roles that others gave the account in all of their projects."""
     rows = db.session.scalars(
-        select(WorkspaceMember)
-        .where(WorkspaceMember.account_id == account_id)
-        .order_by(WorkspaceMember.created_at, WorkspaceMember.owner_id)
+        select(Member)
+        .where(Member.account_id == account_id, Member.owner_id.is_not(None))
+        .order_by(Member.created_at, Member.owner_id)
     )
     return [
         {"accountId": row.owner_id, "role": row.role, "since": clock.iso(row.created_at)}

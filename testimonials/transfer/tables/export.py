@@ -20,7 +20,7 @@ from testimonials.core.event_texts import Names, token_key, write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import speaking
 from testimonials.core.text import normalize
-from testimonials.projects.models import Project, ProjectMember, WorkspaceMember
+from testimonials.projects.models import Member, Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.tables.columns import list_columns, write_cells
 
@@ -124,13 +124,9 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
     )
     if account_id is not None:
         owned = Project.account_id == account_id
-        members = select(ProjectMember.account_id).join(
-            Project, Project.id == ProjectMember.project_id
-        )
+        members = select(Member.account_id).join(Project, Project.id == Member.project_id)
         members = members.where(owned, *([Project.id == project_id] if project_id else []))
-        everywhere = select(WorkspaceMember.account_id).where(
-            WorkspaceMember.owner_id == account_id
-        )
+        everywhere = select(Member.account_id).where(Member.owner_id == account_id)
         team = (Account.id.in_(members), Account.id.in_(everywhere))
         people = people.where(or_(Account.id == account_id, *team))
         projects = projects.where(owned)

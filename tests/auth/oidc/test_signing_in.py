@@ -10,8 +10,9 @@ from testimonials.auth.models import Account, CompanyAttempt, CompanyIdentity, S
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.operations.doctor import check_company
-from testimonials.projects.models import WorkspaceMember
-from testimonials.projects.team import set_workspace_role
+from testimonials.projects.models import Member
+from testimonials.projects.projects import lock_account
+from testimonials.projects.team import set_role
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, open_known_browser
 from tests.auth.links import ask_for_link, init, mailed_links, mails
 from tests.auth.oidc.providers import (
@@ -263,8 +264,8 @@ def doctor(app: Flask) -> str:
 
 def roles(app: Flask) -> dict[str, tuple[str, str]]:
     with app.app_context():
-        query = select(Account.email, WorkspaceMember.role, WorkspaceMember.source).join(
-            Account, Account.id == WorkspaceMember.account_id
+        query = select(Account.email, Member.role, Member.source).join(
+            Account, Account.id == Member.account_id
         )
         return {email: (role, source) for email, role, source in db.session.execute(query)}
 
@@ -436,7 +437,7 @@ def test_what_the_owner_gave_stays(
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     mira = make_caller(MIRA["email"], is_claimed=True, on=app)
     with app.app_context(), write():
-        set_workspace_role(owner.account_id, mira.account_id, "admin")
+        set_role(lock_account(owner.account_id), mira.account_id, "admin")
     for claims in ({"groups": ["Marketing"]}, {}):
         provider.claims = claims
         assert sign_in_by(provider, app).status_code == 303

@@ -79,7 +79,7 @@ def test_an_account_takes_no_secret_along() -> None:
         names = {name.removesuffix("token_id") for name in shown}
         assert not [name for name in names if re.search("hash|token|secret|nonce", name)]
     # Each table of one account alone is in its archive, or its rows are there in another form.
-    others = {"project", "project_member", "workspace_member", "event"}
+    others = {"project", "member", "event"}
     others |= {"unsubscribed_address"}
     # How somebody signs in stays here.
     others |= {"passkey", "authenticator_app", "recovery_code", "company_identity"}

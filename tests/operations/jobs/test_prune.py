@@ -21,7 +21,7 @@ from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.integrations.webhooks.log import KEPT
 from testimonials.integrations.webhooks.models import WebhookDelivery
 from testimonials.operations.expiry import KINDS
-from testimonials.projects.models import MemberInvitation, OwnershipOffer, Proposal, WidgetSighting
+from testimonials.projects.models import OwnershipOffer, Proposal, TeamInvitation, WidgetSighting
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -75,7 +75,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     id="a", browser_hash="h", purpose="sign-in", verifier="v", nonce="n",
                     target="", draft="",
                 ),
-                MemberInvitation(
+                TeamInvitation(
                     project_id=project, email="n@example.com", role="admin", nonce_hash="h",
                     invited_by=owner.email, expires_at=now,
                 ),

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
 from testimonials.core.extensions import db
-from testimonials.projects.models import MemberInvitation, ProjectMember
+from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 
@@ -47,11 +47,12 @@ class Team:
 
 def members(app: Flask) -> dict[str, str]:
     with app.app_context():
-        query = select(Account.email, ProjectMember.role).join(ProjectMember)
+        query = select(Account.email, Member.role).join(Member, Member.account_id == Account.id)
+        query = query.where(Member.project_id.is_not(None))
         return {row.email: row.role for row in db.session.execute(query)}
 
 
 def invited(app: Flask) -> dict[str, str]:
     with app.app_context():
-        query = select(MemberInvitation.email, MemberInvitation.role)
+        query = select(TeamInvitation.email, TeamInvitation.role)
         return {row.email: row.role for row in db.session.execute(query)}

@@ -12,7 +12,7 @@ from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.models import Account, Session
 from testimonials.core.extensions import db
 from testimonials.dashboard import invitation as pages
-from testimonials.projects.models import MemberInvitation, ProjectMember
+from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init
 from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
@@ -204,7 +204,7 @@ def test_a_broken_link_says_so(team: Team, client: FlaskClient, link: str) -> No
 def test_who_took_the_address_keeps_a_role(team: Team, link: str, make_caller: MakeCaller) -> None:
     colleague = make_caller("old@example.com", is_claimed=True)
     with team.app.app_context():
-        row = ProjectMember(project_id=team.project, account_id=colleague.account_id, role="admin")
+        row = Member(project_id=team.project, account_id=colleague.account_id, role="admin")
         db.session.add(row)
         db.session.get_one(Account, colleague.account_id).email = NOOR
         db.session.commit()
@@ -269,7 +269,7 @@ def test_accepting_or_taking_back_wins(team: Team, link: str, make_caller: MakeC
     )
     assert (accepted, revoked) in ((303, 404), (410, 303))
     assert members(team.app) == ({NOOR: "moderator"} if accepted == 303 else {})
-    assert count_rows(team.app, MemberInvitation) == 0
+    assert count_rows(team.app, TeamInvitation) == 0
 
 
 def test_signing_in_while_signed_in_ends_the_session_before(app: Flask, owner: Caller) -> None:

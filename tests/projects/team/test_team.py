@@ -5,13 +5,14 @@ import re
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
-from testimonials.projects.models import MemberInvitation, ProjectMember
+from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -121,7 +122,7 @@ def test_mails_are_limited_by_account_and_by_address(team: Team, make_app: MakeA
     assert int(refused.headers["Retry-After"]) > 0
     again = make_app()
     with again.app_context():
-        assert db.session.get(MemberInvitation, (team.project, NOOR)) is not None
+        assert db.session.scalar(select(TeamInvitation.email)) == NOOR
     cookie = team.browser.get_cookie("__Host-testimonials")
     assert cookie is not None
     browser = again.test_client()
@@ -256,7 +257,7 @@ def test_deleting_an_account(team: Team, owner: Caller, moderator: Caller, admin
     assert "moderator@example.com" not in team.page()
     staying = team.seen_by(admin).browser
     answer = team.browser.post("/dashboard/account/delete", data={"confirm": owner.email})
-    assert (answer.status_code, count_rows(team.app, ProjectMember)) == (303, 0)
+    assert (answer.status_code, count_rows(team.app, Member)) == (303, 0)
     page = staying.get("/dashboard/projects")
     assert (page.status_code, "Fern" in page.text) == (200, False)
 

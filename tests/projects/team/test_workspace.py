@@ -12,13 +12,12 @@ from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import (
-    MemberInvitation,
+    Member,
     NotificationChoice,
-    ProjectMember,
-    WorkspaceInvitation,
-    WorkspaceMember,
+    TeamInvitation,
 )
-from testimonials.projects.team import set_workspace_role
+from testimonials.projects.projects import lock_account
+from testimonials.projects.team import set_role
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import mails
 from tests.collection.authors.authors import Visitor
@@ -55,7 +54,7 @@ def sees(app: Flask, caller: Caller, project: str, page: str = "inbox") -> int:
 
 def roles(app: Flask) -> list[tuple[str, str]]:
     with app.app_context():
-        query = select(WorkspaceMember.role, WorkspaceMember.source)
+        query = select(Member.role, Member.source).where(Member.owner_id.is_not(None))
         return [(row[0], row[1]) for row in db.session.execute(query)]
 
 
@@ -101,7 +100,7 @@ def test_somebody_new_joins_chosen_projects_with_a_password(
     assert client.get(f"/dashboard/projects/{other}/inbox").status_code == 404
     assert client.get(f"/dashboard/projects/{fern}/testimonials/new").status_code == 403
     with app.app_context():
-        assert db.session.scalars(select(ProjectMember.role)).all() == ["reader"]
+        assert db.session.scalars(select(Member.role)).all() == ["reader"]
     assert roles(app) == []
 
 
@@ -119,7 +118,7 @@ def test_what_cannot_be_invited_is_said(app: Flask, mine: FlaskClient, owner: Ca
         assert words in answer.text
     assert invite(mine) == 303
     assert invite(mine) == 422
-    assert count_rows(app, WorkspaceInvitation) == 1
+    assert count_rows(app, TeamInvitation) == 1
 
 
 def test_invitations_are_sent_anew_or_end(
@@ -158,7 +157,7 @@ def test_what_hung_on_a_role_ends_with_it(
 ) -> None:
     with app.app_context(), write():
         source = "company" if way == "company" else "owner"
-        assert set_workspace_role(owner.account_id, noor.account_id, "admin", source)
+        assert set_role(lock_account(owner.account_id), noor.account_id, "admin", source)
     theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
     form = {"name": "Till", "scopes": "read", "project": fern}
     made = theirs.post(f"{base}/integrations/tokens", data=form)
@@ -183,13 +182,13 @@ def test_what_hung_on_a_role_ends_with_it(
         assert theirs.post(leaving).status_code == 404
     elif way == "company":
         with app.app_context(), write():
-            assert set_workspace_role(owner.account_id, noor.account_id, None, "company")
+            assert set_role(lock_account(owner.account_id), noor.account_id, None, "company")
     else:
         done = theirs.post("/dashboard/account/delete", data={"confirm": NOOR})
         assert done.status_code == 303
     assert app.test_client().get(asked, headers=headers).status_code == 401
     with app.app_context():
-        assert db.session.scalar(select(MemberInvitation.email)) is None
+        assert db.session.scalar(select(TeamInvitation.email)) is None
         left = db.session.scalars(select(AccessToken).where(AccessToken.revoked_at.is_(None)))
         assert left.all() == []
         choices = db.session.scalars(select(NotificationChoice)).all()
@@ -202,7 +201,7 @@ def test_company_groups_take_back_what_they_gave(app: Flask, owner: Caller, noor
     def give(role: str | None, source: str) -> bool:
         with app.app_context():
             begin_write()
-            is_changed = set_workspace_role(owner.account_id, noor.account_id, role, source)
+            is_changed = set_role(lock_account(owner.account_id), noor.account_id, role, source)
             db.session.commit()
             return is_changed
 
