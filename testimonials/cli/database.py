@@ -21,7 +21,7 @@ from testimonials.core.settings.table import PREFIX, Settings, make_instance
 from testimonials.operations.database import forget_secret, move_database
 from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep
-from testimonials.operations.upgrading import upgrade_database
+from testimonials.operations.server.serve import upgrade_database
 from testimonials.testimonials.counts import count_again, find_wrong_counts
 from testimonials.testimonials.search import find_wrong_words, rebuild_index
 

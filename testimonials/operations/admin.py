@@ -169,12 +169,12 @@ def _judge_mail() -> Iterator[Trouble]:
         yield Trouble("No mail is sent", words)
     count, age = measure_waiting(db.session())
     if count and age > LONGEST_WAIT:
-        title = f"{count} {'mail waits' if count == 1 else 'mails wait'}"
+        title = _say(count, "mail waits", "mails wait")
         words = "They are kept, and tried again by themselves for about three days."
         yield Trouble(title, words, "mail list --state queued")
     failed = count_mails(db.session())[MailState.FAILED]
     if failed:
-        title = f"{failed} {'mail was' if failed == 1 else 'mails were'} given up"
+        title = _say(failed, "mail was given up", "mails were given up")
         yield Trouble(title, "Nobody gets them unless you try again.", "mail retry")
 
 
@@ -193,18 +193,21 @@ def _judge_reports() -> Iterator[Trouble]:
     waiting = select(func.count()).where(AbuseReport.settled_at.is_(None))
     count = db.session.scalar(waiting.select_from(AbuseReport)) or 0
     if count:
-        title = f"{count} {'report waits' if count == 1 else 'reports wait'}"
+        title = _say(count, "report waits", "reports wait")
         words = "Visitors reported public pages. Nothing was changed."
         yield Trouble(title, words, "reports list")
 
 
 def _judge_domains(count: int) -> Iterator[Trouble]:
     if count:
-        title = (
-            f"{count} own host {'name has' if count == 1 else 'names have'} no TXT record any more"
-        )
+        has = "own host name has no TXT record any more"
+        title = _say(count, has, has.replace("name has", "names have"))
         words = "Each is given up after three days. The usual addresses keep working."
         yield Trouble(title, words, "domains list")
+
+
+def _say(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 # How everything on this server is: a value of each kind, and what needs somebody.
@@ -249,7 +252,7 @@ def _describe_span(span: timedelta) -> str:
     minutes = max(0, int(span.total_seconds()) // 60)
     sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
     unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+    return _say(count, unit, f"{unit}s")
 
 
 def _measure_storage() -> dict[str, Any]:

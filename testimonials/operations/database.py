@@ -33,7 +33,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core.clock import to_milliseconds
 from testimonials.core.db.engine import Base, count_for_planner, insert_if_missing
 from testimonials.core.db.migrate import build_schema, current, head, upgrade
-from testimonials.core.extensions import begin_write, db, prepare_engine
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.settings.current import current_settings
 from testimonials.testimonials.counts import stop_counting
 
@@ -243,15 +244,16 @@ class SecretMark(Base):
 
 
 def require_known_secret() -> None:
-    """Compare the secret key with the one of earlier starts; commits.
+    """Compare the secret key with the one of earlier starts.
 
     Raises `click.ClickException` on PostgreSQL, where another host may be using the right one. An
     SQLite file has no other host, so a new key is accepted.
     """
-    begin_write()
-    insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
-    row = db.session.get_one(SecretMark, 1)
-    if row.mark != instance_mark():
+    with write():
+        insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
+        row = db.session.get_one(SecretMark, 1)
+        if row.mark == instance_mark():
+            return
         if db.engine.dialect.name != "sqlite":
             raise click.ClickException(
                 "The secret key differs from the one that was used with this database, so hosts "
@@ -260,7 +262,6 @@ def require_known_secret() -> None:
             )
         logger.warning("the secret key has changed: links sent before now are invalid")
         row.mark = instance_mark()
-    db.session.commit()
 
 
 def instance_mark() -> str:

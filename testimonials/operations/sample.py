@@ -1,13 +1,14 @@
 """The sample account and project that a first start can show."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import select
 
 from testimonials.auth.accounts import is_live, renew_agent_nonce, start_account
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.models import Account
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.urls import agent_guide_url, collection_page_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugTaken, create_project, list_projects, random_slug
@@ -47,11 +48,9 @@ TESTIMONIALS = (
 )
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """The addresses of the sample; `claim_link` is None once its account is claimed."""
 
-    email: str
     widget_page: str
     collection_page: str
     claim_link: str | None
@@ -59,29 +58,25 @@ class Sample:
 
 
 def prepare_sample() -> Sample:
-    """Create the sample if it doesn't exist, and return its addresses; commits.
+    """Create the sample if it doesn't exist, and return its addresses.
 
     The claim link of an unclaimed account is a new one each time.
     """
-    begin_write()
-    account = db.session.scalars(
-        select(Account).where(Account.email == EMAIL, is_live())
-    ).one_or_none()
-    nonce = None
-    if account is None and (access := start_account(EMAIL)) is not None:
-        account, nonce = access.account, access.claim_nonce
-    elif account is not None and not account.is_claimed:
-        nonce = renew_agent_nonce(account)
-    assert account is not None  # noqa: S101 - set by one of the two branches
-    existing = list_projects(account.id)
-    project = existing[0] if existing else _create_project(account)
-    db.session.commit()
+    with write():
+        query = select(Account).where(Account.email == EMAIL, is_live())
+        account, nonce = db.session.scalars(query).one_or_none(), None
+        if account is None and (access := start_account(EMAIL)) is not None:
+            account, nonce = access.account, access.claim_nonce
+        elif account is not None and not account.is_claimed:
+            nonce = renew_agent_nonce(account)
+        assert account is not None  # noqa: S101 - set by one of the two branches
+        existing = list_projects(account.id)
+        project = existing[0] if existing else _create_project(account)
     return Sample(
-        email=EMAIL,
-        widget_page=widget_page_url(project.id),
-        collection_page=collection_page_url(project.slug, project.own_host),
-        claim_link=make_claim_link(account, nonce) if nonce else None,
-        agent_docs=agent_guide_url(),
+        widget_page_url(project.id),
+        collection_page_url(project.slug, project.own_host),
+        make_claim_link(account, nonce) if nonce else None,
+        agent_guide_url(),
     )
 
 

@@ -55,8 +55,6 @@ COMMITTERS = {
     "operations.jobs": "These are jobs of the background thread; there is no request.",
     "operations.backup.creating": "It is a job of the background thread; there is no request.",
     "operations.backup.offsite": "It is a job of a background thread; there is no request.",
-    "operations.database": "`serve` compares the key before there are requests.",
-    "operations.sample": "The sample is made by `serve` before there are requests.",
 }
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40

@@ -11,9 +11,11 @@ from typing import Any
 
 import click
 from flask import Flask
+from sqlalchemy.exc import DatabaseError
 
+from testimonials.core.db import migrate
 from testimonials.core.db.outages import telling_trouble
-from testimonials.core.db.sqlite import fold_log, look_for_damage
+from testimonials.core.db.sqlite import describe_damage, fold_log, is_damage, look_for_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
@@ -29,6 +31,7 @@ from testimonials.core.settings.table import (
     unknown_variables,
 )
 from testimonials.integrations.webhooks.delivery import Dispatcher
+from testimonials.operations.backup.creating import BackupFailed, back_up_before
 from testimonials.operations.database import require_known_secret
 from testimonials.operations.jobs import end_jobs, run_backups, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
@@ -41,7 +44,6 @@ from testimonials.operations.server.supervisor import (
     restarts,
 )
 from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended
-from testimonials.operations.upgrading import upgrade_database
 from testimonials.projects.notifications import is_mail_wanted
 from testimonials.testimonials.notifications import answer_link_requests
 from testimonials.transfer.tables.jobs import run_imports
@@ -254,3 +256,44 @@ def _print_sample(sample: Sample) -> None:
   Ctrl-C stops it.
 """
     )
+
+
+# Upgrading the schema after a backup, for `serve` and the command.
+
+
+def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
+    """Bring the database to this program's schema; return the revisions before and after.
+
+    Raises `click.ClickException`, with nothing changed, if the backup or the upgrade fails.
+    """
+    try:
+        before, after = migrate.upgrade(db.engine, _back_up if is_backed_up else None)
+    except DatabaseError as error:
+        reason = " ".join(str(error.orig).split())
+        if is_damage(error):
+            raise click.ClickException(describe_damage(reason)) from None
+        raise click.ClickException(
+            f"The upgrade failed, and the database is as it was: {reason}"
+        ) from error
+    if before != after:
+        logger.info("database upgraded from %s to %s", before or "empty", after)
+    return before, after
+
+
+def _back_up(revision: str) -> None:
+    if db.engine.dialect.name != "sqlite":
+        logger.warning(
+            "the database is upgraded to %s without a backup: `testimonials backup now` makes one "
+            "of PostgreSQL before a new version is installed. The upgrade is done completely or "
+            "not at all",
+            revision,
+        )
+        return
+    try:
+        target = back_up_before(revision)
+    except BackupFailed as error:
+        raise click.ClickException(
+            f"The backup before the upgrade failed, so nothing was upgraded: {error}. Fix that, or "
+            "skip the backup: testimonials db upgrade --no-backup"
+        ) from None
+    logger.info("the database before the upgrade to %s is kept in %s", revision, target)
