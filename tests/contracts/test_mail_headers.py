@@ -22,8 +22,10 @@ from testimonials.auth.accounts import claim_account, start_account
 from testimonials.auth.emails import send_restored_mail, send_suspended_mail
 from testimonials.auth.models import Account
 from testimonials.cli.delivery import make_test_mail
+from testimonials.collection.author_rights import send_author_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
-from testimonials.collection.request_mail import send_author_mail, send_flood_mail, write_due_mails
+from testimonials.collection.request_mail import write_due_mails
+from testimonials.collection.spam import tell_of_flood
 from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
@@ -193,7 +195,7 @@ def write_every_kind(account: Account, text: str) -> None:
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
-    send_flood_mail(project, reader)
+    tell_of_flood(project, row)
     send_stopped_mail(project, text, text)
     send_left_mail(project, [text], clock.now())
     notices.tell_of_failed_backup(text)
