@@ -59,8 +59,9 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.formatting import describe_modes, describe_plan
-from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.dashboard.framework import require_proof, require_session
 from testimonials.dashboard.security import HERE, explain_refusal
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Role, list_joined_projects, search_shared
 from testimonials.projects.events import MEMBER_LEFT
 from testimonials.projects.models import Project

@@ -29,13 +29,9 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url
 from testimonials.dashboard.account import Search, read_search
 from testimonials.dashboard.formatting import describe_plan
-from testimonials.dashboard.framework import (
-    build_shell,
-    require_proof,
-    require_role,
-    require_session,
-)
+from testimonials.dashboard.framework import require_proof, require_role, require_session
 from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED

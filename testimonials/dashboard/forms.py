@@ -28,7 +28,7 @@ from testimonials.core.http.forms import FormSchema, add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, form_url
 from testimonials.core.text import TAG_LENGTH
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.page_editor import (
     TABS,
     VIEWS,
@@ -39,6 +39,7 @@ from testimonials.dashboard.page_editor import (
 )
 from testimonials.dashboard.page_form import PageEdit, check_lists, go_on, name_fields, read_lists
 from testimonials.dashboard.page_lists import Form
+from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.widget_form import EditorForm, read_edit
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role

@@ -1,12 +1,15 @@
-"""What the dashboard's pages share: session, role, step-up, lock, answers shown once."""
+"""What the dashboard's pages share: session, role, step-up, transaction, notice, errors."""
 
 import functools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from flask import (
-    after_this_request,
+    Blueprint,
     jsonify,
     make_response,
     redirect,
@@ -18,11 +21,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.auth.cookies import (
-    opened_cookie,
     read_session_cookie,
     renew_session_cookie,
-    set_cookie,
-    theme_cookie,
 )
 from testimonials.auth.login import keep_draft, render_login
 from testimonials.auth.sessions import (
@@ -42,30 +42,28 @@ from testimonials.auth.step_up import (
 )
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db, let_others_write
-from testimonials.core.http.form_errors import Errors, wants_json
+from testimonials.core.http.errors import ServiceError, ValidationFailed
+from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
+from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
 from testimonials.core.http.i18n import gettext, translate, use_language
 from testimonials.core.http.idempotency import take_key
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately
-from testimonials.core.http.urls import current_path, image_url
-from testimonials.dashboard.proposal_data import count_for
+from testimonials.core.http.urls import current_path
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import (
     Access,
     Role,
     StrongSignInNeeded,
     find_access,
-    list_last_shared,
 )
 from testimonials.projects.models import Project
-from testimonials.testimonials.inbox import count_tabs
 
-# The dashboard's guards, and the frame around every page.
+Values = dict[str, Any]
 
-THEMES = ("system", "light", "dark")
-# So many projects can be chosen at the top of each page; the others are searched for.
-SWITCHED = 10
-YEAR_SECONDS = 365 * 86400
+# The guards of views.
 
 
 def require_session(view: View) -> View:
@@ -135,33 +133,56 @@ def require_proof(
     changes_ways_in: bool = False,
     lasts: timedelta = PROOF_LIFETIME,
 ) -> Callable[[View], View]:
-    """Make a decorator, below `require_session`, for actions that need a recent proof of identity.
+    """Make a decorator, below `require_session`, that asks for a proof as `prove` does.
 
-    If the last was too long ago, a page asks for a password, a passkey or a code and sends the same
-    form again, so nothing is lost. `purpose` completes "Confirm that it’s you to"; `back` is the
-    endpoint to cancel to. A download leaves the browser on this page, so after the proof it shows
-    the download's button. See `find_proofs` for `changes_ways_in`. A proof counts for as long as it
-    `lasts`.
+    `back` is the endpoint to cancel to.
     """
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
-            errors: Errors = {}
-            ways = find_proofs(owner, changes_ways_in=changes_ways_in)
-            is_enough = ways.has_password or owner.is_strong or not ways.is_any
-            is_proved = has_fresh_proof(owner, lasts) and is_enough
-            if not is_proved and was_proof_sent():
-                owner, errors = take_proof(owner, ways)
-                is_proved = not errors
-            if is_proved and not (is_download and was_proof_sent()):
-                return view(owner=owner, **arguments)
-            page = _proof_page(owner, purpose, url_for(back), errors, None if is_proved else ways)
-            return answer_privately(page, 200 if is_proved else 422 if errors else 401)
+            owner, page = prove(
+                owner,
+                purpose,
+                url_for(back),
+                is_download=is_download,
+                changes_ways_in=changes_ways_in,
+                lasts=lasts,
+            )
+            return view(owner=owner, **arguments) if page is None else page
 
         return wrapper
 
     return decorate
+
+
+def prove(
+    owner: SignedIn,
+    purpose: str,
+    back_url: str,
+    *,
+    is_download: bool = False,
+    changes_ways_in: bool = False,
+    lasts: timedelta = PROOF_LIFETIME,
+) -> tuple[SignedIn, Response | None]:
+    """Return the person signed in, and the page that asks for a proof if the last is too old.
+
+    The page asks for a password, a passkey or a code and sends the same form again, so nothing is
+    lost. `purpose` completes "Confirm that it’s you to". A download leaves the browser on this
+    page, so after the proof it shows the download's button. See `find_proofs` for
+    `changes_ways_in`. A proof counts for as long as it `lasts`.
+    """
+    errors: Errors = {}
+    ways = find_proofs(owner, changes_ways_in=changes_ways_in)
+    is_enough = ways.has_password or owner.is_strong or not ways.is_any
+    is_proved = has_fresh_proof(owner, lasts) and is_enough
+    if not is_proved and was_proof_sent():
+        owner, errors = take_proof(owner, ways)
+        is_proved = not errors
+    if is_proved and not (is_download and was_proof_sent()):
+        return owner, None
+    page = _proof_page(owner, purpose, back_url, errors, None if is_proved else ways)
+    return owner, answer_privately(page, 200 if is_proved else 422 if errors else 401)
 
 
 def _proof_page(
@@ -204,69 +225,196 @@ def _ask_for_more() -> Response:
     return redirect(url_for("dashboard.account.show_needed", next=target), 303)
 
 
-def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
-    """Return what a page's frame shows: account, last projects, the current one, the theme."""
-    theme = request.cookies.get(theme_cookie(), "system")
-    access = who if isinstance(who, Access) else None
-    owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
-    return {
-        "email": owner.email,
-        "who": owner.name,
-        "has_name": owner.display_name is not None,
-        "project": project and describe_project(project),
-        # Colleagues who only moderate see the inbox alone.
-        "is_admin": access is not None and access.is_admin,
-        "is_owner": access is not None and access.role == Role.OWNER,
-        # Readers see what moderators see, without what changes it.
-        "may_decide": access is not None and access.may_decide,
-        **_describe_switcher(owner, project),
-        "active": active,
-        "counts": project and count_tabs(project.id)[project.id],
-        "proposals": access and count_for(access),
-        "theme": theme if theme in THEMES else "system",
-    }
+# A page and its buttons.
+#
+# domain = ProjectPage(settings, "/dashboard/projects/<project_id>/domain",
+#                      "project/domain.html", role=Role.ADMIN, nav="settings")
+#
+# @domain.show
+# def show_domain(access: Access) -> Values:
+#     return {"domain": find_domain(access.project)}
+#
+# @domain.save(HostForm)
+# def set_domain(access: Access, host: str) -> Done:
+#     domains.set_domain(access.project, host)
+#     return Done(_("Add these records now."))
+
+# A fault of these leads back to the form; others have a page of their own.
+CORRECTABLE = (400, 409, 422)
 
 
-def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
-    """Return the projects to choose from, and whether there are more.
+@dataclass(frozen=True)
+class Done:
+    """What a button did: a notice, and the URL that shows it; without one, the page itself.
 
-    Of many these are the ones that this browser opened last, which it keeps in a cookie.
+    `undo` names the batch that the notice offers to undo. `page` is shown at once instead, with
+    what is `shown` this once. `finish` gets the answer once all is committed, to set cookies.
     """
-    known = request.cookies.get(opened_cookie(), "").split(".")
-    opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
-    opened = [each for each in opened if is_identifier(each)][:SWITCHED]
-    rows = list_last_shared(owner.account_id, opened, SWITCHED + 1)
-    if has_more := len(rows) > SWITCHED:
-        _keep_opened(opened, known)
-    else:
-        rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
-    return {
-        "projects": [
-            describe_project(each) | {"is_current": project is not None and each.id == project.id}
-            for each in rows[:SWITCHED]
-        ],
-        "has_more": has_more,
-    }
+
+    notice: str = ""
+    to: str = ""
+    anchor: str = ""
+    undo: str | None = None
+    page: "AccountPage | None" = None
+    shown: Values = field(default_factory=dict)
+    finish: Callable[[Response], object] | None = None
 
 
-def _keep_opened(opened: list[str], known: list[str]) -> None:
-    """Have the browser keep which projects it opened last, if that changed."""
-    if opened == known:
-        return
+class AccountPage:
+    """A page for who is signed in, at a whole path: `show` describes it, each `save` is a button.
 
-    @after_this_request
-    def keep(response: Response) -> Response:
-        set_cookie(response, opened_cookie(), ".".join(opened), YEAR_SECONDS)
+    Its views get the person, and the parts of the path by name. `nav` is where the navigation says
+    that one is; without it, the folder of the template.
+    """
+
+    def __init__(self, blueprint: Blueprint, path: str, template: str, *, nav: str = "") -> None:
+        self.blueprint = blueprint
+        self.path = path
+        self.template = template
+        self.nav = nav or template.partition("/")[0]
+
+    def show(self, view: Callable[..., Values | Response]) -> Callable[..., Values | Response]:
+        """Show the page with the values that `view` returns, or another answer.
+
+        The template gets a `notice` too, `errors` by field, and what was `typed` where the form was
+        refused; without that, the view may say with what the form is filled in.
+        """
+        self.describe = view
+
+        @require_session
+        @functools.wraps(view)
+        def page(owner: SignedIn, **parts: Any) -> ResponseReturnValue:
+            return self.render(self.enter(owner, parts), parts)
+
+        self.blueprint.get(self.path)(page)
+        return view
+
+    def save(
+        self,
+        form: type[FormSchema] | None = None,
+        *,
+        at: str = "",
+        role: Role | None = None,
+        step_up: str = "",
+        changes_ways_in: bool = False,
+        prepare: Callable[..., Any] | None = None,
+    ) -> Callable[[Callable[..., Done]], Callable[..., Done]]:
+        """Do what the button at the page's path and `at` is for, in one transaction.
+
+        The view also gets the values of the `form`. What can be corrected shows the page again, as
+        it was filled in. `step_up` asks for a fresh proof to do that. What takes long is done
+        before anything is locked, by `prepare`; the view gets its result as `prepared`.
+        """
+
+        def decorate(view: Callable[..., Done]) -> Callable[..., Done]:
+            @require_session
+            @functools.wraps(view)
+            def button(owner: SignedIn, **parts: Any) -> ResponseReturnValue:
+                if step_up:
+                    url = self.url(parts)
+                    owner, page = prove(owner, step_up, url, changes_ways_in=changes_ways_in)
+                    if page is not None:
+                        return page
+                sent = (form or FormSchema)().read(request.form)
+                try:
+                    if sent.errors:
+                        raise ValidationFailed.of(sent.errors)
+                    values = self.part(parts) | sent.values
+                    if prepare is not None:
+                        found = prepare(self.enter(owner, parts, role), **values)
+                        values["prepared"] = found
+                    with write(partial(self.enter, owner, parts, role, for_update=True)) as who:
+                        done = view(who, **values)
+                except ServiceError as error:
+                    return self._refuse(owner, parts, sent, error)
+                return self._answer(done, owner, parts)
+
+            self.blueprint.post(self.path + at)(button)
+            return view
+
+        return decorate
+
+    def enter(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None = None,
+        *,
+        for_update: bool = False,
+    ) -> SignedIn | Access:
+        """Return what the views get of who is here; raise for who may not be."""
+        return owner
+
+    def part(self, parts: Mapping[str, str]) -> Values:
+        """Return those of a path's parts that the views of this page get."""
+        mine = set(re.findall(r"(\w+)>", self.path)) - {"project_id"}
+        return {name: text for name, text in parts.items() if name in mine}
+
+    def url(self, parts: Mapping[str, Any]) -> str:
+        return url_for(f".{self.describe.__name__}", **parts)
+
+    def render(
+        self, who: SignedIn | Access, parts: Mapping[str, str], status: int = 200, **more: Any
+    ) -> Response:
+        values = self.describe(who, **self.part(parts))
+        if isinstance(values, Response):
+            return values
+        frame = {"notice": read_notice(), "errors": {}, "shell": build_shell(who, self.nav)}
+        page = render_template(f"dashboard/{self.template}", **frame | values | more)
+        return answer_privately(page, status)
+
+    def _refuse(
+        self, owner: SignedIn, parts: Mapping[str, str], sent: SentForm, error: ServiceError
+    ) -> ResponseReturnValue:
+        if error.status not in CORRECTABLE:
+            raise error
+        errors = to_form_errors(error, next(iter(sent.typed), "form"))
+        if wants_json():
+            return answer_errors(errors)
+        more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
+        return self.render(self.enter(owner, parts), parts, 422, **more)
+
+    def _answer(self, done: Done, owner: SignedIn, parts: Mapping[str, str]) -> ResponseReturnValue:
+        if done.page is not None:
+            response = done.page.render(done.page.enter(owner, parts), parts, **done.shown)
+        elif wants_json():
+            response = jsonify({"message": done.notice} | done.shown)
+        else:
+            url = done.to or self.url(parts)
+            url = add_notice(url, done.notice, done.undo) if done.notice else url
+            response = redirect(url + (done.anchor and f"#{done.anchor}"), 303)
+        if done.finish is not None:
+            done.finish(response)
         return response
 
 
-def describe_project(project: Project) -> dict[str, Any]:
-    return {
-        "name": project.name,
-        "initial": project.name[:1].upper(),
-        "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
-        "logo_url": image_url(project.logo_id),
-    }
+class ProjectPage(AccountPage):
+    """A page of a project, for those with a role in it.
+
+    Its views get their `Access`; to save, the project is locked.
+    """
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        path: str,
+        template: str,
+        *,
+        role: Role = Role.ADMIN,
+        nav: str = "",
+    ) -> None:
+        super().__init__(blueprint, path, template, nav=nav)
+        self.role = role
+
+    def enter(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None = None,
+        *,
+        for_update: bool = False,
+    ) -> Access:
+        return find_access(owner, parts["project_id"], role or self.role, for_update=for_update)
 
 
 # Forms whose answer shows a secret: to reload the page must not make another one.

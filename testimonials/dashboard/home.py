@@ -26,8 +26,9 @@ from testimonials.dashboard.formatting import (
     describe_time,
     start_small,
 )
-from testimonials.dashboard.framework import THEMES, build_shell, require_session
+from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.inbox_data import read_page
+from testimonials.dashboard.shell import THEMES, build_shell
 from testimonials.projects.access import search_shared
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_RESTORED

@@ -21,7 +21,8 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.images.colors import colour_of, initials_of
-from testimonials.dashboard.framework import build_shell, go_on_writing, lock_again, require_role
+from testimonials.dashboard.framework import go_on_writing, lock_again, require_role
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.undo import make_undo_token

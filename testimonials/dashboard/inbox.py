@@ -16,10 +16,11 @@ from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.security import safe_target
-from testimonials.dashboard.framework import build_shell, go_on_writing, lock_again, require_role
+from testimonials.dashboard.framework import go_on_writing, lock_again, require_role
 from testimonials.dashboard.inbox_data import describe_inbox, read_filter, read_page
 from testimonials.dashboard.onboarding import describe_checklist, note
 from testimonials.dashboard.proposal_data import kinds_of
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import KEEPS_SAMPLES
 from testimonials.projects.models import Project

@@ -36,7 +36,8 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.i18n import gettext as _
 from testimonials.dashboard.formatting import NUMBERS, describe_testimonial
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import InboxFilter, find_rows

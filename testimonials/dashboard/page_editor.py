@@ -33,7 +33,7 @@ from testimonials.core.images.uploads import (
     read_image,
 )
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.page_form import (
     LIMITS,
     LISTS,
@@ -44,6 +44,7 @@ from testimonials.dashboard.page_form import (
     read_page_edit,
 )
 from testimonials.dashboard.page_lists import Item, new_id
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects import page_design
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.events import PAGE_CHANGED

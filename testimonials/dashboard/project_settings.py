@@ -19,12 +19,12 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, own_host_url, wall_url
 from testimonials.dashboard.formatting import describe_modes, describe_plan
 from testimonials.dashboard.framework import (
-    build_shell,
     lock_again,
     require_proof,
     require_role,
     require_session,
 )
+from testimonials.dashboard.shell import build_shell
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import domains
 from testimonials.projects.access import Access, Role, find_access

@@ -16,7 +16,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.http.urls import current_path
 from testimonials.core.images.uploads import CONTENT_TYPE, Image
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.dashboard.proposal_data import (
     PAGE_SIZE,
@@ -25,6 +25,7 @@ from testimonials.dashboard.proposal_data import (
     list_page,
     name_proposal,
 )
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, RoleTooLow, find_access
 from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_account

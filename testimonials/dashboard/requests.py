@@ -55,12 +55,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import (
-    build_shell,
-    require_proof,
-    require_role,
-    require_session,
-)
+from testimonials.dashboard.framework import require_proof, require_role, require_session
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.dashboard.request_form import (
     NEVER,
@@ -68,6 +63,7 @@ from testimonials.dashboard.request_form import (
     default_values,
     read_request_form,
 )
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account

@@ -24,8 +24,9 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import project_url, wall_url
 from testimonials.dashboard.formatting import describe_testimonial
-from testimonials.dashboard.framework import build_shell, go_on_writing, require_role
+from testimonials.dashboard.framework import go_on_writing, require_role
 from testimonials.dashboard.inbox import describe_step, return_target
+from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.testimonial import THANKS_LENGTH, ReplyForm, ThanksForm
 from testimonials.projects.access import Access, Role
 from testimonials.testimonials.events import AUTHOR_THANKED

@@ -49,7 +49,8 @@ from testimonials.core.http.i18n import ngettext
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.passwords import hash_password
-from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.dashboard.framework import require_proof, require_session
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import is_asked_for_more
 
 # The one sentence on top of Account, Security: how safe an account is, or the one thing to do.

@@ -46,7 +46,8 @@ from testimonials.dashboard.embed_codes import (
     read_choice,
 )
 from testimonials.dashboard.formatting import describe_age
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.events import PROJECT_CHANGED

@@ -17,7 +17,8 @@ from testimonials.core.http.forms import FormSchema, add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import ROLES, Access, Role, find_access
 from testimonials.projects.emails import send_invitation_mail
 from testimonials.projects.events import (

@@ -44,8 +44,9 @@ from testimonials.core.images.uploads import (
     read_image,
 )
 from testimonials.dashboard.formatting import describe_change, describe_hands, describe_testimonial
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox import return_target
+from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (

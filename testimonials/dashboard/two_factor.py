@@ -47,9 +47,10 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
-from testimonials.dashboard.framework import build_shell, require_proof, require_session
+from testimonials.dashboard.framework import require_proof, require_session
 from testimonials.dashboard.security import HERE, explain_refusal, render_security
 from testimonials.dashboard.share import draw_inline
+from testimonials.dashboard.shell import build_shell
 
 SETUP_SECONDS = 60 * 60
 

@@ -5,12 +5,9 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
-from flask import render_template
-
 from testimonials.core import clock
 from testimonials.dashboard.embed_codes import highlight
 from testimonials.dashboard.formatting import describe_time
-from testimonials.dashboard.framework import build_shell
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.integrations.webhooks.log import list_newest
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -80,14 +77,6 @@ def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[st
         "head": "\n".join(lines),
         "body": highlight(body),
     }
-
-
-def render_webhook_page(
-    access: Access, template: str, status: int = 200, **values: Any
-) -> tuple[str, int]:
-    shell = build_shell(access, "integrations")
-    page = render_template(f"dashboard/integrations/{template}.html", shell=shell, **values)
-    return page, status
 
 
 def _describe_try(attempt: dict[str, Any]) -> dict[str, Any]:

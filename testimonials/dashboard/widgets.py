@@ -15,7 +15,8 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.urls import widget_page_url
 from testimonials.dashboard.formatting import describe_testimonial
-from testimonials.dashboard.framework import build_shell, require_role
+from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.widget_controls import describe_rating, name_choice
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project

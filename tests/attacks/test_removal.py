@@ -30,7 +30,7 @@ ASKING = {
         "team/members/<account_id>/role",
     )),
     *(f"/dashboard/projects/<project_id>/{path}" for path in (
-        "delete", "integrations/tokens", "integrations/webhooks",
+        "delete", "integrations/tokens/new", "integrations/webhooks/new",
         "integrations/webhooks/<webhook_id>", "integrations/webhooks/<webhook_id>/secret",
         "purchases/secret", "team/offer",
     )),

@@ -103,7 +103,7 @@ class Thing:
 
 def make_token(scene: Scene) -> str:
     form = {"name": "Helper", "scopes": "read", "project": scene.project}
-    found = re.search(r"tst_tok_\w+", scene.press(f"{scene.base}/integrations/tokens", **form))
+    found = re.search(r"tst_tok_\w+", scene.press(f"{scene.base}/integrations/tokens/new", **form))
     assert found
     return found[0]
 
@@ -149,7 +149,7 @@ def make_purchase_link(scene: Scene) -> str:
 
 def make_webhook(scene: Scene) -> None:
     """Add a webhook; something happens that it has not been told of yet."""
-    path = f"{scene.base}/integrations/webhooks"
+    path = f"{scene.base}/integrations/webhooks/new"
     form = {"url": scene.receiver.url, "events": ["testimonial.approved", "project.updated"]}
     found = re.search(r"whsec_[\w+/=-]{30,}", scene.press(path, **form))
     assert found

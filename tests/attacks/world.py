@@ -293,7 +293,7 @@ def _send_test(browser: FlaskClient, project: str, webhook: str) -> str:
 def _make_token(browser: FlaskClient, project: str) -> str:
     base = f"/dashboard/projects/{project}/integrations"
     form = {"name": "Secret token", "scopes": "read", "project": project}
-    expect(browser.post(f"{base}/tokens", data=form), 200)
+    expect(browser.post(f"{base}/tokens/new", data=form), 200)
     found = re.search(r"/tokens/(\w{24})/revoke", browser.get(base).text)
     assert found
     return found[1]

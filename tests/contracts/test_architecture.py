@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from flask import Flask
 
 import testimonials
 from testimonials.application import DASHBOARD, VIEWS
+from testimonials.dashboard.framework import AccountPage
 
 ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
@@ -29,7 +31,7 @@ IN_DASHBOARD = (
     "home", "inbox", "pages", "widgets", "share", "requests", "insights", "settings", "team",
     "account",
 )  # fmt: skip
-VERBS = ("get", "post", "put", "patch", "delete", "route")
+VERBS = ("get", "post", "put", "patch", "delete", "route", "save")
 
 # What a module imports from above its own package, and why.
 UPWARD = {
@@ -315,6 +317,25 @@ def test_each_purpose_of_tokens_has_a_name_of_its_own() -> None:
     assert len(names) == len(set(names)), sorted(names)
 
 
+def paths_of_pages(module: Module) -> Iterator[tuple[str, str]]:
+    """Yield what the pages of a module are reached by: `show` of each, and each `save`."""
+    for _, function in functions_of(module.tree, module.name):
+        for decorator in function.decorator_list:
+            match decorator:
+                case ast.Attribute(value=ast.Name(id=page), attr="show"):
+                    yield "get", _find_page(module, page).path
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=page), attr="save")):
+                    at = [each.value for each in decorator.keywords if each.arg == "at"]
+                    ends = "".join(each.value for each in at if isinstance(each, ast.Constant))
+                    yield "post", _find_page(module, page).path + ends
+
+
+def _find_page(module: Module, name: str) -> AccountPage:
+    found = getattr(importlib.import_module(f"{PACKAGE}.{module.name}"), name)
+    assert isinstance(found, AccountPage)
+    return found
+
+
 def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
     written = {
         _route(decorator.func.attr, argument.value)
@@ -327,6 +348,7 @@ def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
         for argument in decorator.args[:1]
         if isinstance(argument, ast.Constant)
     }
+    written |= {path for module in modules().values() for path in paths_of_pages(module)}
     served = {
         (method.lower(), rule.rule)
         for rule in described_app.url_map.iter_rules()
@@ -378,9 +400,12 @@ def test_views_are_short() -> None:
 
 def _is_view(function: ast.FunctionDef, verbs: tuple[str, ...] = (*VERBS, "resource")) -> bool:
     return any(
-        isinstance(decorator, ast.Call)
-        and isinstance(decorator.func, ast.Attribute)
-        and decorator.func.attr in verbs
+        (isinstance(decorator, ast.Attribute) and decorator.attr == "show")
+        or (
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Attribute)
+            and decorator.func.attr in verbs
+        )
         for decorator in function.decorator_list
     )
 

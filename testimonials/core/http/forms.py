@@ -51,9 +51,22 @@ FILES = {"packed"}
 class SentForm:
     """A form as it was sent: its texts, their values, and messages by field."""
 
-    typed: dict[str, str]
+    typed: dict[str, Any]
     values: dict[str, Any]
     errors: dict[str, list[str]]
+
+
+class Choices(fields.Field[list[str]]):
+    """Those of some words whose boxes are ticked, in their order; one at least, or `missing`."""
+
+    def __init__(self, *choices: str, missing: str) -> None:
+        super().__init__(required=True, error_messages={"required": missing})
+        self.choices = choices
+
+    def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
+        if chosen := [each for each in self.choices if each in value]:
+            return chosen
+        raise self.make_error("required")
 
 
 class FormSchema(Schema):
@@ -73,15 +86,24 @@ class FormSchema(Schema):
 
     def read(self, form: Mapping[str, str], *, is_partial: bool = False) -> SentForm:
         """Return what was sent, checked; with `is_partial`, only the fields that were sent."""
-        typed = {
-            name: _read_text(form, name) for name in self.fields if not is_partial or name in form
+        typed: dict[str, Any] = {
+            name: self._read(form, name) for name in self.fields if not is_partial or name in form
         }
-        given = {name: self._to_value(name, text) for name, text in typed.items() if text.strip()}
+        given = {
+            name: self._to_value(name, text)
+            for name, text in typed.items()
+            if (text if isinstance(text, list) else text.strip())
+        }
         skipped = [name for name in self.fields if name not in typed]
         try:
             return SentForm(typed, self.load(given, partial=skipped), {})
         except ValidationError as error:
             return SentForm(typed, dict(error.valid_data or {}), error.messages_dict)
+
+    def _read(self, form: Mapping[str, str], name: str) -> str | list[str]:
+        if isinstance(self.fields[name], Choices) and isinstance(form, MultiDict):
+            return form.getlist(name)
+        return _read_text(form, name)
 
     def _to_value(self, name: str, text: str) -> Any:
         field = self.fields[name]

@@ -28,7 +28,7 @@ def make(browser: FlaskClient, project: str, /, **changes: Any) -> TestResponse:
     base = f"/dashboard/projects/{project}/integrations"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/tokens/new").text)
     form = {"once": once[1], "project": project} | FORM | changes
-    return browser.post(f"{base}/tokens", data=form)
+    return browser.post(f"{base}/tokens/new", data=form)
 
 
 def read_token(page: TestResponse) -> str:

@@ -25,7 +25,7 @@ def add(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
     base = f"/dashboard/projects/{project}/integrations"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/webhooks/new").text)
     form = {"once": once[1], "url": URL, "events": SOME} | changes
-    return browser.post(f"{base}/webhooks", data=form)
+    return browser.post(f"{base}/webhooks/new", data=form)
 
 
 def stored(app: Flask) -> WebhookEndpoint:
@@ -160,9 +160,9 @@ def test_everything_since_a_time_goes_again(
     add(browser, project)
     path, read_to = f"{here}/webhooks/{stored(app).id}", stored(app).read_to
     for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):
-        answer = browser.post(f"{path}/redeliver", data={"since": wrong})
+        answer = browser.post(f"{path}/deliveries/again", data={"since": wrong})
         assert answer.status_code == 422
         assert "Choose a day and a time, in UTC." in answer.text
     since = f"{clock.now() - timedelta(days=1):%Y-%m-%dT%H:%M}"
-    assert browser.post(f"{path}/redeliver", data={"since": since}).status_code == 303
+    assert browser.post(f"{path}/deliveries/again", data={"since": since}).status_code == 303
     assert stored(app).read_to < read_to

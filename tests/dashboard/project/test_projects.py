@@ -9,8 +9,8 @@ from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
-from testimonials.dashboard.framework import SWITCHED
 from testimonials.dashboard.home import PAGE_SIZE
+from testimonials.dashboard.shell import SWITCHED
 from testimonials.projects.models import Project
 from tests.auth.browsers import COOKIE, open_browser
 from tests.conftest import Caller, MakeApp

@@ -1,0 +1,85 @@
+"""The frame around every page of the dashboard: who is here, which project, where one can go."""
+
+from typing import Any
+
+from flask import after_this_request, request, url_for
+from werkzeug import Response
+
+from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.http.urls import image_url
+from testimonials.dashboard.proposal_data import count_for
+from testimonials.projects.access import Access, Role, list_last_shared
+from testimonials.projects.models import Project
+from testimonials.testimonials.inbox import count_tabs
+
+THEMES = ("system", "light", "dark")
+# So many projects can be chosen at the top of each page; the others are searched for.
+SWITCHED = 10
+YEAR_SECONDS = 365 * 86400
+
+
+def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
+    """Return what a page's frame shows: account, last projects, the current one, the theme."""
+    theme = request.cookies.get(theme_cookie(), "system")
+    access = who if isinstance(who, Access) else None
+    owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
+    return {
+        "email": owner.email,
+        "who": owner.name,
+        "has_name": owner.display_name is not None,
+        "project": project and describe_project(project),
+        # Colleagues who only moderate see the inbox alone.
+        "is_admin": access is not None and access.is_admin,
+        "is_owner": access is not None and access.role == Role.OWNER,
+        # Readers see what moderators see, without what changes it.
+        "may_decide": access is not None and access.may_decide,
+        **_describe_switcher(owner, project),
+        "active": active,
+        "counts": project and count_tabs(project.id)[project.id],
+        "proposals": access and count_for(access),
+        "theme": theme if theme in THEMES else "system",
+    }
+
+
+def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
+    """Return the projects to choose from, and whether there are more.
+
+    Of many these are the ones that this browser opened last, which it keeps in a cookie.
+    """
+    known = request.cookies.get(opened_cookie(), "").split(".")
+    opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
+    opened = [each for each in opened if is_identifier(each)][:SWITCHED]
+    rows = list_last_shared(owner.account_id, opened, SWITCHED + 1)
+    if has_more := len(rows) > SWITCHED:
+        _keep_opened(opened, known)
+    else:
+        rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
+    return {
+        "projects": [
+            describe_project(each) | {"is_current": project is not None and each.id == project.id}
+            for each in rows[:SWITCHED]
+        ],
+        "has_more": has_more,
+    }
+
+
+def _keep_opened(opened: list[str], known: list[str]) -> None:
+    """Have the browser keep which projects it opened last, if that changed."""
+    if opened == known:
+        return
+
+    @after_this_request
+    def keep(response: Response) -> Response:
+        set_cookie(response, opened_cookie(), ".".join(opened), YEAR_SECONDS)
+        return response
+
+
+def describe_project(project: Project) -> dict[str, Any]:
+    return {
+        "name": project.name,
+        "initial": project.name[:1].upper(),
+        "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
+        "logo_url": image_url(project.logo_id),
+    }
