@@ -3,6 +3,8 @@
 A GET changes nothing, since mail scanners open links; the POST redeems the link.
 """
 
+from typing import Any
+
 from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -15,11 +17,18 @@ from testimonials.auth.accounts import (
 )
 from testimonials.auth.cookies import (
     describe_visitor,
+    read_arrival_cookie,
     set_session_cookie,
     sign_browser_in,
 )
 from testimonials.auth.credentials import judge_password
-from testimonials.auth.events import ACCOUNT_CLAIMED, ACCOUNT_DELETED, KEY_DROPPED, KEY_REPLACED
+from testimonials.auth.events import (
+    ACCOUNT_CLAIMED,
+    ACCOUNT_DELETED,
+    COMPANY_LINKED,
+    KEY_DROPPED,
+    KEY_REPLACED,
+)
 from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.magic_links import (
     LinkInvalid,
@@ -30,6 +39,13 @@ from testimonials.auth.magic_links import (
     request_link,
 )
 from testimonials.auth.models import Account
+from testimonials.auth.oidc.accounts import (
+    claim_for,
+    lock_waiting,
+    read_claim_token,
+    signed_in,
+)
+from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
@@ -37,6 +53,7 @@ from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
+from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.settings import delete_projects
@@ -48,6 +65,45 @@ from testimonials.testimonials.testimonials import (
 )
 
 Errors = dict[str, list[str]]
+
+# What whoever takes over an account decides about what an agent made of it.
+
+
+def find_key_errors(account: Account, other: str, *, is_asked: bool = True) -> Errors:
+    """Return an error unless the form keeps the key that the agent holds, or does the `other`.
+
+    The link in the agent's own mail asks for no choice: a newer key makes it invalid, so that its
+    form can't be outdated.
+    """
+    choice = request.form.get("key", "" if is_asked else "keep")
+    seen = request.form.get("key_seen", "") if is_asked else account.key_last_four
+    problem = find_key_problem(account, choice, other, seen)
+    return {"key": [problem]} if problem else {}
+
+
+def drop_what_is_unwanted(account: Account) -> None:
+    """Delete the projects and the key of an agent if the form asks for it; tag what stays."""
+    if "drop" in request.form:
+        for gone in delete_projects(account.id):
+            record(PROJECT_DELETED, gone, name=gone.name)
+    if request.form.get("key") == "drop":
+        drop_key(account)
+        record(KEY_DROPPED, account.id)
+    mark_added(account.id)
+
+
+def describe_begun(account: Account | None) -> dict[str, Any]:
+    """Return what the pages show of an account that an agent began, and what the form says."""
+    return {
+        "agent_key": account if account and account.has_key else None,
+        "projects": summarize_projects(account.id) if account else [],
+        "keys": describe_keys(account.id) if account else {},
+        "key_choice": request.form.get("key", ""),
+        "drop": "drop" in request.form,
+    }
+
+
+# By a magic link.
 
 
 @auth.get("/claim/<token>")
@@ -61,13 +117,13 @@ def show_claim(token: str) -> ResponseReturnValue:
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
     account = find_account_of_link(token)
-    if errors := _find_password_problem(account) | _find_key_problem(account):
+    if errors := _find_password_problem(account) | _find_key_errors(account):
         return answer_privately(_claim_form(account, errors), 422)
     password_hash = hash_password(request.form["password"])
     begin_write()
     # Again under the lock: only one of two clicks redeems, and an agent may have got a new key.
     account = find_account_of_link(token)
-    if errors := _find_key_problem(account):
+    if errors := _find_key_errors(account):
         return answer_privately(_claim_form(account, errors), 422)
     new_key = _claim(account, password_hash)
     cookie = sign_browser_in(account, SignInMethod.LINK, "claim link")
@@ -157,12 +213,9 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
 
 def _claim(account: Account, password_hash: str) -> str | None:
     """Claim the account as the form says; return its new key, if any."""
-    new_key = replace_key(account) if _key_choice(account) == "replace" else None
+    new_key = replace_key(account) if request.form.get("key") == "replace" else None
     act_as(ActorKind.PERSON, account.id)
-    if account.was_asked_for and "drop" in request.form:
-        for gone in delete_projects(account.id):
-            record(PROJECT_DELETED, gone, name=gone.name)
-    mark_added(account.id)
+    drop_what_is_unwanted(account)
     claim_account(account, password_hash)
     record(ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
@@ -175,32 +228,23 @@ def _find_password_problem(account: Account) -> Errors:
     return {"password": [problem]} if problem else {}
 
 
-def _find_key_problem(account: Account) -> Errors:
-    # A newer key invalidates the link in the agent's own mail, so that the form can't be outdated.
-    seen = request.form.get("key_seen", "") if account.was_asked_for else account.key_last_four
-    problem = find_key_problem(account, _key_choice(account), "replace", seen)
-    return {"key": [problem]} if problem else {}
-
-
-def _key_choice(account: Account) -> str:
-    """Return the choice in the form; nothing is preselected for people who signed up themselves."""
-    return request.form.get("key", "" if account.was_asked_for else "keep")
+def _find_key_errors(account: Account) -> Errors:
+    return find_key_errors(account, "replace", is_asked=account.was_asked_for)
 
 
 def _claim_form(account: Account, errors: Errors) -> str:
+    shown = describe_begun(account)
+    if not account.was_asked_for:
+        shown["key_choice"] = request.form.get("key", "keep")
     return render_template(
         "auth/claim.html",
         email=account.email,
         account_id=account.id,
         expires_at=account.claim_expires_at,
-        agent_key=account if account.has_key else None,
-        key_choice=_key_choice(account),
         was_asked_for=account.was_asked_for,
-        projects=summarize_projects(account.id),
         proposed=describe_waiting(account.id),
-        keys=describe_keys(account.id),
         errors=errors,
-        drop="drop" in request.form,
+        **shown,
     )
 
 
@@ -220,3 +264,49 @@ def _claimed_page(account: Account | None = None, new_key: str | None = None) ->
 
 def _link_problem(reason: str, email: str = "", errors: Errors | None = None) -> str:
     return render_template("auth/link_problem.html", reason=reason, email=email, errors=errors)
+
+
+# By the company's sign-in, without a password.
+
+
+@auth.get("/login/company/claim")
+def show_sso_claim() -> ResponseReturnValue:
+    person, _ = read_claim_token(read_arrival_cookie())
+    return answer_privately(_sso_page(lock_waiting(person), {}))
+
+
+@auth.post("/login/company/claim")
+@limiter.per_address(CLAIM_PER_ADDRESS)
+def claim_with_company() -> ResponseReturnValue:
+    """Claim the account without a password; keep or take away the agent's key and projects."""
+    person, target = read_claim_token(read_arrival_cookie())
+    begin_write()
+    account = lock_waiting(person)
+    if errors := find_key_errors(account, "drop"):
+        return answer_privately(_sso_page(account, errors), 422)
+    _claim_by_sso(account, person)
+    means = current_settings().company_name
+    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
+    db.session.commit()
+    response = redirect(target or url_for("dashboard.home.show_start"), 303)
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+def _claim_by_sso(account: Account, person: CompanyPerson) -> None:
+    act_as(ActorKind.PERSON, account.id)
+    drop_what_is_unwanted(account)
+    claim_for(account, person)
+    record(ACCOUNT_CLAIMED, account.id)
+    record(COMPANY_LINKED, account.id, who=person.email)
+    signed_in.send(account.id, who=account.email, groups=person.groups)
+
+
+def _sso_page(account: Account, errors: Errors) -> str:
+    return render_template(
+        "auth/company/claim.html",
+        email=account.email,
+        proposed=describe_waiting(account.id),
+        errors=errors,
+        **describe_begun(account),
+    )

@@ -5,9 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import (
     claim_account,
-    drop_key,
     find_claimable_account,
-    find_key_problem,
     get_account,
     start_signup,
 )
@@ -18,7 +16,7 @@ from testimonials.auth.cookies import (
     use_persons_language,
 )
 from testimonials.auth.credentials import find_claimed_account, judge_password
-from testimonials.auth.events import ACCOUNT_CLAIMED, KEY_DROPPED
+from testimonials.auth.events import ACCOUNT_CLAIMED
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.audit import ActorKind, EventType, act_as, record
@@ -26,8 +24,14 @@ from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import projects
 from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
+from testimonials.dashboard.claim import (
+    Errors,
+    describe_begun,
+    drop_what_is_unwanted,
+    find_key_errors,
+)
 from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
-from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED, PROJECT_DELETED
+from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED
 from testimonials.projects.invitations import (
     INVITATION_PER_ADDRESS,
     InvitationInvalid,
@@ -36,16 +40,12 @@ from testimonials.projects.invitations import (
     decline_invitation,
     find_invitation,
 )
-from testimonials.projects.settings import delete_projects
-from testimonials.testimonials.testimonials import describe_keys, mark_added, summarize_projects
 
 # A GET never changes anything, since mail scanners open links. The link proves the address, as a
 # magic link does, so somebody without an account can choose a password here, even where sign-up is
 # closed.
 
 projects.before_request(use_persons_language)
-
-Errors = dict[str, list[str]]
 
 
 @projects.get("/invite/<token>")
@@ -120,7 +120,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     found = find_invitation(token, for_update=True)
     email = found.invitation.email
     started = start_signup(email)
-    if started is None or _find_key_problem(started[0]):
+    if started is None or find_key_errors(started[0], "drop"):
         # Claimed in the meantime, or started by an agent; the page now says so.
         db.session.rollback()
         return redirect(url_for(".show_invitation", token=token), 303)
@@ -128,24 +128,13 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     claim_account(account, password_hash)
     accept_invitation(found, account)
     _record_joining(found, account)
-    _give_up(account)
-    mark_added(account.id)
+    drop_what_is_unwanted(account)
     record(ACCOUNT_CLAIMED, account.id)
     cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     db.session.commit()
     response = make_response(_go_in(found))
     set_session_cookie(response, account, cookie)
     return response
-
-
-def _give_up(account: Account) -> None:
-    """Delete the projects and the key that an agent made, if the form asks for it."""
-    if "drop" in request.form:
-        for gone in delete_projects(account.id):
-            record(PROJECT_DELETED, gone, name=gone.name)
-    if request.form.get("key") == "drop":
-        drop_key(account)
-        record(KEY_DROPPED, account.id)
 
 
 def _record_joining(found: OpenInvitation, account: Account) -> None:
@@ -167,17 +156,10 @@ def _go_in(found: OpenInvitation) -> ResponseReturnValue:
 def _find_problems(found: OpenInvitation) -> Errors:
     email = found.invitation.email
     waiting = find_claimable_account(email)
-    errors = _find_key_problem(waiting) if waiting is not None else {}
+    errors = find_key_errors(waiting, "drop") if waiting is not None else {}
     if problem := judge_password(request.form.get("password", ""), email):
         errors = {"password": [problem]} | errors
     return errors
-
-
-def _find_key_problem(account: Account) -> Errors:
-    """Return an error unless the form says what happens to the key that an agent holds."""
-    choice, seen = request.form.get("key", ""), request.form.get("key_seen", "")
-    problem = find_key_problem(account, choice, "drop", seen)
-    return {"key": [problem]} if problem else {}
 
 
 def _describe(found: OpenInvitation) -> dict[str, object]:
@@ -203,11 +185,7 @@ def _invitation_page(found: OpenInvitation, signed_in: SignedIn | None, errors: 
         "projects/team/invitation.html",
         state=state,
         signed_in_as=signed_in.email if signed_in else None,
-        agent_key=waiting if waiting and waiting.has_key else None,
-        projects=summarize_projects(waiting.id) if waiting else [],
-        keys=describe_keys(waiting.id) if waiting else {},
-        key_choice=request.form.get("key", ""),
-        drop="drop" in request.form,
         errors=errors,
+        **describe_begun(waiting),
         **_describe(found),
     )
