@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from testimonials.dashboard.webhooks import EVENTS
+from testimonials.integrations.webhooks.payloads import NAMES, TEST
 from testimonials.integrations.webhooks.sending import new_secret, sign
 from tests.contracts.documents import DOCS, render_everything
 from tests.support.servers import PATIENCE
@@ -82,6 +84,12 @@ def test_an_agent_with_the_service_alone_reads_how_to_verify() -> None:
     section = section.partition("\n# ")[0]
     for word in ("webhook-id", "webhook-timestamp", "webhook-signature", "whsec_", "HMAC-SHA256"):
         assert word in section, word
+
+
+def test_the_form_and_the_document_name_each_event() -> None:
+    document = re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", (DOCS / "webhooks.md").read_text(), re.M)
+    assert set(EVENTS) == set(NAMES)
+    assert set(document) == {*NAMES, TEST}
 
 
 def write_headers(body: str, time: int, *secrets: str) -> dict[str, str]:
