@@ -34,6 +34,7 @@ from testimonials.core.settings.table import Settings, load_settings
 from testimonials.dashboard import (
     account,
     claim,
+    domain,
     exports,
     forms,
     home,
@@ -115,7 +116,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.share: (share,),
     blueprints.requests: (requests,),
     blueprints.insights: (insights,),
-    blueprints.settings: (project_settings, tokens, webhooks, imports, exports),
+    blueprints.settings: (project_settings, domain, tokens, webhooks, imports, exports),
     blueprints.team: (team, workspace_team),
     blueprints.account: (account, security, two_factor),
 }  # fmt: skip

@@ -319,7 +319,7 @@ class AccountPage:
                 try:
                     if sent.errors:
                         raise ValidationFailed.of(sent.errors)
-                    values = self.part(parts) | sent.values
+                    values = _without_project(parts) | sent.values
                     if prepare is not None:
                         found = prepare(self.enter(owner, parts, role), **values)
                         values["prepared"] = found
@@ -345,18 +345,16 @@ class AccountPage:
         """Return what the views get of who is here; raise for who may not be."""
         return owner
 
-    def part(self, parts: Mapping[str, str]) -> Values:
-        """Return those of a path's parts that the views of this page get."""
-        mine = set(re.findall(r"(\w+)>", self.path)) - {"project_id"}
-        return {name: text for name, text in parts.items() if name in mine}
-
-    def url(self, parts: Mapping[str, Any]) -> str:
-        return url_for(f".{self.describe.__name__}", **parts)
+    def url(self, parts: Mapping[str, str]) -> str:
+        """Return the page's URL; of a button's path only its own parts count."""
+        mine: Values = {name: parts[name] for name in re.findall(r"(\w+)>", self.path)}
+        return url_for(f".{self.describe.__name__}", **mine)
 
     def render(
         self, who: SignedIn | Access, parts: Mapping[str, str], status: int = 200, **more: Any
     ) -> Response:
-        values = self.describe(who, **self.part(parts))
+        mine = {name: text for name, text in parts.items() if f"{name}>" in self.path}
+        values = self.describe(who, **_without_project(mine))
         if isinstance(values, Response):
             return values
         frame = {"notice": read_notice(), "errors": {}, "shell": build_shell(who, self.nav)}
@@ -386,6 +384,11 @@ class AccountPage:
         if done.finish is not None:
             done.finish(response)
         return response
+
+
+def _without_project(parts: Mapping[str, Any]) -> Values:
+    """Return the parts of a path as views get them, who have the project already."""
+    return {name: text for name, text in parts.items() if name != "project_id"}
 
 
 class ProjectPage(AccountPage):

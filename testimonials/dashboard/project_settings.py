@@ -9,27 +9,24 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import ServiceError, ValidationFailed
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import FormSchema, add_notice, read_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, own_host_url, wall_url
 from testimonials.dashboard.formatting import describe_modes, describe_plan
 from testimonials.dashboard.framework import (
-    lock_again,
     require_proof,
     require_role,
     require_session,
 )
 from testimonials.dashboard.shell import build_shell
 from testimonials.integrations.webhooks.endpoints import list_endpoints
-from testimonials.projects import domains
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import IS_HIDDEN, RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
-from testimonials.projects.domains import LONGEST, find_domain, look_at
+from testimonials.projects.domains import find_domain
 from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
 from testimonials.projects.events import (
     OWNERSHIP_DECLINED,
@@ -191,82 +188,6 @@ def _settings_page(
         wall_url=wall_url(project.slug, project.own_host),
         own_url=own_host_url(project.own_host) if project.own_host else None,
         domain=find_domain(project),
-    )
-
-
-# The page on which a project gets a host name of its own.
-
-
-CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
-
-
-class HostForm(FormSchema):
-    host = Text(
-        LONGEST,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Write a host name of yours.")},
-    )
-
-
-@settings.get("/dashboard/projects/<project_id>/domain")
-@require_role(Role.ADMIN)
-def show_domain(access: Access) -> str:
-    return _domain_page(access)
-
-
-@settings.post("/dashboard/projects/<project_id>/domain")
-@require_role(Role.ADMIN, for_update=True)
-def set_domain(access: Access) -> ResponseReturnValue:
-    """Say which name it shall be; the page then shows the records."""
-    sent = HostForm().read(request.form)
-    try:
-        if sent.errors:
-            raise ValidationFailed.of(sent.errors)
-        domains.set_domain(access.project, sent.values["host"])
-    except ValidationFailed as error:
-        db.session.rollback()
-        return _domain_page(access, to_form_errors(error, "host"), sent.typed["host"]), 422
-    db.session.commit()
-    return redirect(url_for(".show_domain"), 303)
-
-
-@settings.post("/dashboard/projects/<project_id>/domain/check")
-@require_role(Role.ADMIN)
-def check_domain(access: Access) -> ResponseReturnValue:
-    """Look the name up now."""
-    found = domains.find_domain(access.project)
-    if found is not None:
-        limiter.count(CHECKS_PER_PROJECT, access.project.id)
-        # Before the lock is taken, so that nobody waits for the DNS.
-        finding = look_at(found.host)
-        domains.note_finding(lock_again(access, Role.ADMIN), found.host, finding)
-        db.session.commit()
-    return redirect(url_for(".show_domain") + "#state", 303)
-
-
-@settings.post("/dashboard/projects/<project_id>/domain/remove")
-@require_role(Role.ADMIN, for_update=True)
-def remove_domain(access: Access) -> ResponseReturnValue:
-    if domains.find_domain(access.project) is None:
-        raise NotFound("There is no host name to remove.")
-    domains.remove_domain(access.project)
-    db.session.commit()
-    notice = _("The host name is removed. Your links use the usual address again.")
-    return redirect(add_notice(url_for(".show_domain"), notice), 303)
-
-
-def _domain_page(access: Access, errors: Errors | None = None, typed: str = "") -> str:
-    project = access.project
-    return render_template(
-        "dashboard/project/domain.html",
-        shell=build_shell(access, "settings"),
-        notice=read_notice(),
-        errors=errors or {},
-        typed=typed,
-        domain=domains.find_domain(project),
-        page_url=collection_page_url(project.slug),
-        own_url=collection_page_url(project.slug, project.own_host) if project.own_host else None,
     )
 
 
