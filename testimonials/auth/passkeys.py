@@ -45,7 +45,7 @@ ES256, RS256 = -7, -257
 LONGEST_ID = 1023
 # Of what a browser sends.
 LONGEST = 64 * 1024
-# More than anybody has devices.
+# More than the devices that anybody has.
 MAX_PASSKEYS = 20
 
 logger = logging.getLogger("testimonials.passkeys")

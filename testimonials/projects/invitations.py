@@ -198,7 +198,7 @@ class InvitationInvalid(ServiceError):
 
 @dataclass(frozen=True)
 class OpenInvitation:
-    """An invitation that can be answered, to a place and the projects of it; none for all."""
+    """An invitation that can be answered, to a place and its projects; none stands for all."""
 
     invitation: TeamInvitation
     place: Place

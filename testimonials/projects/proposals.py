@@ -367,7 +367,7 @@ def list_held_pictures() -> set[str]:
 def _find_same(
     caller: Caller, project: Project, kind: str, stored: dict[str, Any], target_id: str | None
 ) -> Proposal | None:
-    """Return the caller's own proposal of the same that waits.
+    """Return the caller's own proposal of the same change that waits.
 
     Only those about the same thing are read: a setup proposes a hundred while hundreds wait, and
     nobody else writes meanwhile.

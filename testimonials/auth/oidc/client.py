@@ -151,7 +151,7 @@ class Metadata:
     takes_post_secret_only: bool
     # Whether its answers always name it (RFC 9207).
     names_itself: bool
-    # Whether it lists what it says of people, and there isn't when they proved themselves.
+    # Whether it lists what it says of people, without the time at which they proved themselves.
     hides_auth_time: bool
 
 
