@@ -65,7 +65,7 @@ WAITING = {
     for name in (
         "account", "claim", "forms", "home", "imports", "inbox", "invitation", "onboarding",
         "page_editor", "project_settings", "proposals", "request_form", "requests", "review",
-        "share", "sso_claim", "team", "testimonial", "translations", "widget_editor", "widgets",
+        "share", "team", "testimonial", "translations", "widget_editor", "widgets",
         "workspace_team",
     )
 }  # fmt: skip
