@@ -18,7 +18,6 @@ from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import answer
 from testimonials.core.http.blueprints import auth
 from testimonials.core.settings.current import current_settings
-from testimonials.testimonials.testimonials import summarize_projects
 
 ACCOUNT_EXISTS = {
     "claimRequired": False,
@@ -67,7 +66,7 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
     account, link = access.account, make_claim_link(access.account, access.claim_nonce)
     program = describe_program(request.user_agent.string)
     by = f"{program}, from {current_network() or 'an unknown network'}"
-    send_claim_mail(account, link, summarize_projects(account.id), is_resend=False, issued_to=by)
+    send_claim_mail(account, link, is_resend=False, issued_to=by)
     act_as(ActorKind.AGENT, account.key_last_four)
     record(KEY_ISSUED, account.id, browser=program)
     return _describe_access(access)

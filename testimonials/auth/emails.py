@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blinker import Signal
 from flask import render_template
 
 from testimonials.auth.accounts import operator_address
@@ -30,15 +31,13 @@ class ProjectSummary:
     sample_count: int
 
 
-def send_claim_mail(
-    account: Account,
-    link: str,
-    projects: Sequence[ProjectSummary],
-    *,
-    is_resend: bool,
-    issued_to: str = "",
-) -> None:
+# Sent with the id of an account: who knows its projects answers with a `ProjectSummary` of each.
+summarizing = Signal()
+
+
+def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: str = "") -> None:
     """Mail a magic link; of a key that was `issued_to` somebody, say so where there is data."""
+    projects = [each for _, found in summarizing.send(account.id) for each in found]
     deadline = account.claim_expires_at
     _put_into_outbox(
         account.email,

@@ -20,7 +20,10 @@ class SignUpSchema(Schema):
     accountId = fields.String(metadata={"description": "Send as x-service-account-id."})
     apiKey = fields.String(metadata={"description": "Send as x-api-key. Shown only here."})
     claimRequired = fields.Boolean(required=True)
-    expiresInDays = fields.Float(metadata={"description": "Days in which the owner must claim."})
+    # A whole number as one: without ".0".
+    expiresInDays = fields.Raw(
+        metadata={"type": "number", "description": "Days in which the owner must claim."}
+    )
     accountExists = fields.Boolean()
     message = fields.String()
 

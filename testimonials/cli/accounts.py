@@ -63,7 +63,6 @@ from testimonials.projects.projects import count_projects, project_limit_of
 from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
 from testimonials.testimonials.batches import of_projects, remove_some
 from testimonials.testimonials.media.recordings import find_account_share
-from testimonials.testimonials.testimonials import summarize_projects
 from testimonials.transfer.archives.writing import reading_one_moment, write_account_archive
 
 # `testimonials accounts`.
@@ -98,8 +97,7 @@ def create_account_command(email: str, no_mail: bool) -> Record:
         raise click.ClickException(f"The account of {address} exists and is claimed.")
     link = make_claim_link(access.account, access.claim_nonce)
     if not no_mail:
-        projects = summarize_projects(access.account.id)
-        send_claim_mail(access.account, link, projects, is_resend=True, issued_to="the operator")
+        send_claim_mail(access.account, link, is_resend=True, issued_to="the operator")
     record(KEY_ISSUED, access.account.id)
     return {
         "accountId": access.account.id,

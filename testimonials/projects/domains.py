@@ -6,9 +6,11 @@ import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from flask import Flask
@@ -16,7 +18,8 @@ from sqlalchemy import case, func, select, update
 
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import init_own_hosts, own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -113,18 +116,14 @@ def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Findi
             addresses=records.addresses,
         )
     except AddressRefused:
-        return _with(found, is_elsewhere=True, problem=NOT_PUBLIC)
+        return replace(found, is_elsewhere=True, problem=NOT_PUBLIC)
     except (UrlRefused, OSError) as error:
-        return _with(
+        return replace(
             found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)
         )
     is_here = hmac.compare_digest(answer.content, make_mark().encode())
     problem = "" if is_here else f"Something else answers there, with status {answer.status}."
-    return _with(found, is_here=is_here, is_elsewhere=not is_here, problem=problem)
-
-
-def _with(found: Finding, **values: object) -> Finding:
-    return Finding(found.texts, found.points_to, **values)  # type: ignore[arg-type]
+    return replace(found, is_here=is_here, is_elsewhere=not is_here, problem=problem)
 
 
 def _explain(host: str, error: Exception, points_here: bool) -> str:
@@ -230,20 +229,6 @@ def count_domains() -> DomainCounts:
     return DomainCounts(*db.session.execute(query).one())
 
 
-def load_hosts() -> Mapping[str, str]:
-    """Return the names that are held, each with the slug of its project.
-
-    On a connection of its own, since a request asks before it has one. The name of a deleted
-    project stays among them, so that nothing else of the service shows there.
-    """
-    query = select(CustomDomain.host, Project.slug).join(
-        Project, Project.id == CustomDomain.project_id
-    )
-    with db.engine.connect() as connection:
-        rows = connection.execute(query.where(CustomDomain.is_held.is_(True))).all()
-    return {row[0]: row[1] for row in rows}
-
-
 def is_served(host: str) -> bool:
     """Return whether a certificate may be asked for: somebody has proved that the name is theirs,
     and their project is there."""
@@ -274,10 +259,6 @@ def set_domain(project: Project, text: str) -> CustomDomain:
         project_id=project.id,
         host=host,
         token=f"testimonials-{secrets.token_hex(16)}",
-        points_to=[],
-        problem="",
-        next_check_at=clock.now(),
-        created_at=clock.now(),
     )
     db.session.add(domain)
     db.session.flush()
@@ -293,18 +274,6 @@ def remove_domain(project: Project) -> None:
     _use(project, None)
     record(DOMAIN_REMOVED, project, host=domain.host)
     own_hosts().forget()
-
-
-def list_due() -> Sequence[tuple[str, str]]:
-    """Return the ids of projects whose names are to be looked at now, and the names."""
-    query = (
-        select(CustomDomain.project_id, CustomDomain.host)
-        .join(Project, Project.id == CustomDomain.project_id)
-        .where(CustomDomain.next_check_at <= clock.now(), Project.deleted_at.is_(None))
-        .order_by(CustomDomain.next_check_at)
-        .limit(DUE_AT_ONCE)
-    )
-    return [(row[0], row[1]) for row in db.session.execute(query)]
 
 
 def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
@@ -393,19 +362,21 @@ def _plan(domain: CustomDomain) -> None:
 
 
 def check_due_domains() -> int:
-    """Look at the names that are due and store what is found; return how many. Commits each."""
-    due = list_due()
+    """Look at the names that are due and store what is found; return how many."""
+    query = (
+        select(CustomDomain.project_id, CustomDomain.host)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(CustomDomain.next_check_at <= clock.now(), Project.deleted_at.is_(None))
+        .order_by(CustomDomain.next_check_at)
+        .limit(DUE_AT_ONCE)
+    )
+    due = db.session.execute(query).all()
     db.session.rollback()
     for project_id, host in due:
         finding = look_at(host)
-        begin_write()
-        try:
-            note_finding(lock_project(project_id), host, finding)
-        except NotFound:
-            # Deleted in the meantime.
-            db.session.rollback()
-            continue
-        db.session.commit()
+        # It may be deleted in the meantime.
+        with suppress(NotFound), write(partial(lock_project, project_id)) as project:
+            note_finding(project, host, finding)
     return len(due)
 
 
@@ -425,10 +396,18 @@ def describe_state(domain: Any) -> str:
 
 
 def serve_own_hosts(app: Flask) -> None:
-    """Let the public pages of projects be at the root of their own host names."""
+    """Let the public pages of projects be at the root of their own host names.
+
+    They are read on a connection of its own, since a request asks before it has one. The name of a
+    deleted project stays among them, so that nothing else of the service shows there.
+    """
+    query = select(CustomDomain.host, Project.slug).join(
+        Project, Project.id == CustomDomain.project_id
+    )
 
     def load() -> dict[str, str]:
-        with app.app_context():
-            return dict(load_hosts())
+        with app.app_context(), db.engine.connect() as connection:
+            rows = connection.execute(query.where(CustomDomain.is_held.is_(True))).all()
+        return {row[0]: row[1] for row in rows}
 
     init_own_hosts(app, load)

@@ -56,11 +56,6 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
     mark_edited(project)
 
 
-def set_logo(project: Project, image: Image | None) -> None:
-    """Set the locked project's logo, or remove it."""
-    set_picture(project, "logo", image)
-
-
 def set_picture(project: Project, name: str, image: Image | None) -> None:
     """Set the locked project's `logo`, `cover` or `portrait`, or remove it."""
     if image is not None:

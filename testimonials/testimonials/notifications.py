@@ -39,7 +39,6 @@ from testimonials.projects.notifications import (
 )
 from testimonials.testimonials.models import UNTOLD, Testimonial
 from testimonials.testimonials.moderation_links import make_decision_url
-from testimonials.testimonials.testimonials import summarize_projects
 
 # The notification of new testimonials.
 
@@ -272,7 +271,7 @@ def _answer_claim(email: str) -> None:
         return
     link = make_claim_link(account, renew_own_nonce(account))
     if account.has_key:
-        send_claim_mail(account, link, summarize_projects(account.id), is_resend=True)
+        send_claim_mail(account, link, is_resend=True)
     else:
         send_signup_mail(account, link)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 
-from testimonials.auth.emails import ProjectSummary
+from testimonials.auth.emails import ProjectSummary, summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventFilter, list_events
@@ -225,6 +225,7 @@ def next_time(project: Project) -> datetime:
     return time
 
 
+@summarizing.connect
 def summarize_projects(account_id: str) -> list[ProjectSummary]:
     """Return a summary of each of the account's projects, for mails and the claim page."""
     summaries = []

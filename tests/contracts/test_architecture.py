@@ -36,13 +36,11 @@ VERBS = ("get", "post", "put", "patch", "delete", "route", "save")
 # What a module imports from above its own package, and why.
 UPWARD = {
     "cli.main": {"application": "`flask` and `testimonials` build the application."},
-    "auth.api": {"testimonials.testimonials": "Claiming mails what came in before."},
     "integrations.oauth": {"dashboard.framework": "Consent is given on a page of the dashboard."},
 }  # fmt: skip
 # Who commits although it is no door, and why.
 COMMITTERS = {
     "core.db.transactions": "Doors, jobs and commands write through it.",
-    "projects.domains": "It is a job of the background thread; there is no request.",
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
     "core.jobs": "The background thread has no request; it is its own door.",

@@ -172,11 +172,10 @@ def write_every_kind(account: Account, text: str) -> None:
     db.session.add(row)
     db.session.flush()
     reader = Reader(account.id, account.email, None, "at_once", None, None)
-    summary = emails.ProjectSummary(text, project.slug, LINK, LINK, 1, 1)
     joining = TeamInvitation(
         email="new@example.com", role="admin", invited_by=text, expires_at=now + timedelta(days=1)
     )
-    emails.send_claim_mail(account, LINK, [summary], is_resend=False)
+    emails.send_claim_mail(account, LINK, is_resend=False)
     emails.send_signup_mail(account, LINK)
     emails.send_account_exists_mail(account.email)
     emails.send_reset_mail(account.email, LINK)
