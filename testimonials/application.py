@@ -3,7 +3,10 @@
 from types import ModuleType
 from typing import Any
 
+import click
+from click.exceptions import NoSuchCommand
 from flask import Blueprint, Flask, current_app, has_request_context, request
+from flask.cli import AppGroup
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
@@ -13,7 +16,6 @@ from testimonials.auth import billing, email_change, login, two_factor_pages
 from testimonials.auth.api_auth import admit
 from testimonials.auth.oidc import pages as sso_pages
 from testimonials.auth.tokens import init_uses
-from testimonials.cli.groups import AdminGroup
 from testimonials.collection import abuse, author_pages, request_pages
 from testimonials.collection import api as collection_api
 from testimonials.collection import pages as collection_pages
@@ -142,6 +144,29 @@ def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
     here = (request.view_args or {}).get("project_id") if has_request_context() else None
     if here and current_app.url_map.is_endpoint_expecting(endpoint, "project_id"):
         values.setdefault("project_id", here)
+
+
+class AdminGroup(AppGroup):
+    """Loads the admin commands only when one of them or their list is needed, never for `serve`."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands:
+            self._load()
+        found = super().get_command(ctx, cmd_name)
+        if found is None and not ctx.resilient_parsing:
+            # Flask's own command would name the nearest of its own.
+            raise NoSuchCommand(cmd_name, possibilities=self.commands, ctx=ctx)
+        return found
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def _load(self) -> None:
+        from testimonials.cli.groups import COMMANDS, GROUPS
+
+        for command in (*GROUPS, *COMMANDS):
+            self.add_command(command)
 
 
 # Building the application from its features.

@@ -1,8 +1,6 @@
-"""The admin commands; `testimonials` and `flask` offer the same ones."""
+"""The admin commands; `testimonials` and `flask` offer the same ones (`application.AdminGroup`)."""
 
 import click
-from click.exceptions import NoSuchCommand
-from flask.cli import AppGroup
 
 from testimonials.cli.accounts import accounts, tokens
 from testimonials.cli.backup import backup, restore
@@ -34,28 +32,3 @@ GROUPS: tuple[click.Group, ...] = (
 )
 # Commands outside any group.
 COMMANDS: tuple[click.Command, ...] = (restore, prune, doctor)
-
-
-# The group of the admin commands, for `testimonials` and for `flask`.
-
-
-class AdminGroup(AppGroup):
-    """Loads the admin commands only when one of them or their list is needed, never for `serve`."""
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands:
-            self._load()
-        found = super().get_command(ctx, cmd_name)
-        if found is None and not ctx.resilient_parsing:
-            # Flask's own command would name the nearest of its own.
-            raise NoSuchCommand(cmd_name, possibilities=self.commands, ctx=ctx)
-        return found
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        self._load()
-        return super().list_commands(ctx)
-
-    def _load(self) -> None:
-
-        for command in (*GROUPS, *COMMANDS):
-            self.add_command(command)

@@ -9,8 +9,7 @@ import click
 from flask.cli import ScriptInfo
 
 from testimonials import __version__
-from testimonials.application import build_app
-from testimonials.cli.groups import AdminGroup
+from testimonials.application import AdminGroup, build_app
 from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
 from testimonials.integrations.mcp.stdio import mcp
 from testimonials.operations.server.serve import serve

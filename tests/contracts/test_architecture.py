@@ -204,7 +204,7 @@ LAZY = {
     "": {"testimonials.application"},
     **{name: {"PIL"} for name in DRAWING},
     "__main__": {"testimonials.cli.main"},
-    "cli.groups": {"testimonials.cli.groups"},
+    "application": {"testimonials.cli.groups"},
     "integrations.mcp.stdio": {"urllib.request"},
     "auth.oidc.id_tokens": {
         "cryptography.hazmat.primitives.asymmetric.ec",
