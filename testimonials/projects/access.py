@@ -32,8 +32,6 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Member, Project, Suspension
 
-# Access to projects: their owner, and the colleagues invited to one or to all of an owner's.
-
 # Who acts, beside the owner of the project.
 _USER = aliased(Account)
 

@@ -8,8 +8,6 @@ from marshmallow import fields
 from testimonials.core.http.fields import Choice, StrictSchema, Switch, Text, WebUrl
 from testimonials.core.http.i18n import gettext_noop
 
-# What a new project starts with, and the values its settings may take (spec, "Project").
-
 THEMES = ("light", "dark")
 LAYOUTS = ("masonry", "carousel", "list")
 ANIMATIONS = ("none", "horizontal", "vertical")

@@ -86,7 +86,6 @@ def look_at(host: str) -> Finding:
 
 
 def _find_ours(server: str, end: float) -> list[str]:
-    """Return the addresses of the service's own name."""
     name = target_host()
     try:
         return [str(ipaddress.ip_address(name))]
@@ -215,7 +214,6 @@ def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
 
 
 def count_domains() -> DomainCounts:
-    """Count the names of projects that are not deleted."""
     query = (
         select(
             func.count(),
@@ -380,19 +378,13 @@ def check_due_domains() -> int:
     return len(due)
 
 
-# What people and programs are told of an own host name.
-
 STATES = ("waiting", "verified", "serving")
 
 
 def describe_state(domain: Any) -> str:
-    """Return one of `STATES`."""
     if not domain.is_held:
         return STATES[0]
     return STATES[2] if domain.serving_since else STATES[1]
-
-
-# Serving the host names that projects hold.
 
 
 def serve_own_hosts(app: Flask) -> None:

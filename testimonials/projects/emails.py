@@ -39,7 +39,6 @@ def send_invitation_mail(project: Project, invitation: TeamInvitation, link: str
 
 
 def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str) -> None:
-    """Tell an admin of a project that its owner offers it to them."""
     send_plain_mail(
         email,
         "ownership-offer",
@@ -56,7 +55,6 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
 
 
 def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
-    """Tell the former owner of a project that it belongs to somebody else now."""
     stays = "You are an admin of it now." if is_in else "You have no access to it any more."
     send_plain_mail(
         email,

@@ -169,7 +169,6 @@ def _find(place: Place, email: str) -> TeamInvitation | None:
 
 
 def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
-    """Give an invitation the one link that works from now on."""
     nonce = secrets.token_urlsafe(18)
     invitation.invited_by, invitation.invited_by_id = inviter.email, inviter.account_id
     invitation.nonce_hash = hash_secret(nonce)

@@ -27,8 +27,6 @@ from testimonials.projects.defaults import require_known
 from testimonials.projects.page_design import read_page_design
 from testimonials.projects.widget_design import read_design
 
-# The tables of projects, their teams and their widgets' sightings.
-
 
 class Suspension(IntEnum):
     """What a suspended account's projects still do."""
@@ -129,7 +127,6 @@ class Project(Base):
 
     @property
     def is_open(self) -> bool:
-        """Whether the page takes testimonials."""
         return self.is_active and self.suspension is Suspension.NONE
 
     @property
@@ -268,8 +265,6 @@ class NotificationChoice(Base):
 
 
 class WidgetSighting(Base):
-    """A website that shows the widget, and when it last did."""
-
     __tablename__ = "widget_sighting"
 
     project_id: Mapped[str] = mapped_column(
@@ -278,8 +273,6 @@ class WidgetSighting(Base):
     origin: Mapped[str] = mapped_column(String(300), primary_key=True)
     seen_at: Mapped[datetime] = mapped_column(Timestamp)
 
-
-# The table of own host names.
 
 TXT_PREFIX = "_testimonials."
 
@@ -316,14 +309,10 @@ class CustomDomain(Base):
 
     @property
     def records(self) -> list[dict[str, str]]:
-        """What the name's zone needs."""
         return [
             {"type": "TXT", "name": f"{TXT_PREFIX}{self.host}", "value": self.token},
             {"type": "CNAME", "name": self.host, "value": target_host()},
         ]
-
-
-# Proposals.
 
 
 class Proposal(Base):

@@ -114,7 +114,6 @@ def find_choice(account_id: str, project_id: str) -> NotificationChoice:
 
 
 def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> None:
-    """Choose for the locked project whether the account's mails have links that decide."""
     _find_choice(project, account_id, DEFAULT_MODE).decides_by_mail = is_on
     db.session.flush()
 
@@ -134,14 +133,12 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
 
 
 def note_told(project: Project, account_id: str, time: datetime) -> None:
-    """Note that the account has just been notified of everything in the locked project."""
     choice = _find_choice(project, account_id, DEFAULT_MODE)
     choice.told_until = project.last_testimonial_at
     choice.last_sent_at = time
 
 
 def note_told_of_proposals(project: Project, account_id: str, time: datetime) -> None:
-    """Note that the account has just been told what waits in the locked project."""
     _find_choice(project, account_id, DEFAULT_MODE).told_of_proposals_at = time
 
 
@@ -187,7 +184,6 @@ def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Pro
 
 
 def latest_digest_time(now: datetime) -> datetime:
-    """Return the last time at which the daily mails were due."""
     today = now.replace(hour=DIGEST_HOUR, minute=0, second=0, microsecond=0)
     return today if today <= now else today - timedelta(days=1)
 

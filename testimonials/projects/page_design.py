@@ -98,7 +98,6 @@ def _lines(length: int, most: int) -> Parts:
 
 
 def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: Any) -> Any:
-    """Return a field with other words for some of the languages."""
     part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}WordsSchema")
     codes = Choice(*(language.code for language in LANGUAGES))
     about = {"description": _TRANSLATED, "propertyNames": {"enum": list(codes.choices)}}
@@ -112,7 +111,6 @@ def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: A
 
 
 def question_translations(name: str, **options: Any) -> Any:
-    """Return the field for a question's words in other languages."""
     return _by_language(
         name,
         {
@@ -182,7 +180,6 @@ def question_list(schema: type[QuestionSchema] = QuestionSchema) -> Items:
 
 
 def word_translations(name: str, **more: fields.Field[Any]) -> Any:
-    """Return the field for headline, description, prompts and `more` in other languages."""
     return _by_language(
         name,
         {
@@ -294,7 +291,6 @@ def step_list(schema: type[StepSchema] = StepSchema) -> Items:
 
 
 def page_translations(name: str) -> Any:
-    """Return the field for the page's words in other languages."""
     return word_translations(name, signature=Text(SIGNATURE_LENGTH, one_line=True))
 
 
@@ -326,7 +322,6 @@ def trim_page_design(design: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_open_steps(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the steps that are still offered."""
     today = clock.now().date().isoformat()
     return [step for step in steps if not step["until"] or step["until"] >= today]
 

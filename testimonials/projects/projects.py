@@ -81,7 +81,6 @@ def keep_reserved_slugs(app: Flask) -> None:
 
 
 def reserved_slugs() -> frozenset[str]:
-    """Return the slugs that are the service’s own paths."""
     reserved: frozenset[str] = current_app.extensions[RESERVED]
     return reserved
 
@@ -155,7 +154,6 @@ def project_limit_of(account: Account) -> int:
 
 
 def more_projects_url(account_id: str) -> str | None:
-    """Return the URL where the account can get more projects, if the operator set one."""
     url = current_settings().more_projects_url
     return url.replace("{account}", account_id) or None
 
@@ -169,8 +167,6 @@ def names_service(project: Project) -> bool:
     )
     return plan is None or not plan.is_unbranded
 
-
-# Projects: creating, finding and listing them, and how many an account may have.
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)

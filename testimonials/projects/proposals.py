@@ -152,7 +152,6 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
 
 
 def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
-    """Return the names of those who decided, by the ids of their accounts."""
     ids = {row.decided_by_id for row in rows} - {None}
     found = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
     return {row[0]: row[1] for row in found}
@@ -355,7 +354,6 @@ def find_waiting_picture(
 
 
 def list_held_pictures() -> set[str]:
-    """Return the ids of the pictures that waiting proposals name."""
     found = set()
     for name in PICTURES:
         picture = Proposal.values[name].as_string()

@@ -10,8 +10,6 @@ from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.projects import defaults, widget_design
 from testimonials.projects.domains import LONGEST, STATES, describe_state
 
-# Shapes of requests and answers about projects.
-
 
 class ProjectsQuerySchema(StrictSchema):
     """The query of GET /v1/projects."""
@@ -158,9 +156,6 @@ class ProjectSchema(Schema):
     widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
-
-
-# Shapes of a project's own host name in the API.
 
 
 class DomainUpdateSchema(StrictSchema):

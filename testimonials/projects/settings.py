@@ -33,8 +33,6 @@ from testimonials.projects.projects import (
     require_room,
 )
 
-# Changes to a project: its page, logo and address; pausing, deleting and restoring it.
-
 GRACE = timedelta(days=7)
 
 
@@ -132,7 +130,6 @@ def list_deleted(account_id: str) -> Sequence[Project]:
 
 
 def delete_projects(account_id: str) -> Sequence[Project]:
-    """Delete every project of the account permanently; return them."""
     gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
     note_erased(db.session(), PROJECT, [each.id for each in gone])
     db.session.execute(delete(Project).where(Project.account_id == account_id))

@@ -99,7 +99,6 @@ def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
 
 
 def render_list(erased: ErasedList) -> bytes:
-    """Return the content of the file."""
     rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
     return json.dumps({"format": FORMAT, "erased": rows}, indent=0).encode()
 
@@ -162,7 +161,6 @@ def _list_folders() -> list[Path]:
 
 
 def read_known() -> ErasedList:
-    """Return what the database knows."""
     rows = db.session.scalars(select(Erased))
     return {(row.kind, row.id): clock.to_milliseconds(row.erased_at) for row in rows}
 

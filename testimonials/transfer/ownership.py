@@ -52,7 +52,6 @@ def find_offer(project: Project) -> OwnershipOffer | None:
 
 
 def find_own_offer(access: Access) -> OwnershipOffer | None:
-    """Return the offer to the user, if there is one."""
     offer = find_offer(access.project)
     return offer if offer is not None and offer.receiver_id == access.user.account_id else None
 
@@ -83,7 +82,6 @@ def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> Owner
 
 
 def withdraw_offer(project: Project) -> None:
-    """End the locked project's offer, if it has one."""
     db.session.execute(delete(OwnershipOffer).where(OwnershipOffer.project_id == project.id))
 
 

@@ -34,7 +34,6 @@ BATCH_COLUMNS = ["subject", "message", "language"]
 
 
 def describe_person(email: str) -> dict[str, Any]:
-    """Return everything that is stored about an e-mail address, in all projects."""
     account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
     return begin_person(email) | {
         "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
@@ -51,7 +50,6 @@ def describe_person(email: str) -> dict[str, Any]:
 
 
 def count_found(described: dict[str, Any]) -> dict[str, int]:
-    """Return how much there is of each kind."""
     lists = {name: len(value) for name, value in described.items() if isinstance(value, list)}
     return lists | {"account": int(described["account"] is not None)}
 

@@ -282,13 +282,11 @@ def _store(archive: Archive, row: Mapping[str, str], recording_id: str) -> Conte
 
 
 def find_waiting(account_id: str) -> WaitingArchive | None:
-    """Return the archive that waits, with its content."""
     query = select(WaitingArchive).where(WaitingArchive.account_id == account_id)
     return db.session.scalars(query.options(undefer(WaitingArchive.content))).one_or_none()
 
 
 def keep_waiting(account_id: str, file_name: str, content: bytes) -> None:
-    """Keep an archive in place of the one before."""
     drop_waiting(account_id)
     db.session.add(WaitingArchive(account_id=account_id, file_name=file_name, content=content))
     db.session.flush()

@@ -119,7 +119,6 @@ def _require_free(slug: str) -> None:
 
 
 def _renew_taken_ids(archive: Archive) -> dict[str, str]:
-    """Return a new id for each of the archive's that is taken here."""
     changes, lists = archive.changes, archive.lists
     wanted: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
@@ -181,7 +180,6 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
 
 
 def _has_external_id(account: Account, external_id: str | None) -> bool:
-    """Return whether a project of the account, perhaps in the trash, has this id already."""
     query = select(Project.id).where(
         Project.account_id == account.id, Project.external_id == external_id
     )

@@ -239,7 +239,6 @@ def _describe_requests(project: Project) -> Iterator[Row]:
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
-    """Yield columns of the pictures that still exist."""
     wanted = sorted(filter(None, ids))
     for start in range(0, len(wanted), IMAGES_AT_ONCE):
         part = wanted[start : start + IMAGES_AT_ONCE]
@@ -327,7 +326,6 @@ def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
 
 
 def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
-    """Return the roles that others gave the account in all of their projects."""
     rows = db.session.scalars(
         select(Member)
         .where(Member.account_id == account_id, Member.owner_id.is_not(None))
@@ -340,7 +338,6 @@ def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
 
 
 def _describe_team(account_id: str) -> list[dict[str, Any]]:
-    """Return who has a role in all projects of the account."""
     return [
         {"accountId": each.account_id, "email": each.email, "role": each.role}
         for each in list_colleagues(account_id)

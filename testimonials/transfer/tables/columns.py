@@ -164,7 +164,6 @@ _MARKS = {
 
 
 def fold(heading: str) -> str:
-    """Return a heading as it is compared."""
     return re.sub(r"[\W_]+", "", normalize("NFKD", heading.casefold()))
 
 
@@ -235,7 +234,6 @@ class ColumnMapping:
 
 
 def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
-    """Return the columns of each field, judging by their headings."""
     by_meaning: dict[str, str] = {}
     for heading in headings:
         by_meaning.setdefault(fold(heading), heading)
@@ -279,7 +277,6 @@ def change_mapping(
 
 
 def find_missing(mapping: ColumnMapping) -> list[str]:
-    """Return the required fields without a column."""
     return [field for field in REQUIRED if field not in mapping.columns]
 
 

@@ -24,8 +24,6 @@ from testimonials.projects.models import Member, Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.tables.columns import list_columns, write_cells
 
-# Tables as CSV for spreadsheet programs and other services, here a project's testimonials.
-
 COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "id": lambda row: row.id,
     "status": lambda row: row.status,
@@ -165,7 +163,6 @@ def describe_event(event: Event, people: Names, projects: Names) -> dict[str, An
 
 
 def write_events(events: Iterable[Event], people: Names, projects: Names, out: IO[bytes]) -> None:
-    """Write events as CSV, their details as JSON."""
     described = (describe_event(event, people, projects) for event in events)
     rows = (
         (row | {"details": json.dumps(row["details"], ensure_ascii=False)}).values()

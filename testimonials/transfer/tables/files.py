@@ -115,7 +115,6 @@ def _decode(content: bytes, encoding: str) -> str:
 
 
 def _guess_encoding(content: bytes) -> str:
-    """Return the encoding that the beginning of a file is likely to have."""
     sample = content[:SAMPLE].decode("cp932", "replace")
     is_japanese = len(_KANA.findall(sample)) > sample.count("\ufffd") + 1
     return "shift-jis" if is_japanese else "windows-1252"

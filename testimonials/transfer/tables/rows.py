@@ -231,7 +231,6 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
 def _find_repairs(
     texts: Mapping[str, str], wrong: Mapping[str, Any], options: ReadingOptions
 ) -> frozenset[str]:
-    """Return what would let a line in; nothing if nothing would."""
     long = {
         field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
     }

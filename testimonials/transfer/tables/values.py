@@ -89,7 +89,6 @@ def _tidy(text: str) -> str:
 
 
 def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
-    """Return the month and the day."""
     one, two = int(found["one"]), int(found["two"])
     if found["mark"] == ".":
         # Dates with points begin with the day.
@@ -230,8 +229,6 @@ _NOT_IMPORTED = {"spam", "withdrawn", "demo", "archived"}
 
 
 class WrittenRating(Rating):
-    """A rating as services write it."""
-
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Must be a number from 1 to 5, or empty for none.")
     }
