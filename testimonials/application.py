@@ -36,6 +36,7 @@ from testimonials.core.settings.table import Settings, load_settings
 from testimonials.dashboard import (
     account,
     claim,
+    consent,
     domain,
     exports,
     forms,
@@ -103,7 +104,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.analytics: (counting, reports),
     blueprints.webhooks: (webhook_api,),
     blueprints.agents: (mcp, setup),
-    blueprints.oauth: (oauth,),
+    blueprints.oauth: (oauth, consent),
     blueprints.transfer: (transfer_api,),
     blueprints.dashboard: (),
     blueprints.admin: (admin,),
