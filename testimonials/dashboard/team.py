@@ -80,7 +80,7 @@ def invite(access: Access) -> ResponseReturnValue:
     try:
         if sent.errors:
             raise ValidationFailed.of(sent.errors)
-        _count_mail(access.user, sent.values["email"])
+        count_mail(access.user, sent.values["email"])
         begin_write()
         access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
         new = create_invitation(access.project, access.user, access.role, **sent.values)
@@ -97,7 +97,7 @@ def invite(access: Access) -> ResponseReturnValue:
 def resend(access: Access) -> ResponseReturnValue:
     """Mail an invitation again, with a new link."""
     email = request.form.get("email", "")
-    _count_mail(access.user, email)
+    count_mail(access.user, email)
     begin_write()
     access = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
     _send_invitation(access, resend_invitation(access.project, access.user, access.role, email))
@@ -175,7 +175,7 @@ def _record_member(type: EventType, access: Access, member: TeamMember, **detail
     record(type, access.project, **details)
 
 
-def _count_mail(owner: SignedIn, email: str) -> None:
+def count_mail(owner: SignedIn, email: str) -> None:
     limiter.count(INVITE_PER_ACCOUNT, owner.account_id)
     limiter.count(INVITE_PER_EMAIL, hash_secret(email))
 

@@ -5,23 +5,21 @@ from typing import Any
 from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.email_addresses import Email
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.blueprints import team
 from testimonials.core.http.errors import RateLimited, ValidationFailed
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.form_errors import Errors, to_form_errors
-from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import require_proof, require_session
 from testimonials.dashboard.shell import build_shell
+from testimonials.dashboard.team import InviteForm, RoleForm, count_mail
 from testimonials.projects.access import ROLES, Role
 from testimonials.projects.emails import send_workspace_invitation_mail
 from testimonials.projects.events import (
@@ -32,8 +30,6 @@ from testimonials.projects.events import (
     MEMBER_REMOVED,
 )
 from testimonials.projects.invitations import (
-    INVITE_PER_ACCOUNT,
-    INVITE_PER_EMAIL,
     MAX_TEAM,
     NewInvitation,
     invite,
@@ -55,15 +51,9 @@ from testimonials.projects.team import (
 )
 
 HERE = "dashboard.team.show_workspace"
-MISSING = dict.fromkeys(("required", "invalid"), gettext_noop("Choose reader, moderator or admin."))
 
 
-class ColleagueForm(FormSchema):
-    role = Choice(*ROLES, required=True, error_messages=MISSING)
-
-
-class InviteColleagueForm(ColleagueForm):
-    email = Email(required=True)
+class InviteColleagueForm(InviteForm):
     reach = Choice("all", "some", load_default="all")
 
 
@@ -82,7 +72,7 @@ def invite_to_workspace(owner: SignedIn) -> ResponseReturnValue:
         if sent.errors:
             raise ValidationFailed.of(sent.errors)
         email, role = sent.values["email"], sent.values["role"]
-        _count_mail(owner, email)
+        count_mail(owner, email)
         begin_write()
         ids = chosen if sent.values["reach"] == "some" else None
         place = lock_account(owner.account_id)
@@ -97,7 +87,7 @@ def invite_to_workspace(owner: SignedIn) -> ResponseReturnValue:
 def resend_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
     """Mail an invitation again, with a new link."""
     email = request.form.get("email", "")
-    _count_mail(owner, email)
+    count_mail(owner, email)
     begin_write()
     place = lock_account(owner.account_id)
     _send(owner, resend_invitation(place, owner, Role.OWNER, email))
@@ -120,7 +110,7 @@ def revoke_workspace_invitation(owner: SignedIn) -> ResponseReturnValue:
 @require_proof("change what a colleague may do", HERE)
 def give_workspace_role(owner: SignedIn, account_id: str) -> ResponseReturnValue:
     """Give somebody of the team a role in all projects."""
-    sent = ColleagueForm().read(request.form)
+    sent = RoleForm().read(request.form)
     if sent.errors:
         find_colleague(owner.account_id, account_id)
         raise ValidationFailed.of(sent.errors)
@@ -173,11 +163,6 @@ def _send(owner: SignedIn, new: NewInvitation) -> None:
     send_workspace_invitation_mail(invitation, new.link, owner.email, names)
     record(INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
     db.session.commit()
-
-
-def _count_mail(owner: SignedIn, email: str) -> None:
-    limiter.count(INVITE_PER_ACCOUNT, owner.account_id)
-    limiter.count(INVITE_PER_EMAIL, hash_secret(email))
 
 
 def _refuse(

@@ -91,20 +91,12 @@ def list_readers(project: Project) -> list[Reader]:
     ]
 
 
-def find_mode(account_id: str, project_id: str) -> str:
-    choice = db.session.get(NotificationChoice, (project_id, account_id))
-    return DEFAULT_MODE if choice is None else choice.mode
-
-
 def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
     """Return the account's choice for each of the projects, by project id."""
-    chosen = db.session.execute(
-        select(NotificationChoice.project_id, NotificationChoice.mode).where(
-            NotificationChoice.account_id == account_id
-        )
-    )
-    modes = {row[0]: row[1] for row in chosen}
-    return {project.id: modes.get(project.id, DEFAULT_MODE) for project in projects}
+    choice = NotificationChoice
+    query = select(choice.project_id, choice.mode).where(choice.account_id == account_id)
+    chosen = {row[0]: row[1] for row in db.session.execute(query)}
+    return {project.id: chosen.get(project.id, DEFAULT_MODE) for project in projects}
 
 
 def find_choice(account_id: str, project_id: str) -> NotificationChoice:

@@ -33,7 +33,7 @@ from testimonials.projects.models import NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,
-    find_mode,
+    find_choice,
     latest_digest_time,
     make_unsubscribe_url,
     note_told_of_proposals,
@@ -448,7 +448,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
         "title": f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}",
         "project_name": name,
         "lines": summarise(project.id),
-        "is_daily": find_mode(account_id, project.id) == "daily",
+        "is_daily": find_choice(account_id, project.id).mode == "daily",
         "url": project_url(project.id, "proposals"),
         "choose_url": project_url(project.id, "notifications"),
         "unsubscribe_url": make_unsubscribe_url(project.id, account_id),

@@ -112,7 +112,7 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
         raise CannotReceive(obstacle)
     everywhere = list_members(project)
     withdraw_offer(project)
-    _end_access_of_programs(project)
+    revoke_tokens_for(project.id)
     _take_requests_along(project, receiver.id)
     # It was the former account's own name for it, and must be the only one of its account.
     project.account_id, project.external_id = receiver.id, None
@@ -143,10 +143,6 @@ def delete_expired_offers() -> int:
     """Delete the offers that nobody answered; return how many."""
     old = delete(OwnershipOffer).where(OwnershipOffer.expires_at <= clock.now())
     return len(db.session.scalars(old.returning(OwnershipOffer.id)).all())
-
-
-def _end_access_of_programs(project: Project) -> None:
-    revoke_tokens_for(project.id)
 
 
 def _take_requests_along(project: Project, account_id: str) -> None:
