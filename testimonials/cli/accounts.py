@@ -61,7 +61,7 @@ from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, project_limit_of
 from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
-from testimonials.testimonials.batches import of_projects, remove_some
+from testimonials.testimonials.history import of_projects, remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import reading_one_moment, write_account_archive
 

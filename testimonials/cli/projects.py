@@ -63,7 +63,7 @@ from testimonials.projects.team import (
     remove_colleague,
     set_role,
 )
-from testimonials.testimonials.batches import of_projects, remove_some
+from testimonials.testimonials.history import of_projects, remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project

@@ -21,10 +21,10 @@ from testimonials.collection.author_rights import (
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
 from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, record
 from testimonials.core.db.engine import list_columns, write_columns
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
-from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import forget_answers
 from testimonials.core.http.urls import author_url, image_url, project_url
@@ -35,16 +35,15 @@ from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import (
     ADDRESS,
     AUTHOR,
+    BY_AUTHOR,
     DISOWNED,
     TESTIMONIAL_DELETED,
     is_held,
-    name_change,
-    record_by_author,
 )
-from testimonials.testimonials.history import change_testimonial
+from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.media.removal import remove_after_commit
-from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
 
@@ -71,7 +70,7 @@ def erase(own: OwnTestimonial) -> None:
 def record_erased(own: OwnTestimonial) -> None:
     """Record that a testimonial is gone, unless nobody has heard of it."""
     if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
-        record_by_author(TESTIMONIAL_DELETED, own.project, testimonial=own.row.id)
+        record(TESTIMONIAL_DELETED, own.project, BY_AUTHOR, testimonial=own.row.id)
 
 
 def disown(own: OwnTestimonial) -> None:
@@ -84,34 +83,28 @@ def disown(own: OwnTestimonial) -> None:
     if not own.is_mailed or email is None:
         raise AuthorRefused
     _remove_author_mails(row)
-    forget_email(TestimonialChange.testimonial_id == row.id)
+    forget_email(Event.testimonial_id == row.id)
     forget_answers(db.session(), own.project.account_id)
     row.author_email, row.email_verified_at = None, None
     reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
     held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
-    before = change_testimonial(row, held, new_identifier(), ADDRESS, "disown")
     address = UnsubscribedAddress(
         account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
     )
     db.session.merge(address)
     note_erased(db.session(), ERASED_ADDRESS, [row.id])
-    mark_changed(own.project)
-    db.session.flush()
-    if (type := name_change(row, before)) is not None:
-        where = {"action": "disown", "testimonial": row.id}
-        record_by_author(type, own.project, ADDRESS, **where)
+    by = Actor(ActorKind.VISITOR, ADDRESS)
+    change_all(own.project, [(row, held)], ADDRESS, "disown", by=by)
 
 
 def forget_email(condition: ColumnElement[bool]) -> None:
     """Remove the author's address from the history that meets the condition."""
-    for change in db.session.scalars(select(TestimonialChange).where(condition)):
+    for change in db.session.scalars(select(Event).where(IS_HISTORY, condition)):
         change.before = {name: old for name, old in change.before.items() if name != "author_email"}
 
 
 def _list_pictures(row: Testimonial) -> list[str]:
-    befores = db.session.scalars(
-        select(TestimonialChange.before).where(TestimonialChange.testimonial_id == row.id)
-    )
+    befores = [change.before for change in list_history(row.id)]
     poster = row.recording.poster_id if row.recording else None
     used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
     return [name for name in used if name]
@@ -206,7 +199,7 @@ def find_about(email: str) -> AboutAddress:
         projects=dict(sorted(Counter(slug for _, slug in rows).items())),
         requests=_count(MailedRequest.id, MailedRequest.email == email),
         mails=_count(OutboxMail.id, is_mailed_to(email)),
-        changes=_count(TestimonialChange.id, remembers(email)),
+        changes=_count(Event.id, remembers(email)),
         has_account=bool(_count(Account.id, Account.email == email)),
     )
 
@@ -255,8 +248,7 @@ def is_mailed_to(email: str) -> ColumnElement[bool]:
 
 def remembers(email: str) -> ColumnElement[bool]:
     """Return the condition for changes of testimonials that once had an address."""
-    remembered: ColumnElement[bool] = TestimonialChange.before["author_email"].as_string() == email
-    return remembered
+    return and_(IS_HISTORY, Event.before["author_email"].as_string() == email)
 
 
 def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -> int:
@@ -279,8 +271,7 @@ def describe_own_data(row: Testimonial) -> dict[str, Any]:
 
 def describe_written(row: Testimonial) -> dict[str, Any]:
     """Return a testimonial with its history and files, which have addresses."""
-    changes = select(TestimonialChange).where(TestimonialChange.testimonial_id == row.id)
-    ordered, recording = changes.order_by(TestimonialChange.id), row.recording
+    changes, recording = reversed(list_history(row.id)), row.recording
     columns = [name for name in list_columns(Testimonial) if name not in UNTOLD]
     return write_columns(row, columns) | {
         "status": TOLD_STATUS.get(row.status, row.status),
@@ -288,7 +279,7 @@ def describe_written(row: Testimonial) -> dict[str, Any]:
         "tags": row.tags,
         "pictureUrl": image_url(row.avatar_id),
         "recording": describe_recording(recording, make_key(recording.id)) if recording else None,
-        "changes": [_describe_change(each) for each in db.session.scalars(ordered)],
+        "changes": [_describe_change(each) for each in changes],
     }
 
 
@@ -302,7 +293,7 @@ def begin_person(email: str | None) -> dict[str, Any]:
     }
 
 
-def _describe_change(change: TestimonialChange) -> dict[str, Any]:
+def _describe_change(change: Event) -> dict[str, Any]:
     before = {name: old for name, old in change.before.items() if name not in UNTOLD}
     if "status" in before:
         before["status"] = TOLD_STATUS.get(before["status"], before["status"])

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.collection.submission import consent_sentence
 from testimonials.core import clock
+from testimonials.core.audit import Event, record_changes
 from testimonials.core.db.erasure import ADDRESS, is_erased
 from testimonials.core.db.identifiers import hash_secret, new_identifier
 from testimonials.core.extensions import db
@@ -20,15 +21,15 @@ from testimonials.core.http.urls import app_url, author_url
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.text import cut
 from testimonials.projects.models import Project
-from testimonials.projects.projects import mark_changed, names_service
-from testimonials.testimonials.events import AUTHOR, name_change, record_by_author
-from testimonials.testimonials.history import change_testimonial
+from testimonials.projects.projects import names_service
+from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR
+from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.removal import (
     REMOVE,
     WRITTEN,
     take_off_recording,
 )
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.notifications import NAME_LENGTH, tell_of_submission
 from testimonials.testimonials.testimonials import next_time
@@ -153,7 +154,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     if project is None or row is None:
         raise NothingLeft
     # A restored backup may be from before it was disowned, and only knows that it was.
-    if fingerprint and (find_change(row, "disown") or is_erased(db.session(), ADDRESS, row.id)):
+    if fingerprint and (list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)):
         raise AuthorLinkInvalid
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
 
@@ -255,8 +256,8 @@ def consent_again(own: OwnTestimonial) -> None:
     """
     if not own.can_consent:
         raise AuthorRefused
-    withdrawal = find_change(own.row, "withdraw")
-    before = withdrawal.before.get("status") if withdrawal else None
+    withdrawals = list_history(own.row.id, "withdraw")
+    before = withdrawals[0].before.get("status") if withdrawals else None
     status = before if before in ("rejected", "spam") else "pending"
     changes = {
         "status": status,
@@ -275,24 +276,11 @@ def _change(
 ) -> None:
     """Change columns and record it; what `returns` to the queue is told of like a new one."""
     row, project = own.row, own.project
-    before = change_testimonial(row, changes, new_identifier(), AUTHOR, action)
-    mark_changed(project)
     if returns:
         row.returned_at = next_time(project)
-    db.session.flush()
+    change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
     if returns and row.status == "pending" and row.deleted_at is None:
         tell_of_submission(project, row)
-    if (type := name_change(row, before)) is not None:
-        record_by_author(type, project, action=action, testimonial=row.id)
-
-
-def find_change(row: Testimonial, action: str) -> TestimonialChange | None:
-    return db.session.scalars(
-        select(TestimonialChange)
-        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == action)
-        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
-        .limit(1)
-    ).first()
 
 
 def is_unwanted(project: Project, email: str) -> bool:
@@ -323,13 +311,9 @@ def can_thank(project: Project, row: Testimonial) -> bool:
     return find_thanks(row) is None
 
 
-def find_thanks(row: Testimonial) -> TestimonialChange | None:
+def find_thanks(row: Testimonial) -> Event | None:
     """Return when and by whom the author was thanked."""
-    return db.session.scalars(
-        select(TestimonialChange)
-        .where(TestimonialChange.testimonial_id == row.id, TestimonialChange.action == THANK)
-        .limit(1)
-    ).first()
+    return next(iter(list_history(row.id, THANK)), None)
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
@@ -337,14 +321,8 @@ def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> 
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, words=words)
-    note = TestimonialChange(
-        testimonial_id=row.id,
-        project_id=project.id,
-        batch_id=new_identifier(),
-        actor=actor,
-        action=THANK,
-        before={},
-        # It changes nothing of the testimonial, so what was done before can still be undone.
-        undone_at=clock.now(),
-    )
-    db.session.add(note)
+    now = clock.now()
+    note: dict[str, Any] = {"testimonial_id": row.id, "before": {}, "created_at": now}
+    # It changes nothing of the testimonial, so what was done before can still be undone.
+    note |= {"type": str(AUTHOR_THANKED), "undone_at": now}
+    record_changes(project, [note], action=THANK, actor=actor, batch_id=new_identifier())

@@ -19,11 +19,12 @@ from testimonials.collection.submission import (
 )
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
+from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language
 from testimonials.core.text import fingerprint
 from testimonials.projects.models import Project
-from testimonials.testimonials.events import TESTIMONIAL_SUBMITTED, record_by_author
+from testimonials.testimonials.events import BY_AUTHOR, TESTIMONIAL_SUBMITTED
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
@@ -109,10 +110,10 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
         send_author_mail(project, row)
     if row.status == "pending":
         written = {"action": "submit", "testimonial": row.id}
-        record_by_author(TESTIMONIAL_SUBMITTED, project, **written)
+        record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **written)
         if asked and asked.testimonial_id == row.id:
             about = {"request": asked.id, "testimonial": row.id}
-            record_by_author(REQUEST_ANSWERED, project, **about)
+            record(REQUEST_ANSWERED, project, BY_AUTHOR, **about)
 
 
 def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:

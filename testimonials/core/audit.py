@@ -1,6 +1,7 @@
 """The record of events: their types, who acts and from where, writing, reading and cleaning it."""
 
 import ipaddress
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,13 +10,33 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import click
 from flask import g, has_request_context, request
-from sqlalchemy import JSON, ForeignKey, Index, String, delete, func, insert, select, text, update
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    TextClause,
+    and_,
+    delete,
+    false,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.extensions import db
+from testimonials.core.settings.current import current_settings
 
 # Types of events: each is declared once, in `events` of the package that it is about.
 
@@ -110,26 +131,30 @@ def current_network() -> str | None:
 
 # Events.
 
-_HAS_NETWORK = text("network IS NOT NULL")
+
+def _index_some(name: str, condition: TextClause, *columns: str) -> Index:
+    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
 class Event(Base):
     """One thing that happened, written in the transaction in which it happened.
 
-    Within an account a later commit has a greater id, so an id serves as a cursor.
+    What changed a testimonial has what was there before, and with it the history of that
+    testimonial, which can be undone. What changed many is a row for each of them, and one more for
+    all together, of which people are told. Within an account a later commit has a greater id, so an
+    id serves as a cursor.
     """
 
     __tablename__ = "event"
     __table_args__ = (
         Index("ix_event_account_id_id", "account_id", "id"),
         Index("ix_event_project_id_id", "project_id", "id"),
-        # For the sweep, which looks for old events with a network each minute.
-        Index(
-            "ix_event_with_network",
-            "id",
-            sqlite_where=_HAS_NETWORK,
-            postgresql_where=_HAS_NETWORK,
-        ),
+        Index("ix_event_testimonial_id", "testimonial_id"),
+        _index_some("ix_event_batch_id", text("batch_id IS NOT NULL"), "batch_id"),
+        _index_some("ix_event_history", text("before IS NOT NULL"), "project_id", "created_at"),
+        # For the sweep, which looks for what is old each minute.
+        _index_some("ix_event_with_network", text("network IS NOT NULL"), "id"),
+        _index_some("ix_event_no_history", text("before IS NULL"), "id"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -137,17 +162,59 @@ class Event(Base):
     account_id: Mapped[str | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
     # No foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
+    # Counts up within the project.
+    number: Mapped[int | None] = mapped_column(BigInteger)
+    # No foreign key: that it was deleted is told later. What was before goes with it, by a trigger.
+    testimonial_id: Mapped[str | None]
+    # Empty: it concerns nobody but the history, as with samples and what is held as spam.
     type: Mapped[str] = mapped_column(String(60))
+    # What only changes of testimonials have: what was done, such as `edit`, and together with which
+    # others.
+    action: Mapped[str] = mapped_column(nullable=True)
+    batch_id: Mapped[str | None]
     # Who did it (`Actor`): never an address, so that nothing is left of a person who leaves.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
+    # Who did it in the words of the history, which is the project's own.
+    actor: Mapped[str] = mapped_column(String(254), nullable=True)
+    # By a link in a mail, without signing in.
+    is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # A /24 or /48, never the full address; None again after NETWORK_DAYS.
     network: Mapped[str | None]
-    # How often it happened: repeats within an hour are one event.
+    # How often it happened, or how many it changed: repeats within an hour are one event. 0: it is
+    # told as one of many.
     times: Mapped[int] = mapped_column(default=1)
+    # Why, of a closed list.
+    reason: Mapped[str | None] = mapped_column(String(40))
+    # Column of the testimonial to the value it had; times as milliseconds.
+    before: Mapped[dict[str, Any]] = mapped_column(JSON(none_as_null=True), nullable=True)
+    undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Names, addresses and numbers; never a secret or the words of a testimonial.
     details: Mapped[dict[str, Any]] = mapped_column(JSON)
+    # Of the entry, in a chain.
+    hash: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the details with what has a column: what others are told."""
+        told: dict[str, Any] = {"action": self.action, "testimonial": self.testimonial_id}
+        if self.is_of_many:
+            told |= {"batch": self.batch_id, "count": self.times}
+        return self.details | {name: value for name, value in told.items() if value is not None}
+
+    @property
+    def is_of_many(self) -> bool:
+        """Tell whether it stands for all testimonials that were changed together."""
+        return self.batch_id is not None and self.testimonial_id is None
+
+
+# What programs are told of: each testimonial, without the rows that stand for many.
+IS_SINGLE = and_(Event.type != "", or_(Event.batch_id.is_(None), Event.testimonial_id.is_not(None)))
+# What people are told of: one row for what was done together.
+IS_TOLD = and_(Event.type != "", Event.times > 0)
+# Of what the history of a testimonial consists.
+IS_HISTORY = Event.before.is_not(null())
 
 
 # Recording events: a door records what happened right before it commits.
@@ -155,10 +222,16 @@ class Event(Base):
 COUNTED_WITHIN = timedelta(hours=1)
 # After this many networks within the hour, the same events are counted without a network.
 MOST_NETWORKS = 20
-# Then there is another event, so that none grows for ever.
-MOST_BATCHES = 100
+# By which an event is the same as another.
+_SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
+_OPTIONAL = ("testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at")
 # Any number, the same in every process.
 LOCK = 7_264_552
+# Nobody else writes to the record now, so the next number and id are known.
+TAKE_NUMBERS = text(
+    "UPDATE project SET event_number = event_number + :count WHERE id = :id RETURNING event_number"
+    ", (SELECT max(event.id) FROM event WHERE event.account_id = :account_id)"
+)
 
 
 class Owned(Protocol):
@@ -180,6 +253,9 @@ def record(
     subject: Owned | Place | str | None,
     actor: Actor | None = None,
     /,
+    *,
+    testimonial: str | None = None,
+    action: str | None = None,
     **details: Any,
 ) -> None:
     """Record what happened to a project, or to an account of which this is the id.
@@ -191,80 +267,137 @@ def record(
     Flushes the session first, because nothing else may be locked after the record.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
-    account_id, network = place.account_id, current_network() if actor is None else None
+    values = _begin(place, actor) | {"type": str(type)}
+    earlier = None
+    if type.is_counted:
+        earlier, values["network"] = _find_same(values)
+    if earlier is not None:
+        _count(earlier, 1, is_told=not type.is_guess)
+        return
+    values |= {"testimonial_id": testimonial, "action": action, "details": details}
+    _insert(place, [values])
+
+
+def record_changes(
+    project: Owned,
+    rows: Sequence[dict[str, Any]],
+    by: Actor | None = None,
+    /,
+    *,
+    is_of_many: bool = False,
+    **values: Any,
+) -> None:
+    """Record changes of testimonials that were made at once; see `record`.
+
+    Each row has `testimonial_id`, `type`, `before` and `created_at`; what all have is in `values`,
+    such as `action` and `batch_id`. Those of a type are told as one event if they are several, or
+    with `is_of_many` the rest is, or was, changed by other calls (`name_part`).
+    """
+    common = _begin(project, by)
+    counts = Counter(str(row["type"]) for row in rows)
+    alone = {type for type, count in counts.items() if type and count == 1 and not is_of_many}
+    batch = whole_of(values["batch_id"])
+    made = [
+        {**common, "network": None, **row, **values, "times": 0}
+        if row["type"] not in alone
+        else {**common, **row, **values}
+        for row in rows
+    ]
+    for name in counts.keys() - alone - {""}:
+        summary = common | {"type": name, "action": values["action"], "batch_id": batch}
+        if (earlier := _find_summary(summary, batch != values["batch_id"])) is None:
+            made.append(summary | {"times": counts[name]})
+        else:
+            _count(earlier, counts[name])
+    _insert(project, made)
+
+
+def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
+    """Add changes from elsewhere, with their ids, times and batches; nobody is told of them."""
+    if not rows:
+        return
+    taken = {"count": len(rows), "id": project.id, "account_id": project.account_id}
+    newest, _ = db.session.connection().execute(TAKE_NUMBERS, taken).one()
+    values = {"account_id": project.account_id, "project_id": project.id, "type": "", "times": 0}
+    values |= {"actor_kind": str(ActorKind.SYSTEM), "details": {}}
+    first = newest - len(rows) + 1
+    numbered = [values | row | {"number": first + at} for at, row in enumerate(rows)]
+    db.session.connection().execute(insert(Event), numbered)
+
+
+def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
+    """Lock the record; return what all rows have that are written now."""
+    network = current_network() if actor is None else None
     actor = actor or current_actor()
     db.session.flush()
     if db.engine.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
         # commits, so nothing is missed by reading on from one.
-        lock = func.pg_advisory_xact_lock(LOCK, func.hashtext(account_id or ""))
+        lock = func.pg_advisory_xact_lock(LOCK, func.hashtext(place.account_id or ""))
         db.session.execute(select(lock))
-    values: dict[str, Any] = {
-        "account_id": account_id,
+    return {
+        "account_id": place.account_id,
         "project_id": place.id,
-        "type": str(type),
         "actor_kind": str(actor.kind),
         "actor_name": actor.name,
+        "network": network,
     }
-    earlier, batch = None, details.get("batch", "")
-    if type.is_counted:
-        earlier, network = _find_same(values, network)
-    elif batch != whole_of(batch):
-        earlier = _find_begun(values, whole_of(batch))
-    if earlier is not None and len(earlier.details.get("batches", ())) < MOST_BATCHES:
-        earlier.times += 1
-        if not type.is_guess:
-            _tell_again(earlier, details)
-        db.session.flush()
-        return
-    values |= {"id": _next_id(account_id), "network": network, "details": details}
-    # Straight on the connection, which takes half the time: adding a testimonial waits for it.
-    db.session.connection().execute(insert(Event), values)
 
 
-def _tell_again(event: Event, details: dict[str, Any]) -> None:
-    """Give an event that happened again the newest id, so that who reads on from one sees it.
+def _insert(place: Owned | Place, rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows with the next numbers of the project, and ids greater than all in the record.
 
-    Of several batches, `batches` has each under the id that the event had with it.
+    Even if a clock was set back. Straight on the connection, which takes half the time: adding a
+    testimonial waits for it.
     """
-    last, event.id = event.id, _next_id(event.account_id)
-    if "batch" in details:
-        known = dict(event.details)
-        batches = known.pop("batches", None) or {last: known.pop("batch")}
-        event.details = {
-            **known,
-            **{name: value for name, value in details.items() if name != "batch"},
-            "count": known["count"] + details["count"],
-            "batches": batches | {event.id: details["batch"]},
-        }
+    connection = db.session.connection()
+    taken = {"count": len(rows), "id": place.id, "account_id": place.account_id}
+    found = connection.execute(TAKE_NUMBERS, taken).one_or_none() if place.id else None
+    number, last = found or (None, _find_last(place.account_id))
+    first, start = _follow(last), number - len(rows) + 1 if number else None
+    empty = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
+    empty["created_at"] = clock.now()
+    numbered = [
+        empty | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
+        for at, row in enumerate(rows)
+    ]
+    connection.execute(insert(Event), numbered)
 
 
-def _next_id(account_id: str | None) -> str:
-    """Return an id greater than all in the record, even if a clock was set back."""
+def _find_last(account_id: str | None) -> str | None:
     newest = select(func.max(Event.id)).where(Event.account_id == account_id)
-    last = db.session.connection().execute(newest).scalar()
-    return max(new_identifier(), f"{int(last or '0', 16) + 1:024x}")
+    return db.session.connection().execute(newest).scalar()
 
 
-def _find_begun(values: dict[str, Any], batch: str) -> Event | None:
-    """Return the event of the earlier parts of a batch."""
-    recent = db.session.scalars(
-        select(Event).filter_by(**values).where(Event.id > batch).order_by(Event.id.desc())
-    )
-    for event in recent.yield_per(MOST_NETWORKS):
-        told = event.details.get("batches") or {event.id: event.details.get("batch", "")}
-        if any(whole_of(each) == batch for each in told.values()):
-            return event
-    return None
+def _follow(last: str | None) -> int:
+    return max(int(new_identifier(), 16), int(last or "0", 16) + 1)
 
 
-def _find_same(values: dict[str, Any], network: str | None) -> tuple[Event | None, str | None]:
+def _count(event: Event, times: int, *, is_told: bool = True) -> None:
+    """Count an event again, under the newest id, so that who reads on from one sees it."""
+    event.times += times
+    if is_told:
+        event.id = f"{_follow(_find_last(event.account_id)):024x}"
+    db.session.flush()
+
+
+def _find_summary(values: dict[str, Any], is_later_part: bool) -> Event | None:
+    """Return the event of the earlier parts of a batch, or of the last hour."""
+    if EventType.known[values["type"]].is_counted:
+        return _find_same(values)[0]
+    if not is_later_part:
+        return None
+    same = {"batch_id": values["batch_id"], "type": values["type"], "testimonial_id": None}
+    return db.session.scalars(select(Event).filter_by(**same)).one_or_none()
+
+
+def _find_same(values: dict[str, Any]) -> tuple[Event | None, str | None]:
     """Return the last hour's event with these values, and the network to count it under."""
-    since = clock.now() - COUNTED_WITHIN
+    since, network = clock.now() - COUNTED_WITHIN, values["network"]
     recent = db.session.scalars(
         select(Event)
-        .filter_by(**values)
-        .where(Event.id > first_identifier(since), Event.created_at > since)
+        .filter_by(**{name: values[name] for name in _SAME})
+        .where(Event.id > first_identifier(since), Event.created_at > since, Event.times > 0)
         .order_by(Event.id.desc())
         .limit(MOST_NETWORKS + 1)
     ).all()
@@ -293,7 +426,7 @@ class EventFilter:
 
 def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
     """Yield events, newest first, reading them as they are asked for."""
-    query = select(Event).order_by(Event.id.desc()).limit(limit)
+    query = select(Event).where(IS_TOLD, is_kept()).order_by(Event.id.desc()).limit(limit)
     for name in ("account_id", "project_id", "actor_name"):
         if value := getattr(wanted, name):
             query = query.where(getattr(Event, name) == value)
@@ -306,6 +439,32 @@ def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event
     if wanted.since:
         query = query.where(Event.id >= first_identifier(wanted.since))
     yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
+
+
+class Happened(NamedTuple):
+    """An event as who reads on from a cursor sees it."""
+
+    id: str
+    type: str
+    testimonial_id: str | None
+
+
+def read_after(project_id: str, after: str, limit: int) -> list[Happened]:
+    """Return what happened in a project after an event, oldest first.
+
+    A later call with the last id goes on from there and misses nothing (`record`).
+    """
+    query = select(Event.id, Event.type, Event.testimonial_id).where(
+        Event.project_id == project_id, Event.id > after, IS_SINGLE
+    )
+    rows = db.session.execute(query.order_by(Event.id).limit(limit))
+    return [Happened(*row) for row in rows]
+
+
+def is_kept() -> ColumnElement[bool]:
+    """Return the condition for what is told still; a testimonial's history stays with it."""
+    until = clock.expired_until(current_settings().activity_days)
+    return Event.id >= first_identifier(until)
 
 
 def find_types(text: str) -> list[EventType]:
@@ -323,6 +482,7 @@ def forget_networks(before: datetime, limit: int) -> int:
 
 def delete_old_events(before: datetime, limit: int) -> int:
     """Delete at most `limit` events older than a time; return how many."""
-    some = select(Event.id).where(Event.id < first_identifier(before)).limit(limit)
+    old = Event.id < first_identifier(before), ~IS_HISTORY
+    some = select(Event.id).where(*old).limit(limit)
     statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
     return len(db.session.scalars(statement).all())

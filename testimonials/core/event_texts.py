@@ -46,7 +46,7 @@ def write_sentence(event: Event, people: Names, projects: Names) -> str:
 def write_predicate(event: Event, projects: Names) -> str:
     """Return the sentence without who did it."""
     details, sentence = _translate_details(event), EventType.known[event.type].sentence
-    words = sentence if isinstance(sentence, str) else sentence(event.details)
+    words = sentence if isinstance(sentence, str) else sentence(event.facts)
     parts = [translate(words) % details]
     if (project := projects.get(event.project_id or "")) and "name" not in details:
         parts.append(gettext("in %(project)s", project=project))
@@ -61,7 +61,7 @@ def write_predicate(event: Event, projects: Names) -> str:
 
 
 def _translate_details(event: Event) -> defaultdict[str, object]:
-    details = defaultdict(str, event.details)
+    details = defaultdict(str, event.facts)
     details |= {name: translate(details[name]) for name in OWN_WORDS if name in details}
     if "member" in details:
         details["member"] = details["member"][-SHOWN_OF_ID:]

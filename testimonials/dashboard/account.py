@@ -69,7 +69,7 @@ from testimonials.projects.notifications import find_modes
 from testimonials.projects.projects import count_projects
 from testimonials.projects.settings import give_up_projects
 from testimonials.projects.team import list_memberships, list_workspaces
-from testimonials.testimonials.batches import of_projects, remove_some
+from testimonials.testimonials.history import of_projects, remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
@@ -204,7 +204,7 @@ def describe_newest(search: Search) -> dict[str, Any]:
     """Return the newest events of a project, by whom the search names."""
     people, _ = find_names(search.account_id, search.project_id)
     events = list(search.find(NEWEST))
-    authors = find_authors({each.details.get("testimonial", "") for each in events})
+    authors = find_authors({each.testimonial_id or "" for each in events})
     return {
         "who": search.who,
         "csv_url": search.address(as_csv=True),
@@ -214,7 +214,7 @@ def describe_newest(search: Search) -> dict[str, Any]:
 
 
 def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
-    about = event.details.get("testimonial", "")
+    about = event.testimonial_id or ""
     return _describe(event, people, {}) | {
         "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
         "testimonial_id": about if about in authors else None,

@@ -7,6 +7,7 @@ from typing import Any
 from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
+from testimonials.core.audit import Event
 from testimonials.core.http.i18n import (
     ENGLISH,
     current_language,
@@ -25,7 +26,7 @@ from testimonials.testimonials.fields import write_answer
 from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.media.containers import tell_who_cannot_play
 from testimonials.testimonials.media.playback import describe_of
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ACTIONS
 
 SOURCES = {
@@ -143,7 +144,7 @@ def _describe_held(row: Testimonial) -> str | None:
     return _("Held: %(reasons)s", reasons=", ".join(filter(None, found)))
 
 
-def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dict[str, Any]:
+def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     """Return an entry of the history; `before` are the changed values as they were.
 
     `people` has the names of those who have one (`find_display_names`).
@@ -163,7 +164,7 @@ def describe_change(change: TestimonialChange, people: Mapping[str, str]) -> dic
 
 
 def describe_hands(
-    row: Testimonial, history: Sequence[TestimonialChange], people: Mapping[str, str]
+    row: Testimonial, history: Sequence[Event], people: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return who wrote, last changed and approved a testimonial; `history` is newest first."""
 
@@ -202,7 +203,7 @@ def _count_links(row: Testimonial) -> str:
     return ngettext("%(num)s link", "%(num)s links", count, num=spelled)
 
 
-def _name_edit(change: TestimonialChange) -> str | None:
+def _name_edit(change: Event) -> str | None:
     columns = change.before.keys()
     if change.action != "edit":
         return None

@@ -25,7 +25,7 @@ from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import KEEPS_SAMPLES
 from testimonials.projects.models import Project
 from testimonials.projects.proposals import summarise
-from testimonials.testimonials.batches import GoOn
+from testimonials.testimonials.history import GoOn
 from testimonials.testimonials.inbox import (
     InboxFilter,
     count_samples,

@@ -13,7 +13,7 @@ from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.sessions import find_session
 from testimonials.collection.author_rights import can_thank, thank_author
 from testimonials.collection.request_mail import first_name
-from testimonials.core.audit import ActorKind, act_as, record
+from testimonials.core.audit import ActorKind, Event, act_as
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import inbox, projects
 from testimonials.core.http.errors import NotFound, answer_service_error
@@ -29,10 +29,9 @@ from testimonials.dashboard.inbox import describe_step, return_target
 from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.testimonial import THANKS_LENGTH, ReplyForm, ThanksForm
 from testimonials.projects.access import Access, Role
-from testimonials.testimonials.events import AUTHOR_THANKED
 from testimonials.testimonials.fields import REPLY_LENGTH
 from testimonials.testimonials.inbox import find_next_pending
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     ActionRefused,
     apply_action,
@@ -232,7 +231,6 @@ def thank_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
             access, testimonial_id, tally, 422, errors=sent.errors, typed=sent.typed
         )
     thank_author(access.project, row, sent.values["thanks"], access.user.email)
-    record(AUTHOR_THANKED, access.project, testimonial=row.id)
     db.session.commit()
     notice = gettext("A mail to %(name)s is on its way", name=row.author_name)
     return redirect(add_notice(decide_url(row, tally), notice), 303)
@@ -332,9 +330,7 @@ def show_problem(error: DecisionLinkInvalid) -> ResponseReturnValue:
 
 def _note_mail(batch: str) -> None:
     """Note in the history that nobody signed in for this."""
-    db.session.execute(
-        update(TestimonialChange).where(TestimonialChange.batch_id == batch).values(is_by_mail=True)
-    )
+    db.session.execute(update(Event).where(Event.batch_id == batch).values(is_by_mail=True))
 
 
 def _link_page(access: Access, row: Testimonial, done: str) -> ResponseReturnValue:

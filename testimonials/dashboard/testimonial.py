@@ -23,7 +23,6 @@ from testimonials.collection.images.pictures import (
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.schemas import PictureQuerySchema
 from testimonials.core import clock
-from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.errors import FieldErrors
@@ -48,7 +47,6 @@ from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox import return_target
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
-from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     REPLY_LENGTH,
     TEXT_LENGTH,
@@ -63,6 +61,7 @@ from testimonials.testimonials.fields import (
     Words,
 )
 from testimonials.testimonials.highlights import HighlightRefused, Ranges, add_highlight
+from testimonials.testimonials.history import list_history
 from testimonials.testimonials.media.playback import (
     CAPTIONS_LENGTH,
     CaptionsRefused,
@@ -75,7 +74,6 @@ from testimonials.testimonials.moderation import (
     add_testimonial,
     edit_testimonial,
     find_testimonial,
-    list_history,
     set_highlights,
     set_reply,
 )
@@ -239,8 +237,7 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
     begin_write()
     project = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True).project
     form.store_picture()
-    row = add_testimonial(project, form.columns, access.user.email)
-    record(TESTIMONIAL_CREATED, project, testimonial=row.id)
+    add_testimonial(project, form.columns, access.user.email)
     db.session.commit()
     return redirect(url_for("dashboard.inbox.show_inbox", status="approved"), 303)
 
@@ -346,7 +343,7 @@ def _form(
     values: dict[str, str],
     errors: FieldErrors,
 ) -> str:
-    project, history = access.project, list_history(row) if row else []
+    project, history = access.project, list_history(row.id) if row else []
     people = find_display_names(each.actor for each in history)
     then = THEN if request.args.get("then") == THEN else None
     return render_template(

@@ -62,7 +62,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, event_number BIGINT DEFAULT '0' NOT NULL, 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -132,22 +132,6 @@ CREATE TABLE testimonial (
 CREATE INDEX ix_testimonial_visible_by_time ON testimonial (project_id, is_visible, created_at, id);
 
 CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_visible, is_pinned, created_at, id);
-
-CREATE TABLE testimonial_change (
-	id VARCHAR NOT NULL, 
-	testimonial_id VARCHAR NOT NULL, 
-	batch_id VARCHAR NOT NULL, 
-	actor VARCHAR(254) NOT NULL, 
-	action VARCHAR NOT NULL, 
-	"before" JSON NOT NULL, 
-	created_at BIGINT NOT NULL, project_id VARCHAR, undone_at BIGINT, is_by_mail BOOLEAN DEFAULT 0 NOT NULL, 
-	CONSTRAINT pk_testimonial_change PRIMARY KEY (id), 
-	CONSTRAINT fk_testimonial_change_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_testimonial_change_batch_id ON testimonial_change (batch_id);
-
-CREATE INDEX ix_testimonial_change_testimonial_id ON testimonial_change (testimonial_id);
 
 CREATE TABLE image (
 	id VARCHAR NOT NULL, 
@@ -315,7 +299,7 @@ CREATE TABLE event (
 	network VARCHAR, 
 	times INTEGER NOT NULL, 
 	details JSON NOT NULL, 
-	created_at BIGINT NOT NULL, 
+	created_at BIGINT NOT NULL, number BIGINT, testimonial_id VARCHAR, action VARCHAR, batch_id VARCHAR, actor VARCHAR(254), is_by_mail BOOLEAN DEFAULT 0 NOT NULL, reason VARCHAR(40), "before" JSON, undone_at BIGINT, hash VARCHAR(64), 
 	CONSTRAINT pk_event PRIMARY KEY (id), 
 	CONSTRAINT fk_event_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 );
@@ -604,8 +588,6 @@ CREATE INDEX ix_project_portrait_id ON project (portrait_id);
 CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial (project_id, purchase_reference);
 
 CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
-
-CREATE INDEX ix_testimonial_change_project_id_created_at ON testimonial_change (project_id, created_at);
 
 CREATE TABLE testimonial_count (
 	project_id VARCHAR NOT NULL, 
@@ -988,4 +970,16 @@ CREATE INDEX ix_team_invitation_invited_by_id ON team_invitation (invited_by_id)
 
 CREATE INDEX ix_team_invitation_expires_at ON team_invitation (expires_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0005')
+CREATE INDEX ix_event_testimonial_id ON event (testimonial_id);
+
+CREATE INDEX ix_event_batch_id ON event (batch_id) WHERE batch_id IS NOT NULL;
+
+CREATE INDEX ix_event_history ON event (project_id, created_at) WHERE "before" IS NOT NULL;
+
+CREATE INDEX ix_event_no_history ON event (id) WHERE "before" IS NULL;
+
+CREATE TRIGGER forget_history AFTER DELETE ON testimonial FOR EACH ROW BEGIN UPDATE event SET "before" = NULL, actor = NULL WHERE testimonial_id = OLD.id AND "before" IS NOT NULL; END;
+
+CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND "before" IS NOT NULL AND project_id IN (SELECT project.id FROM project WHERE project.account_id <> OLD.id); END;
+
+INSERT INTO alembic_version (version_num) VALUES ('0006')

@@ -24,8 +24,8 @@ from testimonials.projects.invitations import delete_expired_invitations
 from testimonials.projects.models import Project
 from testimonials.projects.proposals import list_held_pictures
 from testimonials.projects.settings import delete_trashed_projects, is_past_grace
-from testimonials.testimonials.batches import of_projects, remove_some
 from testimonials.testimonials.changes import delete_old_proposals
+from testimonials.testimonials.history import of_projects, remove_some
 from testimonials.testimonials.media.removal import delete_unsent_recordings, remove_orphans
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.testimonials import delete_unused_images

@@ -90,6 +90,8 @@ class Project(Base):
     old_purchase_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
+    # How many events its record has (`core.audit`).
+    event_number: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     # So that the next testimonial gets a later time without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # In the trash since then: only the owner can restore it, within 7 days.

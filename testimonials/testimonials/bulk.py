@@ -8,7 +8,6 @@ from marshmallow import ValidationError
 from sqlalchemy import select
 
 from testimonials.auth.callers import Caller
-from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project, Proposal
@@ -121,8 +120,4 @@ def write_added(project: Project, rows: Sequence[Testimonial], caller: Caller) -
     db.session.add_all(rows)
     mark_changed(project)
     db.session.flush()
-    batch = record_additions(rows, caller.label)
-    details = {"batch": batch, "count": len(rows)}
-    if len(rows) == 1:
-        details = {"testimonial": rows[0].id}
-    record(TESTIMONIAL_CREATED, project, **details)
+    record_additions(project, rows, TESTIMONIAL_CREATED, caller.label)

@@ -9,7 +9,6 @@ from sqlalchemy import delete, exists, func, or_, select
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.scopes import Scope
 from testimonials.core import clock
-from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Identifier, RuleField, StrictSchema, Switch
@@ -32,7 +31,7 @@ from testimonials.testimonials.fields import (
     Words,
 )
 from testimonials.testimonials.highlights import arrange
-from testimonials.testimonials.history import record_addition
+from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.inbox import InboxFilter, find_rows
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
@@ -66,8 +65,7 @@ def add_testimonial(project: Project, _target: str | None, values: Values, actor
         for row in find_by_external_ids(project, [name]).values():
             return Outcome({"testimonialId": row.id}, row)
     row = add_approved_testimonial(project, values)
-    record_addition(row, actor)
-    record(TESTIMONIAL_CREATED, project, testimonial=row.id)
+    record_additions(project, [row], TESTIMONIAL_CREATED, actor)
     return Outcome({"testimonialId": row.id}, row)
 
 

@@ -1,13 +1,10 @@
 """The events of testimonials, recorded where they change, so that no door can forget one."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from testimonials.core.audit import Actor, ActorKind, EventType, record
+from testimonials.core.audit import Actor, ActorKind, EventType
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.projects.models import Project
-from testimonials.testimonials.batches import Part
 from testimonials.testimonials.models import Testimonial
 
 # Reasons in `held_for`: the owner marked it as spam, or the holder of the address denies having
@@ -16,6 +13,7 @@ BY_HAND, DISOWNED = "owner", "disowned"
 # Who acts without an account; their network is nobody's business.
 AUTHOR = gettext_noop("The author")
 ADDRESS = gettext_noop("The holder of that address")
+BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
 
 # What became of one or of several, by the action in the details where the type leaves it open.
 BECAME = {
@@ -185,31 +183,3 @@ def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None
 def is_held(row: Testimonial) -> bool:
     """Tell whether the service took it for spam when it came, released since or not."""
     return bool(set((row.held_for or BY_HAND).split(",")) - {BY_HAND, DISOWNED})
-
-
-def record_changes(
-    project: Project, part: Part, action: str, changed: Iterable[tuple[EventType | None, str]]
-) -> None:
-    """Record a part of changes: one event for each type, however many testimonials there are.
-
-    `some` says that the batch has others too, which are of another type.
-    """
-    by_type: dict[EventType | None, list[str]] = defaultdict(list)
-    for type, testimonial_id in changed:
-        by_type[type].append(testimonial_id)
-    for type, ids in by_type.items():
-        if type is None:
-            continue
-        details: dict[str, Any] = {"action": action}
-        if len(ids) == 1 and not part.is_one_of_many:
-            details["testimonial"] = ids[0]
-        else:
-            details |= {"batch": part.id, "count": len(ids)}
-            details |= {"some": True} if len(by_type) > 1 else {}
-        told = REPLY_CHANGED if action == "reply" else type
-        record(told, project, **details)
-
-
-def record_by_author(type: EventType, project: Project, name: str = AUTHOR, **details: Any) -> None:
-    """Record what somebody without an account did to their own testimonial."""
-    record(type, project, Actor(ActorKind.VISITOR, name), **details)

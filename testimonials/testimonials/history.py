@@ -1,21 +1,22 @@
-"""Change testimonials, and record who did it and what was there before."""
+"""Change testimonials, one or thousands, and record who did it and what was there before."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, insert, literal, select, update
+from sqlalchemy import ColumnElement, delete, literal, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, record_changes
+from testimonials.core.db.identifiers import name_part, new_identifier
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
-from testimonials.testimonials.batches import Part
-from testimonials.testimonials.events import name_change, record_changes
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.events import REPLY_CHANGED, name_change
+from testimonials.testimonials.models import Testimonial
 
 T = TypeVar("T")
 # A testimonial, and what to set of it.
@@ -31,49 +32,48 @@ CHUNK = 10_000
 
 def change_all(
     project: Project,
-    changes: Iterable[tuple[Testimonial, dict[str, Any]]],
+    changes: Iterable[Change],
     actor: str,
     action: str,
-    part: Part | None = None,
+    part: "Part | None" = None,
+    by: Actor | None = None,
 ) -> tuple[str, int]:
     """Set columns, or `tags`, of testimonials of the locked project, as one batch; record it.
 
-    Returns the batch, for undoing, and how many rows were changed. All are written in a few
-    statements, since SQLite lets in no other writer meanwhile. More than some hundred are for
-    `in_parts`, which gives each `part` its id.
+    `by` is who acts, if it isn't the caller. Returns the batch, for undoing, and how many rows were
+    changed. All are written in a few statements, since SQLite lets in no other writer meanwhile.
+    More than some hundred are for `in_parts`, which gives each `part` its id.
     """
-    part, changes = part or Part(new_identifier(), is_one_of_many=False), list(changes)
+    part, changes = part or Part(new_identifier()), list(changes)
+    if not changes:
+        return part.id, 0
     alike = _group(changes) if len(changes) >= MANY else {}
     put = set_committed_value if alike else setattr
     time = max([clock.now(), *(row.updated_at + clock.MILLISECOND for row, _ in changes)])
-    records, told = [], []
+    befores = []
     for row, values in changes:
-        records.append(record := _change(row, values, part.id, actor, action, time, put))
-        told.append((name_change(row, record["before"]), row.id))
-    if records:
-        mark_changed(project)
+        befores.append((row, {name: getattr(row, name) for name in values}))
+        for name, value in (values | {"updated_at": time}).items():
+            put(row, name, value)
+    mark_changed(project)
     db.session.flush()
     for rows in alike.values():
         _write_alike(rows, time)
-    if records:
-        # Without models, which would take half of the time for twenty thousand rows.
-        db.session.execute(insert(TestimonialChange), records)
-        record_changes(project, part, action, told)
-    return part.id, len(records)
+    _record(project, befores, part, actor, action, by)
+    return part.id, len(changes)
 
 
 def delete_matching(
-    project: Project, actor: str, part: Part, *conditions: ColumnElement[bool]
+    project: Project, actor: str, part: "Part", *conditions: ColumnElement[bool]
 ) -> int:
     """Move what matches, in the locked project, to the trash as a part; record it.
 
     Without models, which would take most of the time for twenty thousand rows.
     """
     now, row = clock.now(), Testimonial
-    columns = (row.id, row.project_id, row.status, row.held_for, row.updated_at)
     gone = literal(now, row.deleted_at.type).label("deleted_at")
     conditions = (*conditions, row.deleted_at.is_(None))
-    query = select(*columns, gone).where(*conditions)
+    query = select(row.id, row.status, row.held_for, row.updated_at, gone).where(*conditions)
     found: Sequence[Any] = db.session.execute(query).all()
     if found:
         latest = max(now, max(each.updated_at for each in found) + clock.MILLISECOND)
@@ -83,55 +83,52 @@ def delete_matching(
             .values(deleted_at=now, updated_at=latest)
             .execution_options(synchronize_session=False)
         )
-        before = {"deleted_at": None}
-        records = [_record(each, before, part.id, actor, "delete") for each in found]
-        db.session.execute(insert(TestimonialChange), records)
         mark_changed(project)
-        told = [(name_change(each, before), each.id) for each in found]
-        record_changes(project, part, "delete", told)
+        _record(project, [(each, {"deleted_at": None}) for each in found], part, actor, "delete")
     return len(found)
 
 
-def change_testimonial(
-    row: Testimonial, values: dict[str, Any], batch: str, actor: str, action: str
-) -> dict[str, Any]:
-    """Set columns of a testimonial, or its `tags`, and record what they were; return that."""
-    # Later than any earlier change.
-    time = max(clock.now(), row.updated_at + clock.MILLISECOND)
-    record = _change(row, values, batch, actor, action, time, setattr)
-    db.session.add(TestimonialChange(**record))
-    before: dict[str, Any] = record["before"]
-    return before
+def record_additions(
+    project: Project, rows: Sequence[Testimonial], type: EventType, actor: str
+) -> None:
+    """Begin the history of testimonials that were added to the project at once."""
+    entries = [
+        {"testimonial_id": row.id, "type": str(type), "before": {}, "created_at": row.updated_at}
+        for row in rows
+    ]
+    record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
 
 
-def record_addition(row: Testimonial, actor: str) -> None:
-    """Begin the history of a testimonial."""
-    record = _record(row, {}, new_identifier(), actor, "add")
-    db.session.connection().execute(insert(TestimonialChange), record)
+def list_history(testimonial_id: str, *actions: str) -> Sequence[Event]:
+    """Return what was done to a testimonial, or the `actions` of it, newest first."""
+    wanted = [Event.testimonial_id == testimonial_id, IS_HISTORY]
+    wanted += [Event.action.in_(actions)] if actions else []
+    query = select(Event).where(*wanted).order_by(Event.created_at.desc(), Event.id.desc())
+    return db.session.scalars(query).all()
 
 
-def record_additions(rows: Sequence[Testimonial], actor: str) -> str:
-    """Begin the history of testimonials that were added at once; return their batch."""
-    batch = new_identifier()
-    records = [_record(row, {}, batch, actor, "add") for row in rows]
-    db.session.execute(insert(TestimonialChange), records)
-    return batch
-
-
-def _change(
-    row: Testimonial,
-    values: dict[str, Any],
-    batch: str,
+def _record(
+    project: Project,
+    befores: Iterable[tuple[Any, dict[str, Any]]],
+    part: "Part",
     actor: str,
     action: str,
-    time: datetime,
-    put: Callable[[Any, str, Any], None],
-) -> dict[str, Any]:
-    """Set columns, or `tags`, by `put`, and return the record of what they were."""
-    before = {name: getattr(row, name) for name in values}
-    for name, value in (values | {"updated_at": time}).items():
-        put(row, name, value)
-    return _record(row, before, batch, actor, action)
+    by: Actor | None = None,
+) -> None:
+    """Record changes, named by what each of the rows was before."""
+    entries = []
+    for row, before in befores:
+        type = name_change(row, before)
+        entries.append(
+            {
+                "testimonial_id": row.id,
+                "type": str(REPLY_CHANGED if type and action == "reply" else type or ""),
+                "before": {name: to_json(value) for name, value in before.items()},
+                "created_at": row.updated_at,
+            }
+        )
+    values = {"action": action, "actor": actor, "batch_id": part.id}
+    record_changes(project, entries, by, is_of_many=part.is_one_of_many, **values)
 
 
 def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:
@@ -158,20 +155,6 @@ def _write_alike(changes: Sequence[Change], time: datetime) -> None:
         )
 
 
-def _record(
-    row: Testimonial, before: dict[str, Any], batch: str, actor: str, action: str
-) -> dict[str, Any]:
-    return {
-        "testimonial_id": row.id,
-        "project_id": row.project_id,
-        "batch_id": batch,
-        "actor": actor,
-        "action": action,
-        "before": {name: to_json(value) for name, value in before.items()},
-        "created_at": row.updated_at,
-    }
-
-
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield the values in parts, each of which fits into one statement."""
     for start in range(0, len(values), CHUNK):
@@ -181,3 +164,59 @@ def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
 def to_json(value: Any) -> Any:
     """Return a value as the history stores it."""
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value
+
+
+# Changing thousands in parts, so that others can write in between.
+#
+# Each part is a transaction of its own, and in the history a batch of its own, whose id begins with
+# that of the first (`name_part`). They are undone together and are one event. Whatever is committed
+# is complete, so an end half-way leaves the rest as it was, and what was done can be undone.
+
+# About a tenth of a second.
+ROWS = 250
+
+# Commits what was done, lets others write, and returns the project locked anew. It is a door's, as
+# only doors commit; it raises what the door does for who may no longer go on.
+GoOn = Callable[[], Project]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the parts of a change; `is_one_of_many` unless it is the only one."""
+
+    id: str
+    is_one_of_many: bool = False
+
+
+def in_parts(
+    project: Project,
+    ids: Sequence[str],
+    go_on: GoOn,
+    work: Callable[[Project, Sequence[str], Part], int],
+) -> tuple[str, int]:
+    """Do `work`, which returns how many it changed, for some of the ids after others.
+
+    `project` is locked. Returns the batch, and how many were changed; the last part is not
+    committed.
+    """
+    batch, count = new_identifier(), 0
+    for number, start in enumerate(range(0, len(ids), ROWS)):
+        if number:
+            project = go_on()
+        part = Part(name_part(batch, number), len(ids) > ROWS)
+        count += work(project, ids[start : start + ROWS], part)
+    return batch, count
+
+
+def remove_some(*conditions: ColumnElement[bool]) -> bool:
+    """Remove testimonials for good, as many as in a part; return whether there may be more."""
+    some = select(Testimonial.id).where(*conditions).limit(ROWS)
+    removed = db.session.scalars(
+        delete(Testimonial).where(Testimonial.id.in_(some)).returning(Testimonial.id)
+    ).all()
+    return len(removed) == ROWS
+
+
+def of_projects(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition for the testimonials of projects."""
+    return Testimonial.project_id.in_(select(Project.id).where(*conditions))

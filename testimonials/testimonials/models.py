@@ -277,29 +277,6 @@ class Recording(Base):
     testimonial: Mapped[Testimonial | None] = relationship(back_populates="recording")
 
 
-class TestimonialChange(Base):
-    """A change of a testimonial; those of a batch were made at once. `is_by_mail`: by a link."""
-
-    __tablename__ = "testimonial_change"
-    __table_args__ = (
-        Index("ix_testimonial_change_project_id_created_at", "project_id", "created_at"),
-    )
-
-    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    testimonial_id: Mapped[str] = mapped_column(
-        ForeignKey(Testimonial.id, ondelete="CASCADE"), index=True
-    )
-    project_id: Mapped[str | None]
-    batch_id: Mapped[str] = mapped_column(index=True)
-    actor: Mapped[str] = mapped_column(String(254))
-    action: Mapped[str]
-    # Column to the value it had; times as milliseconds.
-    before: Mapped[dict[str, Any]] = mapped_column(JSON)
-    undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-
-
 # Counts, kept by triggers of the database (`migrations/schema.sql`): no code here writes them.
 #
 # A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On

@@ -14,13 +14,12 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.testimonials.batches import GoOn, Part, in_parts
-from testimonials.testimonials.events import BY_HAND
+from testimonials.testimonials.events import BY_HAND, TESTIMONIAL_CREATED
 from testimonials.testimonials.highlights import Ranges, follow_edit
-from testimonials.testimonials.history import change_all, record_addition
+from testimonials.testimonials.history import GoOn, Part, change_all, in_parts, record_additions
 from testimonials.testimonials.inbox import InboxFilter, find_rows
 from testimonials.testimonials.media.playback import load_recordings
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.testimonials.testimonials import add_row
 
@@ -208,17 +207,9 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
     columns = values | _spell_tags(project, values)
     row = add_row(project, columns | {"status": "approved", "source": "manual"})
     row.reviewed_at = row.created_at
-    record_addition(row, actor)
     db.session.flush()
+    record_additions(project, [row], TESTIMONIAL_CREATED, actor)
     return row
-
-
-def list_history(row: Testimonial) -> Sequence[TestimonialChange]:
-    return db.session.scalars(
-        select(TestimonialChange)
-        .where(TestimonialChange.testimonial_id == row.id)
-        .order_by(TestimonialChange.created_at.desc(), TestimonialChange.id.desc())
-    ).all()
 
 
 def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:

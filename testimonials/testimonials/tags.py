@@ -11,9 +11,8 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import LINE_BREAK, TAG_LENGTH, TAG_SEPARATORS, UNUSABLE, normalize
 from testimonials.projects.models import Project
-from testimonials.testimonials.batches import GoOn, Part, in_parts
 from testimonials.testimonials.counts import count_tags
-from testimonials.testimonials.history import change_all
+from testimonials.testimonials.history import GoOn, Part, change_all, in_parts
 from testimonials.testimonials.inbox import InboxFilter, find_rows
 from testimonials.testimonials.models import TestimonialTag
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 from testimonials.auth.emails import ProjectSummary, summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.core import clock
-from testimonials.core.audit import Event, EventFilter, list_events
+from testimonials.core.audit import IS_HISTORY, Event, EventFilter, list_events
 from testimonials.core.db.engine import insert_row
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.event_texts import write_sentence
@@ -28,7 +28,6 @@ from testimonials.testimonials.counts import count_states
 from testimonials.testimonials.models import (
     Recording,
     Testimonial,
-    TestimonialChange,
     TestimonialTag,
 )
 
@@ -260,8 +259,8 @@ def delete_unused_images(proposed: Set[str]) -> int:
     that are `proposed`.
     """
     since = clock.now() - KEPT
-    avatar = TestimonialChange.before["avatar_id"].as_string()
-    replaced = select(avatar).where(TestimonialChange.created_at > since, avatar.is_not(None))
+    avatar = Event.before["avatar_id"].as_string()
+    replaced = select(avatar).where(IS_HISTORY, Event.created_at > since, avatar.is_not(None))
     kept = proposed | set(db.session.scalars(replaced))
     unused = db.session.scalars(
         select(Image.id).where(

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, null, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.db.identifiers import ID_LENGTH
+from testimonials.core.audit import IS_HISTORY, Event
+from testimonials.core.db.identifiers import ID_LENGTH, end_of_parts
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.projects.models import Project
-from testimonials.testimonials.batches import GoOn, Part, in_parts, is_of
-from testimonials.testimonials.history import change_all
-from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
+from testimonials.testimonials.history import GoOn, Part, change_all, in_parts
+from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
 
@@ -99,7 +99,7 @@ def undo_last(project: Project, actor: str, go_on: GoOn) -> Undone:
         step, ids = _find(batch)
         if step and ids:
             return Undone(step, _put_back(project, step, ids, actor, go_on), passed)
-        _mark(PASSED_OVER, is_of(batch))
+        _mark(PASSED_OVER, _is_of(batch))
         passed += [step] if step else []
     raise ActionRefused(
         gettext_noop("You have nothing left to undo here. Changes can be undone for one day.")
@@ -114,12 +114,13 @@ def find_last_step(project: Project, actor: str) -> Step | None:
 
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
     """Return the batches that somebody can undo one after another, the newest first."""
-    change, last = TestimonialChange, func.max(TestimonialChange.created_at)
+    change, last = Event, func.max(Event.created_at)
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
     return db.session.scalars(
         select(batch)
         .where(
             change.project_id == project_id,
+            IS_HISTORY,
             change.actor == actor,
             change.undone_at.is_(None),
             change.action.not_in(NO_STEPS),
@@ -131,26 +132,32 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
     ).all()
 
 
+def _is_of(batch: str) -> ColumnElement[bool]:
+    """Return the condition for the changes of a batch, in all its parts."""
+    of = Event.batch_id
+    return and_(of >= batch, of < end_of_parts(batch))
+
+
 def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str, go_on: GoOn) -> int:
     """Put back changes of a step; those that were changed since are passed over, for good."""
 
     def work(project: Project, some: Sequence[str], part: Part) -> int:
         changes = _read(project, step.batch, some)
         _, count = change_all(project, changes, actor, "undo", part)
-        done = TestimonialChange.testimonial_id.in_([row.id for row, _ in changes])
-        _mark(clock.now(), is_of(step.batch), done)
-        _mark(clock.now(), TestimonialChange.batch_id == part.id)
+        done = Event.testimonial_id.in_([row.id for row, _ in changes])
+        _mark(clock.now(), _is_of(step.batch), done)
+        _mark(clock.now(), Event.batch_id == part.id)
         return count
 
     _, count = in_parts(project, ids, go_on, work)
     if count < step.count:
-        _mark(PASSED_OVER, is_of(step.batch), TestimonialChange.undone_at.is_(None))
+        _mark(PASSED_OVER, _is_of(step.batch), Event.undone_at.is_(None))
     return count
 
 
 def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
     db.session.execute(
-        update(TestimonialChange)
+        update(Event)
         .where(*conditions)
         .values(undone_at=time)
         .execution_options(synchronize_session=False)
@@ -162,7 +169,7 @@ def _find(batch: str) -> tuple[Step | None, Sequence[str]]:
 
     None for one whose testimonials are gone.
     """
-    row, change = Testimonial, TestimonialChange
+    row, change = Testimonial, Event
     columns = (row.id, row.author_name, row.status, change.action, change.before)
     found = db.session.execute(_of_batch(batch, *columns)).all()
     if not found:
@@ -177,8 +184,8 @@ def _find(batch: str) -> tuple[Step | None, Sequence[str]]:
 
 def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
     """Return what puts back each change of a batch after which nothing else was changed."""
-    query = _of_batch(batch, Testimonial, TestimonialChange.before)
-    rows = db.session.execute(query.where(TestimonialChange.testimonial_id.in_(ids))).all()
+    query = _of_batch(batch, Testimonial, Event.before)
+    rows = db.session.execute(query.where(Event.testimonial_id.in_(ids))).all()
     known: dict[str, str] = {}
     if any("tags" in each.before for each in rows):
         # The spelling of a removed tag may have changed since.
@@ -196,17 +203,20 @@ def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
 
 def _of_batch(batch: str, *columns: Any) -> Select[Any]:
     """Return a query for the changes of a batch, and whether something else was changed since."""
-    change, later = TestimonialChange, aliased(TestimonialChange)
+    change, later = Event, aliased(Event)
     is_later = or_(
         later.created_at > change.created_at,
         and_(later.created_at == change.created_at, later.id > change.id),
     )
     still_stands = or_(later.undone_at.is_(None), later.undone_at == PASSED_OVER)
     was_changed = exists().where(
-        later.testimonial_id == change.testimonial_id, is_later, still_stands
+        later.testimonial_id == change.testimonial_id,
+        later.before.is_not(null()),
+        is_later,
+        still_stands,
     )
     query = select(*columns, change.undone_at, was_changed.label("was_changed"))
-    return query.join(change, change.testimonial_id == Testimonial.id).where(is_of(batch))
+    return query.join(change, change.testimonial_id == Testimonial.id).where(_is_of(batch))
 
 
 def _can_undo(change: Any, status: str) -> bool:

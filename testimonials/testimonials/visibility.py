@@ -7,8 +7,9 @@ from testimonials.auth.scopes import Scope
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
+from testimonials.testimonials.history import list_history
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import find_testimonial, list_history
+from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import TestimonialDetailSchema, VisibleTestimonialSchema
 
 _DETAIL = TestimonialDetailSchema()
@@ -37,6 +38,6 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
         return described
     described = _DETAIL.dump(row)
     described["history"] = _DETAIL.fields["history"].serialize(
-        "history", {"history": list_history(row)}
+        "history", {"history": list_history(row.id)}
     )
     return described

@@ -289,7 +289,8 @@ def _forget_in_history(
     testimonial_id: str | None = None,
 ) -> None:
     """Remove addresses from what one testimonial, or any, said before."""
-    query = "SELECT id, before, created_at FROM testimonial_change WHERE before LIKE ?"
+    table = next(each for each in ("testimonial_change", "event") if _has_table(opened, each))
+    query = f"SELECT id, before, created_at FROM {table} WHERE before LIKE ?"  # noqa: S608
     values = ['%"author_email"%']
     if testimonial_id is not None:
         query += " AND testimonial_id = ?"
@@ -299,7 +300,7 @@ def _forget_in_history(
         if is_erased(before.get("author_email"), created_at):
             before.pop("author_email")
             change = (json.dumps(before), id)
-            opened.execute("UPDATE testimonial_change SET before = ? WHERE id = ?", change)
+            opened.execute(f"UPDATE {table} SET before = ? WHERE id = ?", change)  # noqa: S608
 
 
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:

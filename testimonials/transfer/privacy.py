@@ -17,19 +17,19 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.audit import EventFilter, list_events
+from testimonials.core.audit import Event, EventFilter, list_events
 from testimonials.core.db.engine import Base, list_columns, write_columns
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project, TeamInvitation
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.writing import describe_account
 
 # The texts of mails are emptied once they are sent; until then they hold links that work.
 MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
 PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
 APP_COLUMNS = ["added_at", "codes_made_at"]
-EVENT_COLUMNS = ["type", "network", "times", "details", "created_at"]
+EVENT_COLUMNS = ["type", "network", "times", "created_at"]
 BATCH_COLUMNS = ["subject", "message", "language"]
 
 
@@ -41,7 +41,7 @@ def describe_person(email: str) -> dict[str, Any]:
             _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
         ],
         # What others changed: the address was an earlier one of theirs.
-        "remembered": _write(TestimonialChange, remembers(email), ["testimonial_id", "created_at"]),
+        "remembered": _write(Event, remembers(email), ["testimonial_id", "created_at"]),
         "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
         "unsubscribedFrom": _list_unsubscribed(email),
         "teamInvitations": _write(TeamInvitation, TeamInvitation.email == email),
@@ -76,7 +76,10 @@ def _describe_account(account: Account) -> dict[str, Any]:
             AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS
         ),
         "companyIdentities": _write(CompanyIdentity, CompanyIdentity.account_id == own),
-        "activity": [write_columns(each, EVENT_COLUMNS) for each in list_events(EventFilter(own))],
+        "activity": [
+            write_columns(each, EVENT_COLUMNS) | {"details": each.facts}
+            for each in list_events(EventFilter(own))
+        ],
     }
 
 

@@ -17,7 +17,7 @@ from tests.contracts.test_architecture import PACKAGE, modules
 
 # Which kind of change it makes, and with it the event, is known when it is called.
 CARRIED_OUT = "projects.change_calls.carry_out"
-RECORDERS = {CARRIED_OUT, "core.audit.record"}
+RECORDERS = {CARRIED_OUT, "core.audit.record", "core.audit.record_changes"}
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
 AWAY = "It sends the browser away; what it comes back with is recorded."
 AUTHOR = "Nobody but the author is concerned."

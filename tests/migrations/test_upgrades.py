@@ -105,6 +105,52 @@ def test_an_upgrade_keeps_every_role_and_invitation(app: Flask) -> None:
                 assert any(old.items() <= new.items() and not new[other] for new in found.values())
 
 
+def test_the_history_comes_into_the_record(app: Flask) -> None:
+    """Each change keeps who made it and what was before; batches get the type of their event."""
+    make_filled(db.engine, "0005")
+    first, second = (row["id"] for row in read(db.engine)["testimonial"][:2])
+    names = {"testimonial": first, "batch": "b" * 24, "part": "b" * 24 + "0001"}
+    execute(
+        "DELETE FROM event WHERE id LIKE '2%'", "DELETE FROM testimonial_change",
+        f"UPDATE testimonial SET status = 'approved', held_for = NULL WHERE id = '{first}'",
+        f"UPDATE testimonial SET status = 'demo' WHERE id = '{second}'",
+        *(
+            "INSERT INTO testimonial_change (id, testimonial_id, batch_id, actor, action, "
+            "\"before\", is_by_mail, created_at) VALUES "
+            f"('{id}', '{of}', '{batch}', 'a@b.example', 'approve', '{before}', true, 7)"
+            for id, of, batch, before in (
+                ("c1", first, names["batch"], '{"status": "pending"}'),
+                ("c2", second, names["part"], '{"is_pinned": true}'),
+                ("c3", first, "d" * 24, "{}"),
+            )
+        ),
+        "UPDATE event SET type = 'testimonial.approved', details = "
+        f"'{{\"testimonial\": \"{first}\", \"action\": \"edit\"}}' WHERE id LIKE '0%'",
+        "UPDATE event SET type = 'testimonial.approved', details = "
+        f"'{{\"batches\": {{\"e1\": \"{names['batch']}\", \"e2\": \"{names['part']}\"}}, "
+        "\"count\": 2, \"some\": true, \"action\": \"approve\"}' WHERE id LIKE '1%'",
+    )  # fmt: skip
+    upgrade(db.engine)
+    found = {row["id"][:2]: row for row in read(db.engine)["event"]}
+    assert (found["0 "]["testimonial_id"], found["0 "]["action"]) == (first, "edit")
+    assert (found["1 "]["batch_id"], found["1 "]["times"]) == (names["batch"], 2)
+    assert [found[each]["details"] for each in ("0 ", "1 ")] == [{}, {}]
+    changes = [found[each] for each in ("c1", "c2", "c3")]
+    # A sample is nobody's business.
+    assert [row["type"] for row in changes] == ["testimonial.approved", "", ""]
+    assert [row["before"] for row in changes] == [{"status": "pending"}, {"is_pinned": True}, {}]
+    assert {(row["actor"], row["times"], row["is_by_mail"]) for row in changes} == {
+        ("a@b.example", 0, True)
+    }
+    projects = {row["id"]: row["event_number"] for row in read(db.engine)["project"]}
+    for row in changes:
+        assert 0 < row["number"] <= projects[row["project_id"]]
+    # What was before goes with its testimonial.
+    execute(f"DELETE FROM testimonial WHERE id = '{first}'")
+    left = {row["id"]: row["before"] for row in read(db.engine)["event"]}
+    assert [left[each] for each in ("c1", "c2", "c3")] == [None, {"is_pinned": True}, None]
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     app: Flask, database: dict[str, str]
 ) -> None:

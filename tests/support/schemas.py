@@ -50,6 +50,8 @@ DROPPED = {
     },
     # Their rows are in `member` and `team_invitation`.
     "0005": {"project_member", "workspace_member", "member_invitation", "workspace_invitation"},
+    # Known from the testimonial.
+    "0006": {"testimonial_change.project_id"},
 }  # fmt: skip
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -129,6 +131,14 @@ def kept(before: Rows, after: Rows, revision: str) -> tuple[Rows, Rows]:
 
     What they add is left out too.
     """
+    was = "testimonial_change"
+    if was in before and was not in after:
+        # It is among the events since.
+        changes = {row["id"] for row in before[was]}
+        events = {False: [], True: []}
+        for row in after["event"]:
+            events[row["id"] in changes].append(row)
+        after = after | {"event": events[False], was: events[True]}
     later = [each for each in revisions() if revision == FORMER_HEAD or each > revision]
     gone = set().union(*(DROPPED.get(each, set()) for each in later))
     columns = {

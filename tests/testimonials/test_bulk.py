@@ -45,7 +45,7 @@ def test_each_is_answered_and_none_stops(app: Flask, owner: Caller, project_id: 
         (results[0]["testimonialId"], "2024-12-31T12:00:00.000Z"),
     ]
     (event,) = [e for e in read_events(app, owner.account_id) if e.type == "testimonial.created"]
-    assert event.details["count"] == 2
+    assert event.times == 2
 
 
 def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str) -> None:

@@ -21,7 +21,6 @@ from testimonials.collection.models import (
 from testimonials.core import clock
 from testimonials.core.db.engine import Base
 from testimonials.core.db.erasure import Erased
-from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.sqlite import copy_database, find_damage
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -33,6 +32,7 @@ from testimonials.testimonials import models
 from testimonials.transfer.erasure import NAME, read_list
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.core.events import make_change
 from tests.operations.instances import back_up, query, refused_here, restore_here
 from tests.support.rows import add_recording, add_testimonial, count_rows
 from tests.testimonials.media.recorded import VIDEO
@@ -56,22 +56,16 @@ def fill(app: Flask, owner: Caller, outsider: Caller, email: str) -> str:
         batch = RequestBatch(project_id=second["_id"], language="en", size=1, **words)
         db.session.add(batch)
         db.session.flush()
-        change = {"batch_id": new_identifier(), "actor": "boss@example.com", "action": "edit"}
+        boss = "boss@example.com"
         db.session.add_all(
             (
                 MailedRequest(
                     project_id=second["_id"], batch_id=batch.id, email=email, email_hash="h",
                     name="Noor",
                 ),
-                models.TestimonialChange(
-                    testimonial_id=written, before={"author_name": "Nor"}, **change
-                ),
-                models.TestimonialChange(
-                    testimonial_id=held, before={"status": "spam"}, **change
-                ),
-                models.TestimonialChange(
-                    testimonial_id=others, before={"author_email": email}, **change
-                ),
+                make_change(written, {"author_name": "Nor"}, actor=boss),
+                make_change(held, {"status": "spam"}, actor=boss),
+                make_change(others, {"author_email": email}, actor=boss),
                 OutboxMail(
                     purpose="invitation", recipient=email, subject="Please", text="https://secret",
                     html="https://secret",
@@ -174,11 +168,7 @@ class Kept:
         media.mkdir(exist_ok=True)
         (media / self.recording).write_bytes(b"v")
         with app.app_context(), write():
-            change = models.TestimonialChange(
-                testimonial_id=self.lis, batch_id=new_identifier(), actor="a", action="edit",
-                before={"author_email": EMAIL, "rating": 4},
-            )  # fmt: skip
-            db.session.add(change)
+            db.session.add(make_change(self.lis, {"author_email": EMAIL, "rating": 4}))
         self.backup = folder / "backup.tar.gz"
         back_up(self.instance, self.backup)
 
@@ -320,7 +310,7 @@ def test_a_dry_run_changes_nothing_and_others_history_forgets(kept: Kept, tmp_pa
     assert (told["restored"], told["erasedAgain"]) == (False, 1)
     assert not (restored / NAME).exists()
     restore_here(restored, kept.backup)
-    found = query(restored, "SELECT before FROM testimonial_change")
+    found = query(restored, "SELECT before FROM event WHERE before IS NOT NULL")
     assert found == [('{"rating": 4}',)]
 
 
@@ -358,7 +348,9 @@ def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_er
     assert "1 testimonial(s) and request(s) are left out: they were erased here." in said
     run_well(kept.app, "prune")
     assert texts(kept.instance) == ["Words of Li"]
-    assert EMAIL not in str(query(kept.instance, "SELECT before FROM testimonial_change"))
+    assert EMAIL not in str(
+        query(kept.instance, "SELECT before FROM event WHERE before IS NOT NULL")
+    )
     kinds = {kind for kind, _ in read_list(kept.folder / NAME)}
     assert kinds == {"testimonial", "person"}, "The project is there again."
 

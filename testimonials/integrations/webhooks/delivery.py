@@ -16,7 +16,7 @@ from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
-from testimonials.core.audit import Event, record
+from testimonials.core.audit import IS_SINGLE, Event, EventType, read_after, record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
@@ -38,7 +38,7 @@ from testimonials.integrations.webhooks.models import (
     WebhookEndpoint,
     is_due,
 )
-from testimonials.integrations.webhooks.payloads import TEST, Told, expand, write_bodies
+from testimonials.integrations.webhooks.payloads import TEST, Told, write_bodies
 from testimonials.integrations.webhooks.sending import Message, Outcome, may_connect, send
 from testimonials.projects.models import Project
 
@@ -293,7 +293,6 @@ AT_ONCE = 20
 READ_SECONDS = 1.0
 # How long to wait for an answer before looking for something else to send.
 LOOK_SECONDS = 0.25
-EVENTS_AT_ONCE = 100
 # While so many wait for an endpoint, no more are written: the record itself keeps them.
 MOST_WAITING = 1000
 
@@ -376,7 +375,9 @@ def pause_endpoints() -> None:
 def read_events() -> None:
     """Write deliveries of what has happened since each endpoint was last told; commits each."""
     unread = exists().where(
-        Event.project_id == WebhookEndpoint.project_id, Event.id > WebhookEndpoint.read_to
+        Event.project_id == WebhookEndpoint.project_id,
+        Event.id > WebhookEndpoint.read_to,
+        IS_SINGLE,
     )
     query = (
         select(WebhookEndpoint)
@@ -426,26 +427,18 @@ def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[dict[str, object]], st
     """Return rows of deliveries in the order of the events, and the last event that was read."""
     rows: list[dict[str, object]] = []
     now, read_to = clock.now(), endpoint.read_to
-    events = db.session.scalars(
-        select(Event)
-        .where(Event.project_id == endpoint.project_id, Event.id > read_to)
-        .order_by(Event.id)
-        .limit(EVENTS_AT_ONCE)
-    )
-    for event in events:
-        rows += [
-            {
-                "id": new_identifier(),
-                "endpoint_id": endpoint.id,
-                "event_id": told.event_id,
-                "event_type": told.type,
-                "subject": told.subject,
-                "next_try_at": now,
-            }
-            for told in expand(event, endpoint.read_to)
-            if not endpoint.events or told.type in endpoint.events
-        ]
+    for event in read_after(endpoint.project_id, read_to, MOST_WAITING):
+        name = EventType.known[event.type].webhook
+        if name and (not endpoint.events or name in endpoint.events):
+            rows.append(
+                {
+                    "id": new_identifier(),
+                    "endpoint_id": endpoint.id,
+                    "event_id": event.id,
+                    "event_type": name,
+                    "subject": event.testimonial_id,
+                    "next_try_at": now,
+                }
+            )
         read_to = event.id
-        if len(rows) >= MOST_WAITING:
-            break
     return rows, read_to

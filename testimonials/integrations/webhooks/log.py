@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Select, delete, func, or_, select, update
 
 from testimonials.core import clock
-from testimonials.core.audit import Event
+from testimonials.core.audit import IS_TOLD, Event
 from testimonials.core.db.identifiers import first_identifier, is_identifier, new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -108,7 +108,8 @@ def redeliver(
     )
     endpoint.read_to = start
     db.session.flush()
-    query = select(func.count()).where(Event.project_id == endpoint.project_id, Event.id > start)
+    is_later = Event.project_id == endpoint.project_id, Event.id > start, IS_TOLD
+    query = select(func.count()).where(*is_later)
     return db.session.scalar(query) or 0
 
 

@@ -1,6 +1,6 @@
 """What receivers are told of an event."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from testimonials.auth.callers import Caller
 from testimonials.auth.tokens import find_token_names
 from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.core import clock
-from testimonials.core.audit import ActorKind, Event, EventType
+from testimonials.core.audit import IS_TOLD, ActorKind, Event, EventType, is_kept
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import find_time
 from testimonials.core.event_texts import Names, name_actor, token_key
@@ -22,8 +22,7 @@ from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.schemas import ProjectSchema
-from testimonials.testimonials.events import name_change
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import VisibleTestimonialSchema
 
 # What others are told of the record: the types by the names they have outside, and the data.
@@ -58,37 +57,6 @@ def find_stored(names: Sequence[str]) -> list[str]:
 def find_moment(event: Event) -> datetime:
     """Return when something last happened; `created_at` is when an event was first counted."""
     return find_time(event.id)
-
-
-def expand(event: Event, after: str) -> Iterator[Told]:
-    """Yield what an event tells somebody who has read to the event `after`: one or many things."""
-    name = EventType.known[event.type].webhook
-    if name is None:
-        return
-    details = event.details
-    batches = details.get("batches") or {event.id: details.get("batch")}
-    if batches == {event.id: None}:
-        yield Told(event.id, name, details.get("testimonial"))
-        return
-    for place, batch in sorted(batches.items()):
-        if place > after:
-            for subject in _list_changed(event, batch):
-                yield Told(place, name, subject)
-
-
-def _list_changed(event: Event, batch: str) -> list[str]:
-    """Return the testimonials of a batch that changed as the event says."""
-    change = TestimonialChange
-    if not event.details.get("some"):
-        query = select(change.testimonial_id).where(change.batch_id == batch)
-        return list(db.session.scalars(query.order_by(change.testimonial_id)))
-    rows = db.session.execute(
-        select(Testimonial, change.before)
-        .join(Testimonial, Testimonial.id == change.testimonial_id)
-        .where(change.batch_id == batch)
-        .order_by(Testimonial.id)
-    )
-    return [row.id for row, before in rows if name_change(row, before) == event.type]
 
 
 def write_bodies(told: Sequence[Told], project_id: str) -> dict[str, bytes]:
@@ -162,7 +130,13 @@ def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any
     names = [query["type"]] if query["type"] else []
     events = db.session.scalars(
         select(Event)
-        .where(whose, Event.id > query["after"], Event.type.in_(find_stored(names)))
+        .where(
+            whose,
+            Event.id > query["after"],
+            Event.type.in_(find_stored(names)),
+            IS_TOLD,
+            is_kept(),
+        )
         .order_by(Event.id)
         .limit(query["limit"] + 1)
     ).all()
@@ -174,10 +148,9 @@ def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any
 
 
 def _describe_event(event: Event, names: Names) -> dict[str, Any]:
-    details = event.details
     # Who of the team it was is not for whoever holds a token.
     is_person = event.actor_kind == ActorKind.PERSON
-    described = {
+    described: dict[str, Any] = {
         "id": event.id,
         "type": EventType.known[event.type].webhook,
         "projectId": event.project_id,
@@ -187,8 +160,8 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
         },
         "createdAt": iso(find_moment(event)),
     }
-    if "testimonial" in details:
-        described["testimonialId"] = details["testimonial"]
-    if "count" in details:
-        described["count"] = details["count"]
+    if event.testimonial_id:
+        described["testimonialId"] = event.testimonial_id
+    if event.is_of_many:
+        described["count"] = event.times
     return described

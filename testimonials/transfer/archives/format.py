@@ -13,6 +13,7 @@ from sqlalchemy import Text as LongText
 from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
+from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
@@ -49,7 +50,7 @@ from testimonials.testimonials.fields import (
     Highlights,
 )
 from testimonials.testimonials.history import to_json
-from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tags import MAX_TAGS
 from testimonials.widget.api import WIDGET_NAME, WidgetDraftSchema
@@ -288,6 +289,7 @@ PROJECT = Part(
     {
         "account_id": "Chosen when the archive is imported.",
         "feed_version": "Increased, so that no cache shows an older state.",
+        "event_number": "The record of what happened is the instance's own.",
         "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
         "own_host": "Proved to one instance, to which the name leads.",
@@ -326,15 +328,27 @@ FORM = Part(
     {"name": SLUG, "design": fields.Nested(FormDesignSchema, load_default=dict)},
 )
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
+# Of a part of many, four digits more.
+_BATCH = _matching("[0-9a-f]{24}([0-9a-f]{4})?", "an id of 24 hexadecimal digits")
+_BATCH.attribute, _BATCH.required = "batch_id", True
 CHANGE = Part(
-    TestimonialChange,
+    Event,
     {
-        "testimonial_id": _PARENT,
-        "project_id": _PARENT,
+        **dict.fromkeys(("testimonial_id", "project_id", "account_id"), _PARENT),
+        **dict.fromkeys(("number", "hash"), "They are of the record here."),
+        **dict.fromkeys(
+            ("type", "actor_kind", "actor_name", "network", "times", "reason", "details"),
+            "An archive of an account has what its people are told, as `activity.csv`.",
+        ),
         "before": "Written in the form of a testimonial.",
         "undone_at": "What was undone there can't be redone here.",
     },
-    beside={"before": Before(lambda: _before_schema(), required=True)},
+    beside={
+        "batchId": _BATCH,
+        "actor": Text(LINE_LENGTH, one_line=True, required=True),
+        "action": Text(LINE_LENGTH, one_line=True, required=True),
+        "before": Before(lambda: _before_schema(), required=True),
+    },
 )
 TESTIMONIAL = Part(
     Testimonial,

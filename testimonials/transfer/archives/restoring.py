@@ -14,6 +14,7 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
+from testimonials.core.audit import Event, add_history
 from testimonials.core.db.engine import insert_if_missing
 from testimonials.core.db.identifiers import ID_LENGTH, new_identifier, whole_of
 from testimonials.core.extensions import db
@@ -34,7 +35,6 @@ from testimonials.testimonials.media.uploads import note_contents
 from testimonials.testimonials.models import (
     Recording,
     Testimonial,
-    TestimonialChange,
     TestimonialTag,
 )
 from testimonials.transfer.archives.format import Row
@@ -93,7 +93,8 @@ def restore_project(
     _insert(CollectionForm, lists["forms"])
     _insert_images(archive, ids)
     with count_once(db.session.connection(), project.id):
-        _insert_testimonials(lists["testimonials"], {row["id"] for row in lists["images"]}, ids)
+        pictures = {row["id"] for row in lists["images"]}
+        _insert_testimonials(project, lists["testimonials"], pictures, ids)
     _insert_recordings(archive.lists["recordings"], project, recordings, ids)
     _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_requests(
@@ -126,9 +127,9 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
         (CollectionForm.id, lists["forms"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
-        (TestimonialChange.id, changes),
+        (Event.id, changes),
         # Changes of a batch are undone together, so two projects never share one.
-        (TestimonialChange.batch_id, changes),
+        (Event.batch_id, changes),
         (RequestBatch.id, lists["invitationBatches"]),
         (MailedRequest.id, lists["invitations"]),
     )
@@ -215,7 +216,9 @@ def _insert_recordings(
         db.session.flush()
 
 
-def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str]) -> None:
+def _insert_testimonials(
+    project: Project, rows: list[Row], pictures: set[str], ids: dict[str, str]
+) -> None:
     taken = _find(Testimonial.submission_key, (row["submission_key"] for row in rows))
     tags, changes = [], []
     for row in rows:
@@ -231,12 +234,12 @@ def _insert_testimonials(rows: list[Row], pictures: set[str], ids: dict[str, str
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
                 # The picture was gone already, and its id might be another's here.
                 before["avatar_id"] = None
-            place = {"testimonial_id": testimonial_id, "project_id": row["project_id"]}
-            own = place | {"before": before}
+            own = {"testimonial_id": testimonial_id, "before": before}
             changes.append(_renew(change, ids) | own)
     _insert(Testimonial, rows)
     _insert(TestimonialTag, tags)
-    _insert(TestimonialChange, changes)
+    for part in in_chunks(changes):
+        add_history(project, part)
 
 
 def _insert_requests(rows: list[Row], account_id: str, *, resumes: bool) -> int:

@@ -22,7 +22,7 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
 )
 from testimonials.core import clock
-from testimonials.core.audit import EventFilter, list_events
+from testimonials.core.audit import IS_HISTORY, Event, EventFilter, list_events
 from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
@@ -35,7 +35,7 @@ from testimonials.projects.models import (
 )
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.media.recordings import path_of, size_of
-from testimonials.testimonials.models import Recording, Testimonial, TestimonialChange
+from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.transfer.archives.format import (
     CHANGE,
     FORM,
@@ -208,9 +208,9 @@ def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
     """Return the history of each testimonial, with the values before as testimonials have them."""
     changes: dict[str, list[Row]] = defaultdict(list)
     query = (
-        select(TestimonialChange)
-        .where(TestimonialChange.testimonial_id.in_(ids))
-        .order_by(TestimonialChange.created_at, TestimonialChange.id)
+        select(Event)
+        .where(Event.testimonial_id.in_(ids), IS_HISTORY)
+        .order_by(Event.created_at, Event.id)
     )
     for change in db.session.scalars(query):
         before = {
@@ -219,7 +219,7 @@ def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
             else value
             for name, value in change.before.items()
         }
-        changes[change.testimonial_id].append(CHANGE.write(change) | {"before": before})
+        changes[change.testimonial_id or ""].append(CHANGE.write(change) | {"before": before})
     return changes
 
 

@@ -156,8 +156,8 @@ def describe_event(event: Event, people: Names, projects: Names) -> dict[str, An
         sentence = write_sentence(event, people, projects)
     values = (
         event.id, iso(event.created_at), event.type, event.account_id, event.project_id,
-        event.actor_kind, event.actor_name, event.network, event.times,
-        sentence, event.details,
+        event.actor_kind, event.actor_name, event.network, 1 if event.is_of_many else event.times,
+        sentence, event.facts,
     )  # fmt: skip
     return dict(zip(ACTIVITY_COLUMNS, values, strict=True))
 

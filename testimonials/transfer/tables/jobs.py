@@ -13,8 +13,8 @@ from sqlalchemy.orm import undefer
 
 from testimonials.auth.sessions import SignedIn, SignInMethod
 from testimonials.core import clock
-from testimonials.core.audit import Actor, ActorKind, current_actor, record
-from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, current_actor
+from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -24,10 +24,8 @@ from testimonials.core.images.uploads import Image
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
-from testimonials.testimonials.batches import GoOn, Part, in_parts
-from testimonials.testimonials.events import TESTIMONIALS_IMPORTED
-from testimonials.testimonials.history import delete_matching
-from testimonials.testimonials.models import Testimonial, TestimonialChange
+from testimonials.testimonials.history import GoOn, Part, delete_matching, in_parts
+from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.models import TableImport, WaitingArchive
 from testimonials.transfer.tables.columns import ColumnMapping, change_mapping, guess_mapping
 from testimonials.transfer.tables.files import MAX_LINES, Table, read_table
@@ -250,8 +248,7 @@ def _of(row: TableImport) -> tuple[Any, ...]:
 
 def _is_changed() -> Any:
     return exists().where(
-        TestimonialChange.testimonial_id == Testimonial.id,
-        TestimonialChange.action.not_in(UNCHANGED),
+        Event.testimonial_id == Testimonial.id, IS_HISTORY, Event.action.not_in(UNCHANGED)
     )
 
 
@@ -362,14 +359,11 @@ def work_through(
         if start:
             let_others_write()
         project, row = _begin_part(import_id, is_ending)
-        batch, batch_id = found[start : start + BATCH_ROWS], new_identifier()
+        batch = found[start : start + BATCH_ROWS]
         remaining = len(found) - start - len(batch)
-        count = write_batch(project, batch, remaining, batch_id, row.actor, import_id)
+        count = write_batch(project, batch, remaining, row.actor, import_id, _actor_of(row))
         row.added += count
         row.done = row.total - remaining
-        if count:
-            actor = _actor_of(row)
-            record(TESTIMONIALS_IMPORTED, project, actor, count=count, batch=batch_id)
         db.session.commit()
     while True:
         _, row = _begin_part(import_id, is_ending)

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, insert, select, update
 
 from testimonials.core import clock
+from testimonials.core.audit import Actor, record_changes
 from testimonials.core.db.engine import Base, count_for_planner
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
@@ -20,7 +21,8 @@ from testimonials.core.http.i18n import current_language, gettext, gettext_noop,
 from testimonials.core.text import make_printable
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
-from testimonials.testimonials.models import Testimonial, TestimonialChange, TestimonialTag
+from testimonials.testimonials.events import TESTIMONIALS_IMPORTED
+from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import ColumnMapping
@@ -159,14 +161,13 @@ def write_batch(
     project: Project,
     found: Sequence[NewTestimonial],
     remaining: int,
-    batch_id: str,
     actor: str,
     import_id: str,
+    by: Actor,
 ) -> int:
     """Add testimonials to the locked project, except those added in the meantime; return how many.
 
     They get earlier creation times than the `remaining` ones, which are newer and still to come.
-    Their changes share `batch_id`.
     """
     found = _leave_out_taken(project, found)
     if not found:
@@ -178,8 +179,7 @@ def write_batch(
         _make_row(project, each, now, remaining + len(found) - 1 - place) | {"import_id": import_id}
         for place, each in enumerate(found)
     ]
-    change = {"batch_id": batch_id, "actor": actor, "action": "import", "before": {}}
-    change["project_id"] = project.id
+    change = {"type": str(TESTIMONIALS_IMPORTED), "before": {}}
     changes = [
         change | {"testimonial_id": row["id"], "created_at": row["created_at"]} for row in rows
     ]
@@ -189,13 +189,11 @@ def write_batch(
         for name in spell(spellings, each.tags)
     ]
     db.session.flush()
-    for model, made in (
-        (_TESTIMONIALS, rows),
-        (TestimonialChange, changes),
-        (TestimonialTag, tags),
-    ):
+    for model, made in ((_TESTIMONIALS, rows), (TestimonialTag, tags)):
         if made:
             db.session.connection().execute(insert(model), made)
+    values = {"action": "import", "actor": actor, "batch_id": new_identifier()}
+    record_changes(project, changes, by, is_of_many=True, **values)
     return len(rows)
 
 

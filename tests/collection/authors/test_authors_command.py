@@ -13,13 +13,13 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.testimonials import models
 from tests.conftest import Caller
+from tests.core.events import make_change, read_history
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 from tests.support.pictures import photo, read_image, to_bytes
 from tests.support.rows import add_testimonial, count_rows, everything
@@ -61,15 +61,7 @@ def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
             for purpose in ("author-link", "invitation", "invitation-reminder", "claim"):
                 db.session.add(_mail(email, purpose))
         db.session.add(_mail(EMAIL, "invitation", state=MailState.SENDING))
-        db.session.add(
-            models.TestimonialChange(
-                testimonial_id=mixed,
-                batch_id=new_identifier(),
-                actor=owner.email,
-                action="edit",
-                before={"author_email": EMAIL, "rating": 4},
-            )
-        )
+        db.session.add(make_change(mixed, {"author_email": EMAIL, "rating": 4}, actor=owner.email))
         db.session.add(
             UnsubscribedAddress(
                 account_id=outsider.account_id, email_hash=hash_email(outsider.account_id, EMAIL)
@@ -117,9 +109,8 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     with app.app_context():
         texts = db.session.scalars(select(models.Testimonial.text)).all()
         mails = db.session.execute(select(OutboxMail.recipient, OutboxMail.purpose)).all()
-        (change,) = db.session.scalars(select(models.TestimonialChange)).all()
-        assert change.before == {"rating": 4}
     assert texts == ["Words of Li"]
+    assert [change.before for change in read_history(app)] == [{"rating": 4}]
     assert [row for row in mails if row[0] == OTHER and row[1] != "claim"]
     assert sorted(purpose for email, purpose in mails if email == EMAIL) == ["claim", "invitation"]
     # The hash stays, so that nobody writes to the address again.

@@ -6,10 +6,11 @@ import pytest
 from flask import Flask
 
 from testimonials.core.extensions import db
-from testimonials.testimonials import batches, history, models
+from testimonials.testimonials import history, models
 from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.support.rows import count_rows, read_project
+from tests.support.rows import read_project
 
 pytestmark = pytest.mark.recount
 
@@ -184,7 +185,7 @@ def test_many_are_changed_and_put_back_exactly(
 ) -> None:
     """They are written in parts, here of 25, and committed in parts, here of 7."""
     monkeypatch.setattr(history, "CHUNK", 25)
-    monkeypatch.setattr(batches, "ROWS", rows)
+    monkeypatch.setattr(history, "ROWS", rows)
     fill(inbox, 30)
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")
@@ -198,4 +199,4 @@ def test_many_are_changed_and_put_back_exactly(
         answer = inbox.client.post(f"{inbox.base}/tags", data=data, headers=JSON)
         assert (answer.json["notice"]["text"], len(read(inbox))) == (text, rows)
         assert (inbox.undo(answer).status_code, read(inbox)) == (200, before)
-    assert count_rows(inbox.app, models.TestimonialChange) == 2 * (30 + 30 + 15)
+    assert len(read_history(inbox.app)) == 2 * (30 + 30 + 15)

@@ -345,7 +345,7 @@ def test_all_of_it_comes_back(app: Flask, tmp_path: Path) -> None:
     for command in dumping:
         run_in_shell(app, command, backups)
 
-    db.session.execute(text("DROP TABLE testimonial_change"))
+    db.session.execute(text("DROP TABLE event"))
     db.session.execute(text("UPDATE testimonial SET text = 'Lost'"))
     db.session.execute(text("CREATE INDEX left_behind ON testimonial (text)"))
     db.session.commit()

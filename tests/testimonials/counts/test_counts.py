@@ -16,11 +16,10 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
-from testimonials.testimonials import batches, models
-from testimonials.testimonials.batches import Part
+from testimonials.testimonials import history, models
 from testimonials.testimonials.counts import count_again, count_days, find_wrong_counts
 from testimonials.testimonials.fields import count_answers, count_sent
-from testimonials.testimonials.history import change_all, delete_matching
+from testimonials.testimonials.history import Part, change_all, delete_matching
 from testimonials.testimonials.inbox import InboxFilter, count_tabs, find_rows
 from testimonials.testimonials.moderation import apply_action
 from testimonials.testimonials.tags import add_tag, delete_tag, list_project_tags, rename_tag
@@ -156,7 +155,7 @@ class Walk:
 
     def trash(self) -> None:
         status = self.random.choice(STATUSES)
-        part = Part(new_identifier(), is_one_of_many=False)
+        part = Part(new_identifier())
         delete_matching(self.project(), WHO, part, models.Testimonial.status == status)
 
     def undo(self) -> None:
@@ -206,7 +205,7 @@ def require_right_answers(project_id: str) -> None:
 def test_counts_are_right_after_each_of_many_changes(
     app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(batches, "ROWS", 7)
+    monkeypatch.setattr(history, "ROWS", 7)
     projects = [str(owner.create_project()["_id"]) for _ in range(2)]
     with app.app_context():
         walk = Walk(seed, projects)

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
@@ -30,7 +31,7 @@ from tests.conftest import Caller
 VERSION_1 = Path(__file__).parent / "version_1.zip"
 MODELS: tuple[Any, ...] = (
     Project, OldSlug, WidgetSighting, SavedWidget, models.Testimonial, models.TestimonialTag,
-    models.TestimonialChange, RequestBatch, MailedRequest, Image,
+    Event, RequestBatch, MailedRequest, Image,
 )  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def fill_project(app: Flask, owner: Caller) -> str:
         asked = {"purchase_reference": "order-8", "started_at": clock.now()}
         db.session.execute(update(MailedRequest).values(mail_id=new_identifier(), **asked))
         db.session.execute(update(RequestBatch).values(form_name="after-class"))
-        db.session.execute(update(models.TestimonialChange).values(undone_at=clock.now()))
+        db.session.execute(update(Event).where(IS_HISTORY).values(undone_at=clock.now()))
         project_id = restored.project.id
         first = _add_newer_values(restored.project)
         db.session.add(SavedWidget(project_id=project_id, name="home-page", **first))
@@ -98,7 +99,10 @@ def read_rows(app: Flask, project_id: str) -> dict[str, list[dict[str, Any]]]:
     with app.app_context():
         found: dict[str, list[dict[str, Any]]] = {}
         for model in MODELS:
-            rows = db.session.execute(select(*model.__table__.columns)).mappings()
+            query = select(*model.__table__.columns)
+            # Who else was told of what is the account's.
+            query = query.where(IS_HISTORY) if model is Event else query
+            rows = db.session.execute(query).mappings()
             found[model.__tablename__] = sorted(map(dict, rows), key=repr)
         db.session.rollback()
         mine = {row["id"] for row in found["testimonial"] if row["project_id"] == project_id}

@@ -234,5 +234,5 @@ def test_a_change_names_no_picture_of_others(app: Flask, outsider: Caller, tmp_p
     changed = change_json(VERSION_1, remember(avatarId="f" * 24), tmp_path / "changed.zip")
     arguments = ("--account", outsider.email, "--json")
     told = json.loads(run_well(app, "projects", "import", str(changed), *arguments))
-    (change,) = read_rows(app, told["_id"])["testimonial_change"]
+    (change,) = read_rows(app, told["_id"])["event"]
     assert change["before"] == {"avatar_id": None}

@@ -232,7 +232,7 @@ def read_counts(app: Flask) -> set[int]:
         if db.engine.dialect.name == "sqlite":
             # Where nobody had it count, there is no such table, and it plans without.
             return {1} if "sqlite_stat1" in inspect(db.engine).get_table_names() else set()
-        names = ("testimonial", "testimonial_change", "testimonial_tag")
+        names = ("testimonial", "testimonial_tag")
         query = text("SELECT reltuples FROM pg_class WHERE oid = CAST(:name AS regclass)")
         return {int(db.session.execute(query, {"name": name}).scalar_one()) for name in names}
 
