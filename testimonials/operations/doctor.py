@@ -83,7 +83,9 @@ def check_backups() -> Iterator[Finding]:
             is_note=True,
         )
     if is_copy_wanted():
-        yield from _check_last_copy()
+        advice = "It is tried again each hour; `testimonials backup now` does it at once."
+        job = db.session.get(BackgroundJob, COPY_JOB)
+        yield from _check_last(job, "The last copy of a backup failed", advice)
     if settings.backup_to:
         yield from _check_copies(settings)
     if settings.backup_command:
@@ -141,12 +143,6 @@ def _find_maker(job: BackgroundJob | None, settings: Settings) -> str:
     return f"was taken at {iso(last)} on {other}"
 
 
-def _check_last_copy() -> Iterator[Finding]:
-    advice = "It is tried again each hour; `testimonials backup now` does it at once."
-    job = db.session.get(BackgroundJob, COPY_JOB)
-    yield from _check_last(job, "The last copy of a backup failed", advice)
-
-
 def _check_copies(settings: Settings) -> Iterator[Finding]:
     place = settings.backup_to
     try:
@@ -164,7 +160,7 @@ def _check_copies(settings: Settings) -> Iterator[Finding]:
             return
         since = f"is from {iso(newest)}" if newest else "is not there yet"
         yield Finding(f"The newest backup in {place} {since}.", START)
-    if _is_same_disk(Path(place), settings.instance_path):
+    if Path(place).stat().st_dev == settings.instance_path.stat().st_dev:
         yield Finding(
             f"BACKUP_TO ({place}) is on the same disk as the data, so both can be lost at once.",
             "If it should be another disk: is that mounted?",
@@ -207,10 +203,6 @@ def _check_verified(settings: Settings) -> Iterator[Finding]:
                 f"No backup in {where} has been restored on trial since {iso(last or oldest)}.",
                 "Is `testimonials serve` running? `testimonials backup verify` tries one now.",
             )
-
-
-def _is_same_disk(one: Path, other: Path) -> bool:
-    return one.stat().st_dev == other.stat().st_dev
 
 
 # A check of the company's sign-in.

@@ -51,7 +51,10 @@ def check_host() -> Found:
 
     Each check has a thread of its own, and is not begun again while that still waits.
     """
-    checks = {"database": _check_data, "disk": _check_disks}
+    checks: dict[str, Callable[[], Found]] = {
+        "database": _check_data,
+        "disk": lambda: {"disk": check_disk(), "room": check_room_left()},
+    }
     if current_settings().ratelimit_storage_url:
         checks["redis"] = _check_redis
     begun = {name: _begin(name, check) for name, check in checks.items()}
@@ -73,10 +76,6 @@ def _check_data() -> Found:
     if reason := read_damage():
         found["damage"] = Check(False, describe_damage(reason, is_public=True))
     return found
-
-
-def _check_disks() -> Found:
-    return {"disk": check_disk(), "room": check_room_left()}
 
 
 def _check_redis() -> Found:

@@ -172,7 +172,8 @@ class Provider:
         if known is not None and _is_fresh(known[0], KEPT):
             return known[1]
         try:
-            found = read_metadata(self.line.get(discovery_url()))
+            issuer = current_settings().oidc_issuer.rstrip("/")
+            found = read_metadata(self.line.get(issuer + WELL_KNOWN))
         except ProviderAway:
             if known is None:
                 raise
@@ -211,10 +212,6 @@ def current_provider() -> Provider:
     """Return what this process knows of the provider in the settings."""
     found: Provider = current_app.extensions.setdefault(EXTENSION, Provider())
     return found
-
-
-def discovery_url() -> str:
-    return current_settings().oidc_issuer.rstrip("/") + WELL_KNOWN
 
 
 def read_metadata(given: Json) -> Metadata:
@@ -381,13 +378,15 @@ def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str)
 def _describe(claims: Json, is_fresh: bool | None) -> CompanyPerson:
     settings = current_settings()
     name, email = claims.get("name"), _read_address(claims.get("email"))
+    said = claims.get(settings.oidc_groups_claim)
+    groups = [said] if isinstance(said, str) else said if isinstance(said, list) else []
     return CompanyPerson(
         settings.oidc_issuer,
         claims["sub"],
         email,
         _is_verified(email, claims.get("email_verified")),
         name if isinstance(name, str) else "",
-        _read_groups(claims.get(settings.oidc_groups_claim)),
+        frozenset(each for each in groups[:MOST_GROUPS] if isinstance(each, str)),
         is_fresh,
     )
 
@@ -405,8 +404,3 @@ def _read_address(given: Any) -> str | None:
         return parse_email(given) if isinstance(given, str) else None
     except EmailMalformed:
         return None
-
-
-def _read_groups(given: Any) -> frozenset[str]:
-    listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    return frozenset(each for each in listed[:MOST_GROUPS] if isinstance(each, str))
