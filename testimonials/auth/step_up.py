@@ -257,16 +257,16 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
         return owner, {
             PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
         }
-    if errors := check_own_password(owner, PROOF):
+    if errors := check_own_password(owner, request.form.get(PROOF, ""), PROOF):
         return owner, errors
     begin_write()
     return _note(owner, None), {}
 
 
-def check_own_password(owner: SignedIn, field: str) -> Errors:
-    """Return the error for a wrong password in the form's field; record that it was wrong."""
+def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
+    """Return the error for a wrong password, for the form's field; record that it was wrong."""
     try:
-        confirm_password(owner, request.form.get(field, ""))
+        confirm_password(owner, password)
     except SignInRefused:
         begin_write()
         record(PASSWORD_REFUSED, owner.account_id)

@@ -21,7 +21,6 @@ from testimonials.auth.emails import send_email_change_mail, send_security_mail
 from testimonials.auth.events import (
     ACCOUNT_DELETED,
     ADDRESS_REQUESTED,
-    COMPANY_UNLINKED,
     KEY_ISSUED,
     KEY_REPLACED,
     NAME_CHANGED,
@@ -32,7 +31,7 @@ from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import NewLinkForm
 from testimonials.auth.sessions import SignedIn, lock_owner, note_proof
-from testimonials.auth.step_up import check_proof, unlink_company
+from testimonials.auth.step_up import check_proof
 from testimonials.core import clock
 from testimonials.core.audit import (
     ActorKind,
@@ -60,7 +59,6 @@ from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.formatting import describe_modes, describe_plan
 from testimonials.dashboard.framework import require_proof, require_session
-from testimonials.dashboard.security import HERE, explain_refusal
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Role, list_joined_projects, search_shared
 from testimonials.projects.events import MEMBER_LEFT
@@ -396,6 +394,8 @@ def _page(
     )
 
 
+HERE = "dashboard.account.show_security"
+
 # Linking one's account with the company's, and confirming with it who one is.
 
 
@@ -406,19 +406,6 @@ def _page(
 def link_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in; who comes back is linked."""
     return leave(AttemptPurpose.LINK, owner, target=url_for(HERE))
-
-
-@account.post("/dashboard/account/company/unlink")
-@require_session
-@require_proof("unlink your company account", HERE, changes_ways_in=True)
-@explain_refusal
-def unlink_company_here(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
-    who = unlink_company(lock_owner(owner))
-    if who is not None:
-        record(COMPANY_UNLINKED, owner.account_id, who=who)
-    db.session.commit()
-    return redirect(add_notice(url_for(HERE), _("Your company account is unlinked.")), 303)
 
 
 @account.post("/dashboard/account/company/prove")

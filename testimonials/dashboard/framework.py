@@ -264,14 +264,19 @@ class AccountPage:
     """A page for who is signed in, at a whole path: `show` describes it, each `save` is a button.
 
     Its views get the person, and the parts of the path by name. `nav` is where the navigation says
-    that one is; without it, the folder of the template.
+    that one is; without it, the folder of the template. One that is only the answer of a button has
+    no `show`, and is `part_of` the page with that endpoint.
     """
 
-    def __init__(self, blueprint: Blueprint, path: str, template: str, *, nav: str = "") -> None:
+    def __init__(
+        self, blueprint: Blueprint, path: str, template: str, *, nav: str = "", part_of: str = ""
+    ) -> None:
         self.blueprint = blueprint
         self.path = path
         self.template = template
         self.nav = nav or template.partition("/")[0]
+        self.endpoint = part_of
+        self.describe: Callable[..., Values | Response] = lambda who, **parts: {}
 
     def show(self, view: Callable[..., Values | Response]) -> Callable[..., Values | Response]:
         """Show the page with the values that `view` returns, or another answer.
@@ -279,6 +284,7 @@ class AccountPage:
         The template gets a `notice` too, `errors` by field, and what was `typed` where the form was
         refused; without that, the view may say with what the form is filled in.
         """
+        self.endpoint = f".{view.__name__}"
         self.describe = view
 
         @require_session
@@ -348,7 +354,7 @@ class AccountPage:
     def url(self, parts: Mapping[str, str]) -> str:
         """Return the page's URL; of a button's path only its own parts count."""
         mine: Values = {name: parts[name] for name in re.findall(r"(\w+)>", self.path)}
-        return url_for(f".{self.describe.__name__}", **mine)
+        return url_for(self.endpoint, **mine)
 
     def render(
         self, who: SignedIn | Access, parts: Mapping[str, str], status: int = 200, **more: Any
@@ -370,7 +376,8 @@ class AccountPage:
         if wants_json():
             return answer_errors(errors)
         more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
-        return self.render(self.enter(owner, parts), parts, 422, **more)
+        status = 422 if isinstance(error, ValidationFailed) else error.status
+        return self.render(self.enter(owner, parts), parts, status, **more)
 
     def _answer(self, done: Done, owner: SignedIn, parts: Mapping[str, str]) -> ResponseReturnValue:
         if done.page is not None:

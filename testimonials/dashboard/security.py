@@ -1,17 +1,19 @@
 """The security page: password, sessions, what a team must have."""
 
-import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from flask import redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import redirect, request, url_for
+from marshmallow import fields
+from werkzeug import Response
 
 from testimonials.auth.accounts import get_account, replace_key
 from testimonials.auth.cookies import clear_session_cookie, know_browser, replace_session_cookie
 from testimonials.auth.credentials import change_password, judge_password
 from testimonials.auth.emails import send_password_changed_mail, send_security_mail
 from testimonials.auth.events import (
+    COMPANY_UNLINKED,
     KEY_REPLACED,
     PASSWORD_CHANGED,
     PASSWORD_REMOVED,
@@ -31,26 +33,24 @@ from testimonials.auth.sessions import (
     note_proof,
 )
 from testimonials.auth.step_up import (
-    LastWayIn,
     StrongNeeded,
     WaysIn,
     check_own_password,
     find_ways_in,
     remove_password,
+    unlink_company,
 )
 from testimonials.auth.tokens import revoke_all_tokens
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.blueprints import account
-from testimonials.core.http.form_errors import Errors, to_form_errors
-from testimonials.core.http.forms import add_notice, read_notice
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import Choice
+from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import ngettext
-from testimonials.core.http.resource import View
-from testimonials.core.http.security import answer_privately, safe_target
+from testimonials.core.http.security import safe_target
 from testimonials.core.passwords import hash_password
-from testimonials.dashboard.framework import require_proof, require_session
-from testimonials.dashboard.shell import build_shell
+from testimonials.dashboard.framework import AccountPage, Done, Values
 from testimonials.projects.access import is_asked_for_more
 
 # The one sentence on top of Account, Security: how safe an account is, or the one thing to do.
@@ -116,207 +116,168 @@ def _list(ways: WaysIn) -> list[str]:
     return parts
 
 
-# What Account, Security shows.
-
-HERE = "dashboard.account.show_security"
-
-
-def explain_refusal(view: View) -> View:
-    """Show the page again with the reason if the view would lock the person or their team out."""
-
-    @functools.wraps(view)
-    def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
-        try:
-            return view(owner=owner, **arguments)
-        except (LastWayIn, StrongNeeded) as error:
-            db.session.rollback()
-            page = render_security(owner, errors=to_form_errors(error))
-            return answer_privately(page, error.status)
-
-    return wrapper
-
-
-def render_security(
-    owner: SignedIn,
-    *,
-    notice: Mapping[str, str | None] | None = None,
-    new_key: str | None = None,
-    errors: Errors | None = None,
-) -> str:
-    """Return the page."""
-    found = get_account(owner.account_id)
-    ways = find_ways_in(found)
-    return render_template(
-        "dashboard/account/security.html",
-        shell=build_shell(owner, "account"),
-        notice=notice,
-        account=found,
-        ways=ways,
-        safety=describe_safety(ways, is_asked=is_asked_for_more(owner.account_id)),
-        company=find_identity(owner.account_id),
-        passkeys=list_passkeys(owner.account_id),
-        can_have_passkeys=has_passkeys(),
-        new_key=new_key,
-        errors=errors or {},
-        sessions=list_sessions(owner.account_id),
-        session_id=owner.session_id,
-        is_strong=owner.is_strong,
-    )
-
-
 # Account, Security: the password, browsers that are signed in, and what a team is asked for.
 
-
-@account.get("/dashboard/account/security")
-@require_session
-def show_security(owner: SignedIn) -> ResponseReturnValue:
-    return answer_privately(render_security(owner, notice=read_notice()))
+security = AccountPage(account, "/dashboard/account/security", "account/security.html")
 
 
-@account.get("/dashboard/account/security/needed")
-@require_session
-def show_needed(owner: SignedIn) -> ResponseReturnValue:
+@security.show
+def show_security(owner: SignedIn) -> Values:
+    found = get_account(owner.account_id)
+    ways = find_ways_in(found)
+    return {
+        "account": found,
+        "ways": ways,
+        "safety": describe_safety(ways, is_asked=is_asked_for_more(owner.account_id)),
+        "company": find_identity(owner.account_id),
+        "passkeys": list_passkeys(owner.account_id),
+        "can_have_passkeys": has_passkeys(),
+        "sessions": list_sessions(owner.account_id),
+        "session_id": owner.session_id,
+        "is_strong": owner.is_strong,
+    }
+
+
+needed = AccountPage(account, "/dashboard/account/security/needed", "account/needed.html")
+
+
+class NeededForm(FormSchema):
+    next = fields.String(load_default="")
+
+
+@needed.show
+def show_needed(owner: SignedIn) -> Values | Response:
     """Say what to set up, or to sign in with, before a project opens; then lead to it."""
     target = safe_target(request.args.get("next", "")) or url_for("dashboard.home.show_start")
     if owner.is_strong:
         return redirect(target, 303)
-    ways = find_ways_in(get_account(owner.account_id))
-    page = "dashboard/account/needed.html"
-    return render_template(page, shell=build_shell(owner, "account"), ways=ways, target=target)
+    return {"ways": find_ways_in(get_account(owner.account_id)), "target": target}
 
 
-@account.post("/dashboard/account/security/needed")
-@require_session
-@require_proof("go on", HERE, changes_ways_in=True)
-def prove_needed(owner: SignedIn) -> ResponseReturnValue:
+@needed.save(NeededForm, step_up="go on", changes_ways_in=True)
+def prove_needed(owner: SignedIn, next: str) -> Done:
     """Go on to the project, once the person has proved more than a password."""
-    target = safe_target(request.form.get("next", "")) or url_for("dashboard.home.show_start")
-    return redirect(target if owner.is_strong else url_for(".show_needed", next=target), 303)
+    target = safe_target(next) or url_for("dashboard.home.show_start")
+    return Done(to=target if owner.is_strong else url_for(".show_needed", next=target))
 
 
-@account.post("/dashboard/account/password")
-@require_session
-def set_password(owner: SignedIn) -> ResponseReturnValue:
+class PasswordForm(FormSchema):
+    current = Secret()
+    password = Secret()
+    replace_key = fields.String()
+
+
+def _check_both(owner: SignedIn, current: str, password: str, **rest: Any) -> str:
+    """Return the hash of the new password, if both are right."""
+    if errors := check_own_password(owner, current, "current"):
+        raise ValidationFailed.of(errors)
+    return _check_new(owner, password)
+
+
+def _check_new(owner: SignedIn, password: str, **rest: Any) -> str:
+    if problem := judge_password(password, owner.email):
+        raise ValidationFailed.of({"password": [problem]})
+    return hash_password(password)
+
+
+@security.save(PasswordForm, at="/password", prepare=_check_both)
+def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
     """Change the password and sign every other browser out."""
-    if errors := check_own_password(owner, "current") or _judge_new_password(owner):
-        return answer_privately(render_security(owner, errors=errors), 422)
-    return _set_password(owner, _("Your password is changed."))
+    text = _("Your password is changed.")
+    return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
-@account.post("/dashboard/account/password/new")
-@require_session
-@require_proof("set a password", HERE, changes_ways_in=True)
-def add_password(owner: SignedIn) -> ResponseReturnValue:
+@security.save(
+    PasswordForm,
+    at="/password/new",
+    step_up="set a password",
+    changes_ways_in=True,
+    prepare=_check_new,
+)
+def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
     """Set a password where there is none."""
     if find_ways_in(get_account(owner.account_id)).has_password:
-        return redirect(url_for(HERE), 303)
-    if errors := _judge_new_password(owner):
-        return answer_privately(render_security(owner, errors=errors), 422)
-    return _set_password(owner, _("You have a password."))
+        return Done()
+    text = _("You have a password.")
+    return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
-@account.post("/dashboard/account/password/remove")
-@require_session
-@require_proof("do without a password", HERE, changes_ways_in=True)
-@explain_refusal
-def drop_password(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
+@security.save(at="/password/remove", step_up="do without a password", changes_ways_in=True)
+def drop_password(owner: SignedIn) -> Done:
     changed = lock_owner(owner)
     remove_password(changed, but=owner.session_id)
     send_security_mail(changed.email, "Your account does without a password from now on.")
     record(PASSWORD_REMOVED, changed.id)
-    db.session.commit()
-    response = redirect(add_notice(url_for(HERE), _("Your password is gone.")), 303)
-    know_browser(response, changed)
-    return response
+    return Done(_("Your password is gone."), finish=partial(know_browser, account=changed))
 
 
-@account.post("/dashboard/account/sessions/<session_id>/end")
-@require_session
-@require_proof("sign a browser out", HERE)
-def end_one_session(owner: SignedIn, session_id: str) -> ResponseReturnValue:
-    begin_write()
+@security.save(at="/sessions/<session_id>/end", step_up="sign a browser out")
+def end_one_session(owner: SignedIn, session_id: str) -> Done:
     if browser := end_session(owner.account_id, session_id):
         record(SESSION_ENDED, owner.account_id, which=browser)
-    db.session.commit()
-    return redirect(url_for(HERE), 303)
+    return Done()
 
 
-@account.post("/dashboard/account/sessions/end/others")
-@require_session
-@require_proof("sign out everywhere else", HERE)
-def end_other_sessions(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
-    account = lock_owner(owner)
+@security.save(at="/sessions/end/others", step_up="sign out everywhere else")
+def end_other_sessions(owner: SignedIn) -> Done:
+    changed = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
     record(SESSION_ENDED, owner.account_id, which="every other browser")
-    db.session.commit()
-    response = redirect(add_notice(url_for(HERE), _("Every other browser is signed out.")), 303)
-    know_browser(response, account)
-    return response
+    text = _("Every other browser is signed out.")
+    return Done(text, finish=partial(know_browser, account=changed))
 
 
-@account.post("/dashboard/account/sessions/end")
-@require_session
-@require_proof("sign out everywhere", HERE)
-def end_every_session(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
+@security.save(at="/sessions/end", step_up="sign out everywhere")
+def end_every_session(owner: SignedIn) -> Done:
     end_sessions(owner.account_id)
     record(SESSION_ENDED, owner.account_id, which="every browser")
-    db.session.commit()
-    response = redirect(url_for("auth.show_login", notice="signed-out"), 303)
-    clear_session_cookie(response)
-    return response
+    target = url_for("auth.show_login", notice="signed-out")
+    return Done(to=target, finish=clear_session_cookie)
 
 
-@account.post("/dashboard/account/security/team")
-@require_session
-@require_proof("change what your team is asked for", HERE, changes_ways_in=True)
-@explain_refusal
-def require_strong(owner: SignedIn) -> ResponseReturnValue:
+@security.save(at="/company/unlink", step_up="unlink your company account", changes_ways_in=True)
+def unlink_company_here(owner: SignedIn) -> Done:
+    if (who := unlink_company(lock_owner(owner))) is not None:
+        record(COMPANY_UNLINKED, owner.account_id, who=who)
+    return Done(_("Your company account is unlinked."))
+
+
+class TeamForm(FormSchema):
+    strong = Choice("on", "off", load_default="off")
+
+
+@security.save(
+    TeamForm, at="/team", step_up="change what your team is asked for", changes_ways_in=True
+)
+def require_strong(owner: SignedIn, strong: str) -> Done:
     """Ask everybody who opens the owner's projects for more than a password, or no longer."""
-    wanted = request.form.get("strong") == "on"
-    begin_write()
-    changed = lock_owner(owner)
+    changed, wanted = lock_owner(owner), strong == "on"
     if not owner.is_strong:
         raise StrongNeeded(_("Sign in with a passkey, your app or the company’s account first."))
     if changed.requires_strong != wanted:
         changed.requires_strong = wanted
         _tell_of_strong(changed)
-    db.session.commit()
-    text = (
-        _("Your team needs more than a password.") if wanted else _("A password is enough again.")
-    )
-    return redirect(add_notice(url_for(HERE), text), 303)
+    more, enough = _("Your team needs more than a password."), _("A password is enough again.")
+    return Done(more if wanted else enough)
 
 
-def _judge_new_password(owner: SignedIn) -> Errors:
-    problem = judge_password(request.form.get("password", ""), owner.email)
-    return {"password": [problem]} if problem else {}
-
-
-def _set_password(owner: SignedIn, text: str) -> ResponseReturnValue:
-    password_hash = hash_password(request.form["password"])
-    begin_write()
+def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: bool) -> Done:
+    """Set it, and replace the API key too if wanted; the key is shown this once."""
     changed, token = note_proof(owner)
     change_password(changed, password_hash, but=owner.session_id)
-    new_key = _replace_key_too(changed)
-    db.session.commit()
-    replace_session_cookie(token)
-    response = answer_privately(render_security(owner, notice={"text": text}, new_key=new_key))
-    know_browser(response, changed)
-    return response
-
-
-def _replace_key_too(changed: Account) -> str | None:
-    """Replace the key if the form asks for it; mail and record the change."""
-    new_key = replace_key(changed) if "replace_key" in request.form else None
-    send_password_changed_mail(changed.email, with_key=new_key is not None)
+    new_key = replace_key(changed) if with_key else None
+    send_password_changed_mail(changed.email, with_key=with_key)
     record(PASSWORD_CHANGED, changed.id)
     if new_key:
         record(KEY_REPLACED, changed.id)
         revoke_all_tokens(changed.id)
-    return new_key
+
+    def finish(response: Response) -> None:
+        replace_session_cookie(token)
+        know_browser(response, changed)
+
+    shown = {"notice": {"text": text}, "new_key": new_key}
+    return Done(page=security, shown=shown, finish=finish)
 
 
 def _tell_of_strong(changed: Account) -> None:

@@ -23,8 +23,9 @@ from testimonials.dashboard.webhook_data import describe_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.projects import list_choosable, list_projects
 
-HERE = "/dashboard/projects/<project_id>/integrations"
-overview = ProjectPage(settings, HERE, "integrations/integrations.html")
+overview = ProjectPage(
+    settings, "/dashboard/projects/<project_id>/integrations", "integrations/integrations.html"
+)
 
 
 @overview.show
@@ -92,7 +93,7 @@ def choose_project(owner: SignedIn) -> ResponseReturnValue:
 
 new_token = ProjectPage(
     settings,
-    f"{HERE}/tokens/new",
+    "/dashboard/projects/<project_id>/integrations/tokens/new",
     "integrations/token_new.html",
     role=Role.ADMIN,
     nav="integrations",
@@ -143,7 +144,9 @@ def make_token_here(
 
 
 revoking = ProjectPage(
-    settings, f"{HERE}/tokens/<token_id>/revoke", "integrations/token_revoke.html"
+    settings,
+    "/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke",
+    "integrations/token_revoke.html",
 )
 
 

@@ -1,7 +1,8 @@
 """Account, Security: passkeys, the authenticator app and its recovery codes."""
 
-from flask import jsonify, redirect, render_template, request, url_for
+from flask import jsonify, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from marshmallow import fields
 
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.emails import send_security_mail
@@ -14,7 +15,6 @@ from testimonials.auth.events import (
     RECOVERY_CODES_MADE,
 )
 from testimonials.auth.passkeys import (
-    PasskeyRefused,
     Reason,
     add_passkey,
     describe_use,
@@ -40,19 +40,20 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Text
-from testimonials.core.http.form_errors import Errors, to_form_errors
-from testimonials.core.http.forms import FormSchema, add_notice
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
-from testimonials.dashboard.framework import require_proof, require_session
-from testimonials.dashboard.security import HERE, explain_refusal, render_security
+from testimonials.dashboard.framework import AccountPage, Done, require_proof, require_session
+from testimonials.dashboard.security import security
 from testimonials.dashboard.share import draw_inline
 from testimonials.dashboard.shell import build_shell
 
 SETUP_SECONDS = 60 * 60
+
+HERE = "dashboard.account.show_security"
 
 setup_purpose = TokenPurpose("app-setup")
 
@@ -64,6 +65,12 @@ class PasskeyForm(FormSchema):
         required=True,
         error_messages={"required": gettext_noop("Give it a name.")},
     )
+
+
+class NewPasskeyForm(PasskeyForm):
+    # What the browser answered, and to what.
+    passkey = fields.String(load_default="")
+    passkey_token = fields.String(load_default="")
 
 
 @account.post("/dashboard/account/security/begin")
@@ -81,62 +88,41 @@ def begin_addition(owner: SignedIn) -> ResponseReturnValue:
     return jsonify(offer_passkey(owner))
 
 
-@account.post("/dashboard/account/security/passkeys/new")
-@require_session
-@require_proof("add a passkey", HERE, changes_ways_in=True)
-def show_new_passkey(owner: SignedIn) -> ResponseReturnValue:
-    return answer_privately(
-        _passkey_page(owner, translate_browser(describe_browser(request.user_agent.string)))
-    )
+new_passkey = AccountPage(
+    account, "/dashboard/account/security/passkeys", "account/new_passkey.html", part_of=HERE
+)
 
 
-@account.post("/dashboard/account/security/passkeys")
-@require_session
-@require_proof("add a passkey", HERE, changes_ways_in=True)
-def add_one_passkey(owner: SignedIn) -> ResponseReturnValue:
-    sent = PasskeyForm().read(request.form)
-    if sent.errors:
-        return _refuse_passkey(owner, sent.typed["name"], sent.errors)
-    begin_write()
-    try:
-        account, cookie = note_proof(owner, SignInMethod.PASSKEY)
-        passkey = add_passkey(account, owner.session_id, request.form, sent.values["name"])
-    except PasskeyRefused as error:
-        db.session.rollback()
-        return _refuse_passkey(owner, sent.typed["name"], to_form_errors(error))
+@security.save(at="/passkeys/new", step_up="add a passkey", changes_ways_in=True)
+def show_new_passkey(owner: SignedIn) -> Done:
+    name = translate_browser(describe_browser(request.user_agent.string))
+    return Done(page=new_passkey, shown={"typed": {"name": name}})
+
+
+@new_passkey.save(NewPasskeyForm, step_up="add a passkey", changes_ways_in=True)
+def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
+    account, cookie = note_proof(owner, SignInMethod.PASSKEY)
+    passkey = add_passkey(account, owner.session_id, answer, name)
     _tell(owner, PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
-    db.session.commit()
-    replace_session_cookie(cookie)
-    notice = _("%(name)s is a passkey now.", name=passkey.name)
-    return redirect(add_notice(url_for(HERE), notice), 303)
+    text = _("%(name)s is a passkey now.", name=passkey.name)
+    return Done(text, url_for(HERE), finish=lambda _: replace_session_cookie(cookie))
 
 
-@account.post("/dashboard/account/security/passkeys/<passkey_id>/name")
-@require_session
-def rename_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
-    sent = PasskeyForm().read(request.form)
-    if sent.errors:
-        return answer_privately(render_security(owner, errors=sent.errors), 422)
-    begin_write()
+@security.save(PasskeyForm, at="/passkeys/<passkey_id>/name")
+def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
     lock_owner(owner)
     old = get_passkey(owner.account_id, passkey_id).name
-    name = rename_passkey(owner.account_id, passkey_id, sent.values["name"]).name
+    name = rename_passkey(owner.account_id, passkey_id, name).name
     if old != name:
         _tell(owner, PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
-    db.session.commit()
-    return redirect(add_notice(url_for(HERE), _("Saved")), 303)
+    return Done(_("Saved"))
 
 
-@account.post("/dashboard/account/security/passkeys/<passkey_id>/remove")
-@require_session
-@require_proof("remove a passkey", HERE, changes_ways_in=True)
-@explain_refusal
-def remove_one_passkey(owner: SignedIn, passkey_id: str) -> ResponseReturnValue:
-    begin_write()
+@security.save(at="/passkeys/<passkey_id>/remove", step_up="remove a passkey", changes_ways_in=True)
+def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
     _tell(owner, PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
-    db.session.commit()
-    return redirect(add_notice(url_for(HERE), _("%(name)s is removed.", name=name)), 303)
+    return Done(_("%(name)s is removed.", name=name))
 
 
 @account.post("/dashboard/account/security/app/new")
@@ -167,30 +153,26 @@ def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
     return answer_privately(_codes_page(owner, codes))
 
 
-@account.post("/dashboard/account/security/app/remove")
-@require_session
-@require_proof("turn the app off", HERE, changes_ways_in=True)
-@explain_refusal
-def remove_the_app(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
+@security.save(at="/app/remove", step_up="turn the app off", changes_ways_in=True)
+def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
     _tell(owner, APP_REMOVED, "The authenticator app was turned off.")
-    db.session.commit()
-    return redirect(add_notice(url_for(HERE), _("The app is off.")), 303)
+    return Done(_("The app is off."))
 
 
-@account.post("/dashboard/account/security/codes")
-@require_session
-@require_proof("make new recovery codes", HERE, changes_ways_in=True)
-def make_new_codes(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
+shown_codes = AccountPage(
+    account, "/dashboard/account/security/codes", "account/codes.html", part_of=HERE
+)
+
+
+@shown_codes.save(step_up="make new recovery codes", changes_ways_in=True)
+def make_new_codes(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     if find_app(account.id) is None:
         raise NotFound
     codes = make_recovery_codes(account)
     _tell(owner, RECOVERY_CODES_MADE, "New recovery codes were made.")
-    db.session.commit()
-    return answer_privately(_codes_page(owner, codes))
+    return Done(page=shown_codes, shown={"codes": [show_code(code) for code in codes]})
 
 
 def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:
@@ -198,16 +180,6 @@ def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **det
     send_security_mail(owner.email, text)
     named = {"passkey": passkey} if passkey else {}
     record(event, owner.account_id, **named, **details)
-
-
-def _refuse_passkey(owner: SignedIn, name: str, errors: Errors) -> ResponseReturnValue:
-    return answer_privately(_passkey_page(owner, name, errors), 422)
-
-
-def _passkey_page(owner: SignedIn, name: str, errors: Errors | None = None) -> str:
-    shell = build_shell(owner, "account")
-    page = "dashboard/account/new_passkey.html"
-    return render_template(page, shell=shell, name=name, errors=errors or {})
 
 
 def _app_page(owner: SignedIn, secret: str, problem: str = "") -> str:

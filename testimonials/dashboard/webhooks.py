@@ -36,9 +36,6 @@ from testimonials.integrations.webhooks.log import (
 from testimonials.integrations.webhooks.schemas import URL_LENGTH
 from testimonials.projects.access import Access
 
-ENDPOINTS = "/dashboard/projects/<project_id>/integrations/webhooks"
-ENDPOINT = f"{ENDPOINTS}/<webhook_id>"
-
 # What each event means, by its name.
 EVENTS = {
     "testimonial.submitted": gettext_noop("Somebody sent a testimonial"),
@@ -84,10 +81,26 @@ class SinceForm(FormSchema):
 # Webhook endpoints: adding, changing, switching and removing them, and their secrets.
 
 
-new_endpoint = ProjectPage(settings, f"{ENDPOINTS}/new", "integrations/webhook_form.html")
-endpoint = ProjectPage(settings, ENDPOINT, "integrations/webhook_form.html")
-secret = ProjectPage(settings, f"{ENDPOINT}/secret", "integrations/webhook_secret.html")
-removal = ProjectPage(settings, f"{ENDPOINT}/remove", "integrations/webhook_remove.html")
+new_endpoint = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/new",
+    "integrations/webhook_form.html",
+)
+endpoint = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>",
+    "integrations/webhook_form.html",
+)
+secret = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret",
+    "integrations/webhook_secret.html",
+)
+removal = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove",
+    "integrations/webhook_remove.html",
+)
 
 
 @new_endpoint.show
@@ -175,9 +188,15 @@ def _lead_back(notice: str) -> Done:
 
 # Deliveries of webhooks: the log, one delivery, and sending again.
 
-log = ProjectPage(settings, f"{ENDPOINT}/deliveries", "integrations/deliveries.html")
+log = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries",
+    "integrations/deliveries.html",
+)
 delivery = ProjectPage(
-    settings, f"{ENDPOINT}/deliveries/<delivery_id>", "integrations/delivery.html"
+    settings,
+    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries/<delivery_id>",
+    "integrations/delivery.html",
 )
 
 

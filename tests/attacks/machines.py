@@ -518,7 +518,7 @@ class Accounts(Machine):
         browser = self.inside(index)
         assert browser is not None
         form = {"current": typed, "password": new} | ({"replace_key": "on"} if key else {})
-        answer = browser.client.post("/dashboard/account/password", data=form)
+        answer = browser.client.post("/dashboard/account/security/password", data=form)
         assert answer.status_code == (200 if typed == self.has.password else 422), answer.text
         if typed == self.has.password:
             self.has.password = new
@@ -543,7 +543,10 @@ class Accounts(Machine):
         browser = self.inside(index)
         assert browser is not None
         form = {"proof": self.has.password}
-        assert browser.client.post("/dashboard/account/sessions/end", data=form).status_code == 303
+        assert (
+            browser.client.post("/dashboard/account/security/sessions/end", data=form).status_code
+            == 303
+        )
         for each in self.browsers:
             each.is_in = False
 

@@ -257,9 +257,9 @@ def test_a_password_that_is_too_long_is_answered_at_every_door(
             assert (said in wrong.decode(), said in long.decode()) == (True, True), door
             assert status == same
     assert found["password"] == {
-        "/login", "/claim/<token>", "/reset/<token>", "/dashboard/account/password"
+        "/login", "/claim/<token>", "/reset/<token>", "/dashboard/account/security/password"
     }  # fmt: skip
-    assert found["current"] == {"/dashboard/account/password"}
+    assert found["current"] == {"/dashboard/account/security/password"}
     # Whatever needs a proof asks for it in one place.
     assert len(found["proof"]) > 20
 

@@ -22,11 +22,12 @@ from tests.support.sampling import mostly_thorough
 ASKING = {
     "/oauth/authorize",
     *(f"/dashboard/account/{path}" for path in (
-        "company/link", "company/unlink", "delete", "email", "export", "key", "password/new",
-        "password/remove", "person", "security/app", "security/app/new", "security/app/remove",
-        "security/codes", "security/needed", "security/passkeys",
-        "security/passkeys/<passkey_id>/remove", "security/passkeys/new", "security/team",
-        "sessions/<session_id>/end", "sessions/end", "sessions/end/others", "team/invitations",
+        "company/link", "delete", "email", "export", "key", "person", "security/app",
+        "security/app/new", "security/app/remove", "security/codes", "security/company/unlink",
+        "security/needed", "security/passkeys", "security/passkeys/<passkey_id>/remove",
+        "security/passkeys/new", "security/password/new", "security/password/remove",
+        "security/sessions/<session_id>/end", "security/sessions/end",
+        "security/sessions/end/others", "security/team", "team/invitations",
         "team/members/<account_id>/role",
     )),
     *(f"/dashboard/projects/<project_id>/{path}" for path in (

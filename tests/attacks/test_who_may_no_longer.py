@@ -305,10 +305,12 @@ EVENTS: dict[str, tuple[bool, Callable[[Scene], object]]] = {
     "colleague removed": (False, lambda scene: change_member(scene, "remove")),
     "colleague made reader": (False, lambda scene: change_member(scene, "role", role="reader")),
     "handed over": (True, hand_over),
-    "signed out everywhere": (True, lambda scene: scene.press(f"{ACCOUNT}/sessions/end")),
+    "signed out everywhere": (True, lambda scene: scene.press(f"{ACCOUNT}/security/sessions/end")),
     "new password": (
         True,
-        lambda scene: scene.press(f"{ACCOUNT}/password", current=PASSWORD, password=NEW_PASSWORD),
+        lambda scene: scene.press(
+            f"{ACCOUNT}/security/password", current=PASSWORD, password=NEW_PASSWORD
+        ),
     ),
 }
 

@@ -117,7 +117,7 @@ def test_a_token_ends_with_the_account(app: Flask, owner: Caller, make_caller: M
     assert agent.get("/v1/me").status_code == 200
     # A new password with a new key ends it.
     form = {"current": PASSWORD, "password": "four green armchairs", "replace_key": "1"}
-    browser.post("/dashboard/account/password", data=form)
+    browser.post("/dashboard/account/security/password", data=form)
     assert "revoked" in refuse(agent)
     agent = give_token(app, owner)
     browser.post("/dashboard/account/delete", data={"confirm": owner.email})

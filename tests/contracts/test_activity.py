@@ -33,6 +33,8 @@ SILENT_VIEWS = {
     "auth.go_to_company": AWAY, "dashboard.account.prove_by_company": AWAY,
     "auth.send_new_link": ASKING, "auth.sign_up": ASKING, "auth.send_reset_link": ASKING,
     "auth.begin_passkey": WRITES_NOTHING, "dashboard.account.begin_proof": WRITES_NOTHING,
+    "dashboard.account.prove_needed": WRITES_NOTHING,
+    "dashboard.account.show_new_passkey": WRITES_NOTHING,
     "dashboard.account.begin_addition": WRITES_NOTHING, "collection.mail_own_link": ASKING,
     "authors.verify": AUTHOR, "collection.note_opened": "The list of who was asked says it.",
     "collection.note_started": "The list of who was asked says it.",

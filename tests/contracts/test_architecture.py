@@ -72,8 +72,8 @@ RAW_FORMS = {
     "auth.two_factor_pages": 10, "collection.abuse": 1, "collection.author_pages": 3,
     "collection.pages": 1, "collection.request_pages": 1, "collection.submission": 4,
     "core.http.forms": 1, "core.http.i18n": 1, "dashboard.consent": 5,
-    "dashboard.exports": 2, "dashboard.framework": 3, "dashboard.security": 5,
-    "dashboard.two_factor": 5, "integrations.oauth": 2,
+    "dashboard.exports": 2, "dashboard.framework": 3, "dashboard.two_factor": 2,
+    "integrations.oauth": 2,
 }  # fmt: skip
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40

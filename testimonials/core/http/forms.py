@@ -56,6 +56,13 @@ class SentForm:
     errors: dict[str, list[str]]
 
 
+class Secret(fields.String):
+    """A password or a code: never among what was typed, which a page shows again."""
+
+    def __init__(self) -> None:
+        super().__init__(load_default="")
+
+
 class Choices(fields.Field[list[str]]):
     """Those of some words whose boxes are ticked, in their order; one at least, or `missing`."""
 
@@ -95,6 +102,7 @@ class FormSchema(Schema):
             if (text if isinstance(text, list) else text.strip())
         }
         skipped = [name for name in self.fields if name not in typed]
+        typed = {n: text for n, text in typed.items() if not isinstance(self.fields[n], Secret)}
         try:
             return SentForm(typed, self.load(given, partial=skipped), {})
         except ValidationError as error:

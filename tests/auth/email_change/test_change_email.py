@@ -116,7 +116,7 @@ def test_a_change_ends_with_its_hour_or_a_new_password(
     # Somebody who knew the old password asked again; the owner has locked them out since.
     ask(browser)
     form = {"current": PASSWORD, "password": "seven green lanterns"}
-    assert browser.post("/dashboard/account/password", data=form).status_code == 200
+    assert browser.post("/dashboard/account/security/password", data=form).status_code == 200
     assert browser.post(mailed_path(app, "email-change")).status_code == 404
     assert email_of(owner) == owner.email
     assert [ask(browser).status_code for _ in range(3)] == [200, 200, 429]

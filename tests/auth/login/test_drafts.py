@@ -60,7 +60,10 @@ def test_what_was_typed_is_shown_after_signing_in_and_then_sent(app: Flask, inbo
 
 def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> None:
     for path, form in (
-        ("/dashboard/account/password", {"current": PASSWORD, "password": "another one here"}),
+        (
+            "/dashboard/account/security/password",
+            {"current": PASSWORD, "password": "another one here"},
+        ),
         ("/dashboard/account/key", {"proof": PASSWORD}),
         (f"{inbox.base}/delete", {"confirm": "salon"}),
         (f"{inbox.base}/bulk", {"action": "delete", "all": "1", "status": "all"}),
@@ -113,7 +116,7 @@ def test_a_cookie_follows_its_session(app: Flask, owner: Caller, moved_clock: Mo
 def test_renewals_undo_no_signing_out(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
     browser = open_browser(app, owner)
     moved_clock.move(days=2)
-    answer = browser.post("/dashboard/account/sessions/end", data={"proof": PASSWORD})
+    answer = browser.post("/dashboard/account/security/sessions/end", data={"proof": PASSWORD})
     cookies = answer.headers.getlist("Set-Cookie")
     assert len(cookies) == 1
     assert "Max-Age=0" in cookies[0]

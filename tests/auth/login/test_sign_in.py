@@ -157,10 +157,10 @@ def test_ending_every_session_forgets_known_browsers(
         result = app.test_cli_runner().invoke(args=["accounts", "sign-out", owner.email])
         assert result.exit_code == 0, result.output
     elif ending == "everywhere":
-        known.post("/dashboard/account/sessions/end")
+        known.post("/dashboard/account/security/sessions/end")
     else:
         form = {"current": PASSWORD, "password": "seven green lanterns"}
-        assert known.post("/dashboard/account/password", data=form).status_code == 200
+        assert known.post("/dashboard/account/security/password", data=form).status_code == 200
     assert not is_signed_in(other)
     with monkeypatch.context() as patch:
         patch.setattr("testimonials.auth.credentials.is_password", lambda *_: False)
@@ -171,7 +171,7 @@ def test_ending_every_session_forgets_known_browsers(
         assert sign_in(known, owner.email, "wrong").status_code == expected
 
 
-@pytest.mark.parametrize("door", ["/login", "/dashboard/account/password"])
+@pytest.mark.parametrize("door", ["/login", "/dashboard/account/security/password"])
 def test_who_is_overtaken_by_a_new_password_gets_nowhere(
     app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, door: str
 ) -> None:
@@ -184,7 +184,7 @@ def test_who_is_overtaken_by_a_new_password_gets_nowhere(
         with monkeypatch.context() as patch:
             patch.setattr("testimonials.auth.credentials.is_password", is_password)
             form = {"current": given, "password": new}
-            assert owners.post("/dashboard/account/password", data=form).status_code == 200
+            assert owners.post("/dashboard/account/security/password", data=form).status_code == 200
         return is_right
 
     with monkeypatch.context() as patch:

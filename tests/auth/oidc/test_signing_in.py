@@ -288,7 +288,7 @@ def test_linking_it(app: Flask, make_caller: MakeCaller, provider: InventiveProv
     provider.subject = "mira"
     stranger = open_browser(app, make_caller("eve@home.example", is_claimed=True))
     assert come_back(stranger, provider.go(leave(stranger, LINK))).status_code == 403
-    assert browser.post("/dashboard/account/company/unlink").status_code == 303
+    assert browser.post("/dashboard/account/security/company/unlink").status_code == 303
     assert sign_in_by(provider, app).status_code == 403
 
 
@@ -470,9 +470,9 @@ def test_without_passwords(without: tuple[Flask, Caller], provider: InventivePro
     account = browser.get("/dashboard/account").text
     assert 'type="password"' not in account
     changed = {"current": PASSWORD, "password": "correct horse battery staple"}
-    assert browser.post("/dashboard/account/password", data=changed).status_code == 403
+    assert browser.post("/dashboard/account/security/password", data=changed).status_code == 403
     # The company's account is the last way in now.
-    answer = browser.post("/dashboard/account/company/unlink")
+    answer = browser.post("/dashboard/account/security/company/unlink")
     assert (answer.status_code, "only way into your account" in answer.text) == (409, True)
     assert sign_in_by(provider, app).status_code == 303
 

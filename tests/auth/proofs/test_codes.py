@@ -200,7 +200,7 @@ def test_this_device_is_not_asked_again_until_it_is_signed_out_from_elsewhere(
     assert begin_sign_in(client, owner.email)[1]
     _, token = begin_sign_in(client, owner.email)
     assert finish(client, token, connected[1][1], trust="1") == 303
-    assert client.post("/dashboard/account/sessions/end").status_code == 303
+    assert client.post("/dashboard/account/security/sessions/end").status_code == 303
     assert begin_sign_in(client, owner.email)[1]
 
 
@@ -235,7 +235,7 @@ def test_a_second_step_is_over_after_ten_minutes_and_with_a_new_password(
     assert (answer.status_code, "Sign in again." in answer.text) == (422, True)
     _, token = begin_sign_in(client, owner.email)
     form = {"current": PASSWORD, "password": "seven green lanterns"}
-    assert browser.post("/dashboard/account/password", data=form).status_code == 200
+    assert browser.post("/dashboard/account/security/password", data=form).status_code == 200
     assert finish(client, token, connected[1][0]) == 422
     for bad in ("", "x", token[:-2]):
         assert finish(client, bad, connected[1][0]) == 422

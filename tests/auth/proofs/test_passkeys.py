@@ -27,7 +27,7 @@ from tests.auth.proofs.authenticator import (
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.support.rows import add_member
 
-NOW_ON = "/dashboard/account/password"
+NOW_ON = "/dashboard/account/security/password"
 
 
 @pytest.fixture

@@ -44,7 +44,9 @@ def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app
     assert owner.api_key[-4:] in answer.text
     assert owner.api_key not in answer.text
     for current in (WRONG, ""):
-        answer = browser.post(f"{HERE}/password", data={"current": current, "password": NEW})
+        answer = browser.post(
+            f"{HERE}/security/password", data={"current": current, "password": NEW}
+        )
         assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
         assert "This is not your password." in answer.text
         assert WRONG not in answer.text
@@ -54,7 +56,7 @@ def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app
     owner.create_project(businessName="Marigold Roasters")
     for password in ("short", "owner@example.com", "x" * 1025, "Marigold2026!", "testimonials!1"):
         form = {"current": PASSWORD, "password": password}
-        assert browser.post(f"{HERE}/password", data=form).status_code == 422
+        assert browser.post(f"{HERE}/security/password", data=form).status_code == 422
     assert (purposes(app), sign_in(app.test_client(), owner.email).status_code) == ([], 303)
 
 
@@ -113,7 +115,7 @@ def test_one_proof_is_enough_for_ten_minutes(
     moved_clock.move(seconds=1)
     assert browser.post(f"{HERE}/key").status_code == 401
     # A new password was proved by the present one; a session of before this was noted by nothing.
-    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
     assert browser.post(f"{HERE}/key").status_code == 200
     with app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
@@ -127,7 +129,7 @@ def test_one_proof_is_enough_for_ten_minutes(
         # The proof counts whatever becomes of what was asked for.
         ("email", {"proof": PASSWORD, "email": "nonsense"}, 422),
         ("delete", {"proof": PASSWORD, "confirm": "nonsense"}, 422),
-        ("password", {"current": PASSWORD, "password": NEW}, 200),
+        ("security/password", {"current": PASSWORD, "password": NEW}, 200),
     ],
 )
 def test_a_proof_brings_a_new_token_and_ends_the_one_before(
@@ -151,14 +153,14 @@ def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
     app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
 ) -> None:
     moved_clock.move(hours=1)
-    open_browser(app, owner).post(f"{HERE}/sessions/end")
+    open_browser(app, owner).post(f"{HERE}/security/sessions/end")
     answer = browser.post(f"{HERE}/key", data={"proof": PASSWORD})
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith("/login?")
     assert owner.get("/v1/me").status_code == 200
 
 
-@pytest.mark.parametrize(("path", "name"), [("password", "current"), ("key", "proof")])
+@pytest.mark.parametrize(("path", "name"), [("security/password", "current"), ("key", "proof")])
 def test_guessing_the_password_here_is_limited(
     app: Flask,
     browser: FlaskClient,
@@ -187,7 +189,7 @@ def test_guessing_the_password_here_is_limited(
 def test_a_new_password_can_bring_a_new_key(
     app: Flask, browser: FlaskClient, owner: Caller, is_reset: bool
 ) -> None:
-    path, form = f"{HERE}/password", {"current": PASSWORD, "password": NEW}
+    path, form = f"{HERE}/security/password", {"current": PASSWORD, "password": NEW}
     if is_reset:
         ask_for_link(browser, "/forgot", owner.email)
         path = mailed_path(app, "reset")
@@ -208,7 +210,7 @@ def test_a_new_password_signs_every_other_browser_out(
 ) -> None:
     others = [open_browser(app, owner), open_browser(app, owner)]
     strange = open_browser(app, outsider)
-    answer = browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    answer = browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
     assert answer.status_code == 200
     assert NEW not in answer.text
     assert is_signed_in(browser)
@@ -223,7 +225,7 @@ def test_a_reset_link_from_before_is_used_up_by_a_new_password(
     app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
 ) -> None:
     ask_for_link(client, "/forgot", owner.email)
-    browser.post(f"{HERE}/password", data={"current": PASSWORD, "password": NEW})
+    browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
     assert client.get(mailed_path(app, "reset")).status_code == 404
 
 
@@ -251,7 +253,7 @@ def test_one_browser_or_every_browser_is_signed_out(
     page = browser.get(f"{HERE}/security").text
     assert "Firefox on Linux" in page
     # Nobody signs this browser out by mistake.
-    (action,) = re.findall(rf'action="({HERE}/sessions/\w+/end)"', page)
+    (action,) = re.findall(rf'action="({HERE}/security/sessions/\w+/end)"', page)
     answer = browser.post(action)
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/security")
     assert not is_signed_in(other)
@@ -259,7 +261,7 @@ def test_one_browser_or_every_browser_is_signed_out(
     # Sent again, it does nothing more.
     assert browser.post(action).status_code == 303
     other = open_browser(app, owner)
-    answer = browser.post(f"{HERE}/sessions/end")
+    answer = browser.post(f"{HERE}/security/sessions/end")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/login?notice=signed-out")
     assert browser.get_cookie(COOKIE) is None
     assert not is_signed_in(other)
@@ -269,9 +271,9 @@ def test_one_browser_or_every_browser_is_signed_out(
 def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
     strange = open_browser(app, outsider)
     (theirs,) = session_ids(app, outsider.account_id)
-    browser.post(f"{HERE}/sessions/{theirs}/end")
+    browser.post(f"{HERE}/security/sessions/{theirs}/end")
     assert is_signed_in(strange)
-    browser.post(f"{HERE}/sessions/end")
+    browser.post(f"{HERE}/security/sessions/end")
     assert is_signed_in(strange)
 
 
@@ -329,7 +331,7 @@ def test_a_removed_account_is_removed_for_whoever_is_at_work(
 ) -> None:
     other = open_browser(app, owner)
     browser.post(f"{HERE}/delete", data={"confirm": owner.email})
-    for path in ("key", "sessions/end", "password", "delete"):
+    for path in ("key", "security/sessions/end", "security/password", "delete"):
         answer = other.post(f"{HERE}/{path}", data={"current": PASSWORD, "password": PASSWORD})
         assert answer.status_code == 303
         assert answer.headers["Location"].startswith("/login")

@@ -26,7 +26,7 @@ def busy(app: Flask, client: FlaskClient, owner: Caller, outsider: Caller) -> Fl
     add_member(app, project, outsider, "admin")
     colleague = open_browser(app, outsider)
     colleague.post(f"/dashboard/projects/{project}/status", data={"status": "inactive"})
-    colleague.post("/dashboard/account/sessions/end")
+    colleague.post("/dashboard/account/security/sessions/end")
     return open_browser(app, owner)
 
 

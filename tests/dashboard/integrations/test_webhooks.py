@@ -103,7 +103,7 @@ def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, projec
         assert db.session.scalars(select(WebhookEndpoint)).all() == []
     add(browser, project)
     answer = add(browser, project)
-    assert (answer.status_code, "this address already" in answer.text) == (422, True)
+    assert (answer.status_code, "this address already" in answer.text) == (409, True)
 
 
 def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
