@@ -66,6 +66,7 @@ from testimonials.dashboard import (
 from testimonials.integrations import oauth, setup
 from testimonials.integrations.mcp import server as mcp
 from testimonials.integrations.webhooks import api as webhook_api
+from testimonials.integrations.webhooks.delivery import init_webhooks
 from testimonials.operations import admin, site
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects import api as project_api
@@ -132,6 +133,7 @@ def register_routes(app: Flask) -> None:
     )
     testimonial_api.init_pages(app)
     init_uses(app)
+    init_webhooks(app)
     init_feed(app)
     init_wall(app)
     counting.init_insights(app)

@@ -25,6 +25,7 @@ from testimonials.collection.models import CollectionForm
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, insert_into
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
 from testimonials.core.http.blueprints import analytics
@@ -32,6 +33,7 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import own_origins
+from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -136,6 +138,21 @@ def init_insights(app: Flask) -> None:
 def current_counts() -> Counts:
     counts: Counts = current_app.extensions[EXTENSION]
     return counts
+
+
+@every_process()
+def write_insights() -> None:
+    """Store what this process has counted since the last time."""
+    counts = current_counts()
+    taken = counts.take()
+    if not taken.numbers:
+        return
+    try:
+        with write():
+            write_counts(taken)
+    except Exception:
+        counts.give_back(taken)
+        raise
 
 
 def write_counts(counts: Counts) -> None:

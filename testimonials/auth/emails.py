@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from blinker import Signal
-from flask import render_template
 
 from testimonials.auth.accounts import operator_address
 from testimonials.auth.magic_links import make_not_me_link
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.extensions import db
-from testimonials.core.http.i18n import ENGLISH, speaking
 from testimonials.core.http.urls import app_url, forgot_url, login_url
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.outbox import send_mail
 
 # The mails about accounts.
 
@@ -39,20 +35,22 @@ def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: 
     """Mail a magic link; of a key that was `issued_to` somebody, say so where there is data."""
     projects = [each for _, found in summarizing.send(account.id) for each in found]
     deadline = account.claim_expires_at
-    _put_into_outbox(
+    send_mail(
         account.email,
         "claim",
         "Claim your testimonials account",
         "claim",
-        email=account.email,
-        begun=_describe_beginning(account),
-        link=link,
-        days_left=describe_days_left(account),
-        expires_at_label=f"{clock.day(deadline)}, {deadline:%H:%M} UTC",
-        projects=projects,
-        is_resend=is_resend,
-        issued_to=issued_to,
-        not_me=make_not_me_link(account) if issued_to and projects else "",
+        {
+            "email": account.email,
+            "begun": _describe_beginning(account),
+            "link": link,
+            "days_left": describe_days_left(account),
+            "expires_at_label": f"{clock.day(deadline)}, {deadline:%H:%M} UTC",
+            "projects": projects,
+            "is_resend": is_resend,
+            "issued_to": issued_to,
+            "not_me": make_not_me_link(account) if issued_to and projects else "",
+        },
     )
 
 
@@ -184,45 +182,8 @@ def send_plain_mail(
 
     `list_unsubscribe` is the URL that ends mails which the reader did not ask for.
     """
-    _put_into_outbox(
-        recipient,
-        purpose,
-        title,
-        "notice",
-        list_unsubscribe=list_unsubscribe,
-        title=title,
-        lines=lines,
-        link=link,
-        button=button,
-        footnote=footnote,
-    )
-
-
-def _put_into_outbox(
-    recipient: str,
-    purpose: str,
-    subject: str,
-    template: str,
-    *,
-    list_unsubscribe: str | None = None,
-    **values: Any,
-) -> None:
-    values["app_url"] = app_url()
-    # The request may be answered in another language.
-    with speaking(ENGLISH.code):
-        texts = {
-            kind: render_template(f"email/{template}.{ending}", **values)
-            for kind, ending in (("text", "txt"), ("html", "html"))
-        }
-    db.session.add(
-        OutboxMail(
-            purpose=purpose,
-            recipient=recipient,
-            subject=subject,
-            list_unsubscribe=list_unsubscribe,
-            **texts,
-        )
-    )
+    values = {"title": title, "lines": lines, "link": link, "button": button, "footnote": footnote}
+    send_mail(recipient, purpose, title, "notice", values, list_unsubscribe=list_unsubscribe)
 
 
 def _describe_beginning(account: Account) -> str:

@@ -12,7 +12,7 @@ from testimonials.auth.limits import (
     LINK_PER_NETWORK,
 )
 from testimonials.auth.lockout import Visitor
-from testimonials.auth.models import Account, LinkRequest
+from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import begin_write, db, limiter
@@ -20,6 +20,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import claim_url, not_me_url
+from testimonials.core.jobs import enqueue
 
 # Magic links: making and checking them.
 
@@ -108,7 +109,7 @@ def find_account_of_link(token: str) -> Account:
 # Requests for a link by mail.
 #
 # A page only stores the request, so that its response takes equally long whether or not the address
-# has an account; `operations.jobs.link_mail` answers it a moment later.
+# has an account; a job answers it a moment later (`testimonials.notifications`).
 
 
 class LinkPurpose(StrEnum):
@@ -126,7 +127,7 @@ def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
     is_within = _count(_limit_key(purpose, email), visitor)
     begin_write()
     if is_within:
-        db.session.add(LinkRequest(purpose=purpose, email=email))
+        enqueue("mail.link", purpose=purpose, email=email)
 
 
 def _limit_key(purpose: LinkPurpose, email: str) -> str:

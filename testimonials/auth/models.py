@@ -115,19 +115,6 @@ class Session(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
-class LinkRequest(Base):
-    """A request for a link by mail, answered and deleted within seconds.
-
-    `purpose` is one of `LinkPurpose`. The address may not have an account.
-    """
-
-    __tablename__ = "link_request"
-
-    id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    purpose: Mapped[str]
-    email: Mapped[str] = mapped_column(String(254))
-
-
 class BillingSubscription(Base):
     """What the payment provider last reported about a subscription.
 

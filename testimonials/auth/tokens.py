@@ -25,8 +25,10 @@ from testimonials.core.db.identifiers import (
     new_access_token,
     new_identifier,
 )
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
 
 # When each access token was last used, for what and by which door.
@@ -77,10 +79,6 @@ def find_last_use(token: AccessToken) -> Use | None:
     return Use(token.last_used_at, token.last_used_for or "", token.last_used_by or "")
 
 
-def take_uses() -> dict[str, Use]:
-    return _uses().take()
-
-
 _STORE = (
     update(AccessToken)
     .where(
@@ -98,11 +96,14 @@ _STORE = (
 )
 
 
-def write_uses(taken: dict[str, Use]) -> None:
-    """Store what `take_uses` returned."""
-    # In one order, so that two processes don't wait for each other.
-    rows = [{"token_id": token_id, **use._asdict()} for token_id, use in sorted(taken.items())]
-    db.session.connection().execute(_STORE, rows)
+@every_process()
+def write_uses() -> None:
+    """Store when this process last saw each access token since the last time."""
+    if taken := _uses().take():
+        # In one order, so that two processes don't wait for each other.
+        rows = [{"token_id": token_id, **use._asdict()} for token_id, use in sorted(taken.items())]
+        with write():
+            db.session.connection().execute(_STORE, rows)
 
 
 def _uses() -> Uses:

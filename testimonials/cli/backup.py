@@ -26,6 +26,7 @@ from testimonials.operations.backup.creating import (
     BackupFailed,
     make_backup,
     name_backup,
+    run_backup_job,
 )
 from testimonials.operations.backup.offsite import (
     CopyFailed,
@@ -35,7 +36,6 @@ from testimonials.operations.backup.offsite import (
 )
 from testimonials.operations.backup.restoring import Restored, restore_backup
 from testimonials.operations.backup.verifying import Verified, VerifyFailed, drop_old, verify
-from testimonials.operations.jobs import run_backup_job
 
 
 class _BackupGroup(Group):

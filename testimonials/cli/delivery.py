@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import click
-from flask import render_template
 from sqlalchemy import select
 
 from testimonials.auth.email_addresses import parse_email
@@ -13,15 +12,15 @@ from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.urls import app_url
 from testimonials.core.mail.outbox import (
     MAIL_DROPPED,
     MAIL_RETRIED,
     MailState,
     OutboxMail,
     drop_mail,
-    list_mails,
+    render_mail,
     retry_mails,
+    select_mails,
 )
 from testimonials.core.mail.smtp import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.settings.current import current_settings
@@ -53,7 +52,10 @@ def mail() -> None:
 )
 def list_mail_command(limit: int, state: str | None) -> Said:
     """List the newest mail."""
-    rows = [_describe(found) for found in list_mails(db.session(), limit, state)]
+    query = select_mails().limit(limit)
+    if state is not None:
+        query = query.where(OutboxMail.state == state)
+    rows = [_describe(*found) for found in db.session.execute(query)]
     empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
     return Said(rows, rows or empty)
 
@@ -62,12 +64,13 @@ def list_mail_command(limit: int, state: str | None) -> Said:
 @click.argument("mail_id", metavar="ID")
 def show_command(mail_id: str) -> Said:
     """Show one mail, with its text until it has been sent (it may hold a working link)."""
-    found = db.session.get(OutboxMail, mail_id)
-    if found is None:
+    row = db.session.execute(select_mails().where(OutboxMail.id == mail_id)).one_or_none()
+    if row is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
-    value = _describe(found) | {"text": found.text, "html": found.html}
+    found, described = row[0], _describe(*row)
+    value = described | {"text": found.text, "html": found.html}
     lines = (found.text or "The text of a sent mail is not kept.").splitlines()
-    return Said(value, _describe(found), notes=["", *map(make_printable, lines)])
+    return Said(value, described, notes=["", *map(make_printable, lines)])
 
 
 @mail.command("retry", writes=True)
@@ -133,20 +136,18 @@ def test_command(recipient: str, timeout: float) -> Said:
 
 def make_test_mail(recipient: str) -> OutboxMail:
     """Return the mail of `mail test`, which never enters the outbox."""
-    values = {"app_url": app_url()}
     return OutboxMail(
         purpose="test",
         recipient=recipient,
         subject="Test mail from Testimonials",
-        text=render_template("email/test.txt", **values),
-        html=render_template("email/test.html", **values),
+        **render_mail("test", {}),
         # The database fills these in for mail in the outbox.
         id=new_identifier(),
         created_at=clock.now(),
     )
 
 
-def _describe(found: OutboxMail) -> Record:
+def _describe(found: OutboxMail, next_at: datetime | None) -> Record:
     return {
         "id": found.id,
         "state": found.state,
@@ -156,7 +157,7 @@ def _describe(found: OutboxMail) -> Record:
         "attempts": found.attempts,
         "createdAt": iso(found.created_at),
         "sentAt": iso(found.sent_at) if found.sent_at else None,
-        "nextAttemptAt": iso(found.next_attempt_at) if found.state == MailState.QUEUED else None,
+        "nextAttemptAt": iso(next_at) if next_at and found.state == MailState.QUEUED else None,
         "lastError": found.last_error,
     }
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from flask import render_template
 from sqlalchemy import select
 
 from testimonials.collection.models import UnsubscribedAddress, hash_email
@@ -17,8 +16,8 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import app_url, author_url
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.http.urls import author_url
+from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.models import Project
 from testimonials.projects.projects import names_service
@@ -175,9 +174,10 @@ def send_author_mail(
         return
     with speaking(row.consent_language) as language:
         token = make_author_token(row, is_mailed=is_theirs)
-        name = cut(project.name, NAME_LENGTH)
+        name, is_ours = cut(project.name, NAME_LENGTH), names_service(project)
+        title = gettext("Your testimonial for %(name)s", name=name)
         values = {
-            "title": gettext("Your testimonial for %(name)s", name=name),
+            "title": title,
             "project_name": name,
             "words": words,
             "link": make_author_url(project, token, language.code),
@@ -185,18 +185,16 @@ def send_author_mail(
             "disown_link": make_author_url(project, token, language.code, "not-mine")
             if is_theirs
             else "",
-            "names_service": names_service(project),
-            "app_url": app_url(),
+            "names_service": is_ours,
         }
-        db.session.add(
-            OutboxMail(
-                purpose=AUTHOR_MAIL,
-                recipient=email,
-                subject=values["title"],
-                text=render_template("email/author.txt", **values),
-                html=render_template("email/author.html", **values),
-                sender_name=None if values["names_service"] else project.name,
-            )
+        send_mail(
+            email,
+            AUTHOR_MAIL,
+            title,
+            "author",
+            values,
+            language=language.code,
+            sender_name=None if is_ours else project.name,
         )
 
 

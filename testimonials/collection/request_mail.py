@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from flask import render_template
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select
 
 from testimonials.auth.accounts import is_live
 from testimonials.auth.models import Account
 from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
 from testimonials.core import clock
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, speaking
@@ -24,7 +24,8 @@ from testimonials.core.http.urls import (
     request_url,
 )
 from testimonials.core.images.colors import find_text
-from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.core.jobs import every
+from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, names_service
@@ -51,6 +52,17 @@ FIELDS = ("first_name", "name", "company", "business")
 _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
 # With one of these, the name is left whole: "Dr. Haddad".
 _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
+
+
+@every("requests")
+def send_due_requests() -> int:
+    """Put due mails into the outbox, as many as the pace allows; return how many."""
+    is_idle = not has_due_mails()
+    db.session.rollback()
+    if is_idle:
+        return 0
+    with write():
+        return write_due_mails()
 
 
 def write_due_mails() -> int:
@@ -156,20 +168,17 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
         subject = batch.subject
         if is_reminder:
             subject = gettext("Reminder: %(subject)s", subject=subject)
-        values |= {"is_reminder": is_reminder}
-        mail = OutboxMail(
-            purpose=REMINDER if is_reminder else REQUEST,
-            recipient=request.email,
-            subject=subject,
-            text=render_template("email/request.txt", **values),
-            html=render_template("email/request.html", **values),
+        return send_mail(
+            request.email,
+            REMINDER if is_reminder else REQUEST,
+            subject,
+            "request",
+            values | {"is_reminder": is_reminder},
+            language=batch.language,
             sender_name=project.name,
             reply_to=account.email,
             list_unsubscribe=values["unsubscribe_url"],
         )
-    db.session.add(mail)
-    db.session.flush()
-    return mail.id
 
 
 def _find_due() -> Select[*tuple[Any, ...]]:

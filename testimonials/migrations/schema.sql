@@ -32,14 +32,11 @@ CREATE TABLE outbox_mail (
 	html TEXT NOT NULL, 
 	state VARCHAR NOT NULL, 
 	attempts INTEGER NOT NULL, 
-	next_attempt_at BIGINT NOT NULL, 
 	last_error TEXT, 
 	created_at BIGINT NOT NULL, 
-	sent_at BIGINT, list_unsubscribe TEXT, reply_to VARCHAR, sender_name VARCHAR(120), 
+	sent_at BIGINT, list_unsubscribe TEXT, reply_to VARCHAR, sender_name VARCHAR(120), tried_at BIGINT, 
 	CONSTRAINT pk_outbox_mail PRIMARY KEY (id)
 );
-
-CREATE INDEX ix_outbox_mail_next_attempt_at ON outbox_mail (next_attempt_at);
 
 CREATE TABLE rate_limit_counter (
 	"key" VARCHAR NOT NULL, 
@@ -267,19 +264,6 @@ CREATE TABLE share_picture (
 	CONSTRAINT fk_share_picture_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
 
-CREATE TABLE background_job (
-	name VARCHAR NOT NULL, 
-	leased_until BIGINT, 
-	leased_by VARCHAR, 
-	started_at BIGINT, 
-	finished_at BIGINT, 
-	failed_at BIGINT, 
-	error TEXT, 
-	CONSTRAINT pk_background_job PRIMARY KEY (name)
-);
-
-CREATE INDEX ix_outbox_mail_state ON outbox_mail (state, next_attempt_at);
-
 CREATE UNIQUE INDEX uq_testimonial_project_id_import_key ON testimonial (project_id, import_key);
 
 CREATE TABLE widget_script (
@@ -309,13 +293,6 @@ CREATE INDEX ix_event_account_id_id ON event (account_id, id);
 CREATE INDEX ix_event_project_id_id ON event (project_id, id);
 
 CREATE INDEX ix_event_with_network ON event (id) WHERE network IS NOT NULL;
-
-CREATE TABLE link_request (
-	id VARCHAR NOT NULL, 
-	purpose VARCHAR NOT NULL, 
-	email VARCHAR(254) NOT NULL, 
-	CONSTRAINT pk_link_request PRIMARY KEY (id)
-);
 
 CREATE TABLE secret_mark (
 	id INTEGER NOT NULL, 
@@ -982,4 +959,29 @@ CREATE TRIGGER forget_history AFTER DELETE ON testimonial FOR EACH ROW BEGIN UPD
 
 CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND "before" IS NOT NULL AND project_id IN (SELECT project.id FROM project WHERE project.account_id <> OLD.id); END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0006')
+CREATE TABLE job (
+	id VARCHAR NOT NULL, 
+	kind VARCHAR NOT NULL, 
+	payload JSON NOT NULL, 
+	lane VARCHAR, 
+	account_id VARCHAR, 
+	run_at BIGINT, 
+	attempts INTEGER NOT NULL, 
+	leased_by VARCHAR, 
+	leased_until BIGINT, 
+	started_at BIGINT, 
+	finished_at BIGINT, 
+	failed_at BIGINT, 
+	error TEXT, 
+	CONSTRAINT pk_job PRIMARY KEY (id)
+);
+
+CREATE INDEX ix_job_kind ON job (kind, run_at);
+
+CREATE INDEX ix_job_lane ON job (lane, id);
+
+CREATE INDEX ix_outbox_mail_state ON outbox_mail (state, tried_at);
+
+CREATE INDEX ix_outbox_mail_tried_at ON outbox_mail (tried_at);
+
+INSERT INTO alembic_version (version_num) VALUES ('0007')

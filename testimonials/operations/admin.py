@@ -28,7 +28,7 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import ENGLISH, use_language
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import View
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.framework import require_proof, require_session
@@ -70,7 +70,7 @@ class Trouble:
 def find_troubles(
     backups: BackupState,
     storage: dict[str, Any],
-    jobs: Sequence[BackgroundJob],
+    jobs: Sequence[Job],
     troubled_domains: int,
 ) -> list[Trouble]:
     """Return what needs somebody, the grave first."""
@@ -114,7 +114,7 @@ def _judge_disk(storage: dict[str, Any]) -> Iterator[Trouble]:
         yield Trouble("The room for recordings is nearly full", words, "accounts list --largest")
 
 
-def _judge_jobs(jobs: Sequence[BackgroundJob]) -> Iterator[Trouble]:
+def _judge_jobs(jobs: Sequence[Job]) -> Iterator[Trouble]:
     newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
     if newest is not None and clock.now() - newest > LONGEST_WAIT:
         title = f"No background work since {clock.day(newest)}, {newest:%H:%M} UTC"
@@ -125,7 +125,7 @@ def _judge_jobs(jobs: Sequence[BackgroundJob]) -> Iterator[Trouble]:
         yield Trouble(title, words, DOCTOR, is_grave=True)
     # `_judge_backups` tells of theirs.
     apart = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
-    failed = [job.name for job in jobs if job.failed_at and job.name not in apart]
+    failed = [job.id for job in jobs if job.failed_at and job.id not in apart]
     if failed:
         words = "Everything else goes on, and each is tried again by itself."
         yield Trouble(f"Failed: {', '.join(failed)}", words, DOCTOR)

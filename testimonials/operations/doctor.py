@@ -24,7 +24,7 @@ from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.sqlite import advise_restore, find_damage
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import company_return_url
-from testimonials.core.jobs import BackgroundJob, find_other_place
+from testimonials.core.jobs import KINDS, Job, find_other_place
 from testimonials.core.logs import scrub
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
@@ -40,7 +40,6 @@ from testimonials.operations.backup.creating import (
 )
 from testimonials.operations.backup.offsite import CopyFailed, is_copy_wanted, list_copies
 from testimonials.operations.health import LONGEST_WAIT
-from testimonials.operations.jobs import JOBS
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
@@ -84,7 +83,7 @@ def check_backups() -> Iterator[Finding]:
         )
     if is_copy_wanted():
         advice = "It is tried again each hour; `testimonials backup now` does it at once."
-        job = db.session.get(BackgroundJob, COPY_JOB)
+        job = db.session.get(Job, COPY_JOB)
         yield from _check_last(job, "The last copy of a backup failed", advice)
     if settings.backup_to:
         yield from _check_copies(settings)
@@ -97,7 +96,7 @@ def check_backups() -> Iterator[Finding]:
 
 
 def _check_own(settings: Settings) -> Iterator[Finding]:
-    job = db.session.get(BackgroundJob, BACKUP_JOB)
+    job = db.session.get(Job, BACKUP_JOB)
     advice = "Fix that, then make one now: `testimonials backup now`."
     yield from _check_last(job, "The last backup failed", advice)
     folder = Path(settings.backup_path)
@@ -122,7 +121,7 @@ def _check_own(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _check_last(job: BackgroundJob | None, problem: str, advice: str) -> Iterator[Finding]:
+def _check_last(job: Job | None, problem: str, advice: str) -> Iterator[Finding]:
     """Check how a job ended; what failed on another host is only noted on this one."""
     if job is not None and job.error is not None:
         other = find_other_place(job)
@@ -134,7 +133,7 @@ def _check_last(job: BackgroundJob | None, problem: str, advice: str) -> Iterato
         )
 
 
-def _find_maker(job: BackgroundJob | None, settings: Settings) -> str:
+def _find_maker(job: Job | None, settings: Settings) -> str:
     """Return when another host did a job that is not late, as words; "" if none did."""
     other = find_other_place(job)
     last = job.finished_at if job is not None else None
@@ -152,7 +151,7 @@ def _check_copies(settings: Settings) -> Iterator[Finding]:
         return
     newest = max((each.made_at for each in found if each.is_scheduled), default=None)
     if is_backup_wanted() and (newest is None or clock.now() - newest > _longest(settings)):
-        if where := _find_maker(db.session.get(BackgroundJob, COPY_JOB), settings):
+        if where := _find_maker(db.session.get(Job, COPY_JOB), settings):
             yield Finding(
                 f"The newest copy {where} and is not in BACKUP_TO ({place}) here.",
                 "Mount the same folder there on all hosts.",
@@ -175,7 +174,7 @@ def _check_command(settings: Settings) -> Iterator[Finding]:
             f"BACKUP_COMMAND begins with {program}, which is no program here.",
             "Install it, or write its whole path.",
         )
-    job = db.session.get(BackgroundJob, COPY_JOB)
+    job = db.session.get(Job, COPY_JOB)
     last = job.finished_at if job is not None else None
     if is_backup_wanted() and (last is None or clock.now() - last > _longest(settings)):
         since = f"since {iso(last)}" if last else "yet"
@@ -187,7 +186,7 @@ def _longest(settings: Settings) -> timedelta:
 
 
 def _check_verified(settings: Settings) -> Iterator[Finding]:
-    job = db.session.get(BackgroundJob, VERIFY_JOB)
+    job = db.session.get(Job, VERIFY_JOB)
     last = job.finished_at if job is not None else None
     if job is not None and job.error is not None:
         advice = (
@@ -344,8 +343,8 @@ def check_clock() -> Iterator[Finding]:
 
 
 def check_work() -> Iterator[Finding]:
-    known = {job.name: job for job in db.session.scalars(select(BackgroundJob))}
-    rows = [known[job.name] for job in JOBS if job.name in known]
+    names = [name for name, kind in KINDS.items() if kind.thread == "jobs"]
+    rows = db.session.scalars(select(Job).where(Job.id.in_(names)).order_by(Job.id)).all()
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)
     oldest = clock.now() - LONGEST_WAIT
     if newest is None or newest < oldest:
@@ -360,7 +359,7 @@ def check_work() -> Iterator[Finding]:
             time = iso(row.finished_at) if row.finished_at else "never"
             words = f": {scrub(row.error)}" if row.error else ""
             yield Finding(
-                f"The job {row.name} last succeeded: {time}{words}.",
+                f"The job {row.id} last succeeded: {time}{words}.",
                 "Search the log for “background work failed”.",
             )
 

@@ -17,6 +17,7 @@ from testimonials.core.audit import delete_old_events, forget_networks
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.core.http.idempotency import delete_old_keys
 from testimonials.core.http.rate_limits import delete_expired_counters
+from testimonials.core.jobs import every
 from testimonials.core.mail.outbox import delete_old_mails
 from testimonials.core.settings.current import current_settings
 from testimonials.integrations.webhooks.log import delete_old_deliveries
@@ -49,6 +50,7 @@ class Kind(NamedTuple):
     remove: Callable[[], int]
 
 
+@every("sweep")
 def sweep() -> Counts:
     """Remove everything that has expired; return how much of each kind. Commits."""
     begin_write()

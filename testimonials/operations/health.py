@@ -17,7 +17,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage, is_damage, read_damage
 from testimonials.core.extensions import db, limiter
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.core.settings.current import current_settings
 from testimonials.operations.backup.creating import COPY_JOB, LIST_JOB, VERIFY_JOB
@@ -106,23 +106,23 @@ def check_mail() -> Check:
 def check_jobs() -> Check:
     """Check for background jobs whose last run failed, and that any are done."""
     jobs = list_jobs()
-    failed = [f"{job.name} failed at {iso(job.failed_at)}" for job in jobs if job.failed_at]
+    failed = [f"{job.id} failed at {iso(job.failed_at)}" for job in jobs if job.failed_at]
     newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
     if newest is not None and clock.now() - newest > LONGEST_WAIT:
         failed.append(f"none has run since {iso(newest)}")
     return Check(not failed, ", ".join(failed) or "all succeeded")
 
 
-def list_jobs() -> list[BackgroundJob]:
-    """Return how all background jobs went, without one that is switched off."""
-    jobs = db.session.scalars(select(BackgroundJob).order_by(BackgroundJob.name))
+def list_jobs() -> list[Job]:
+    """Return how all repeated jobs went, without one that is switched off."""
+    jobs = db.session.scalars(select(Job).where(Job.run_at.is_(None)).order_by(Job.id))
     settings = current_settings()
     wanted = {
         COPY_JOB: settings.backup_to or settings.backup_command,
         LIST_JOB: settings.backup_command,
         VERIFY_JOB: settings.backup_verify_days,
     }
-    return [job for job in jobs if wanted.get(job.name, True)]
+    return [job for job in jobs if wanted.get(job.id, True)]
 
 
 def check_disk() -> Check:

@@ -181,7 +181,7 @@ class Metrics:
         jobs = list_jobs()
         for word, attribute in (("success", "finished_at"), ("failure", "failed_at")):
             times: Values = {
-                (job.name,): time_of.timestamp()
+                (job.id,): time_of.timestamp()
                 for job in jobs
                 if (time_of := getattr(job, attribute))
             }

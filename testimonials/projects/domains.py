@@ -33,6 +33,7 @@ from testimonials.core.http_client import (
     is_public,
     look_up,
 )
+from testimonials.core.jobs import every
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED
 from testimonials.projects.models import TXT_PREFIX, CustomDomain, Project
@@ -359,6 +360,7 @@ def _plan(domain: CustomDomain) -> None:
 # transaction.
 
 
+@every("domains")
 def check_due_domains() -> int:
     """Look at the names that are due and store what is found; return how many."""
     query = (

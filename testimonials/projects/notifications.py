@@ -3,9 +3,11 @@
 Changing a choice and notifying somebody both lock the project.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, or_, select, union
@@ -13,12 +15,14 @@ from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func,
 from testimonials.auth.accounts import may_act
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import unsubscribe_url
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.smtp import ask_before_sending
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Member, NotificationChoice, Project
 from testimonials.projects.projects import lock_project
@@ -139,6 +143,22 @@ def make_unsubscribe_url(project_id: str, account_id: str) -> str:
     return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
 
 
+def tell_each(
+    find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]
+) -> int:
+    """Tell each account of each project that `find` names; return how many were told."""
+    # Looking first, without a lock, keeps an idle service from blocking writers.
+    waiting = find()
+    db.session.rollback()
+    count = 0
+    for project_id, account_id in waiting:
+        # Deleted in the meantime.
+        with suppress(NotFound), write(partial(lock_project, project_id)) as project:
+            count += tell(project, account_id)
+    return count
+
+
+@ask_before_sending
 def is_mail_wanted(mail: OutboxMail) -> bool:
     """Return whether a mail may leave; for a notification, whether its reader may still have it.
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from flask import render_template
 from marshmallow import ValidationError
 from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true
 
@@ -21,9 +20,10 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.pagination import Cursor, Page, read_page
-from testimonials.core.http.urls import app_url, project_url
+from testimonials.core.http.urls import project_url
 from testimonials.core.images.uploads import Image
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.jobs import every
+from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
@@ -37,6 +37,7 @@ from testimonials.projects.notifications import (
     latest_digest_time,
     make_unsubscribe_url,
     note_told_of_proposals,
+    tell_each,
 )
 
 # What waits for a decision, and deciding: accepting runs the service of the owner's own click.
@@ -435,6 +436,12 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+@every("proposal-mail")
+def send_proposal_mail() -> int:
+    """Write the mails about proposals that are due; return how many."""
+    return tell_each(find_due, tell_of_proposals)
+
+
 def tell_of_proposals(project: Project, account_id: str) -> bool:
     """Tell one person what waits in the locked project.
 
@@ -444,25 +451,17 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
     if account is None or (project.id, account_id) not in find_due(project.id):
         return False
     count, name = count_waiting(project.id), cut(project.name, SUBJECT_NAME)
+    title = f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}"
+    url = make_unsubscribe_url(project.id, account_id)
     values = {
-        "title": f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}",
+        "title": title,
         "project_name": name,
         "lines": summarise(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
         "url": project_url(project.id, "proposals"),
         "choose_url": project_url(project.id, "notifications"),
-        "unsubscribe_url": make_unsubscribe_url(project.id, account_id),
-        "app_url": app_url(),
+        "unsubscribe_url": url,
     }
-    db.session.add(
-        OutboxMail(
-            purpose=PROPOSALS,
-            recipient=account.email,
-            subject=values["title"],
-            text=render_template("email/proposals.txt", **values),
-            html=render_template("email/proposals.html", **values),
-            list_unsubscribe=values["unsubscribe_url"],
-        )
-    )
+    send_mail(account.email, PROPOSALS, title, "proposals", values, list_unsubscribe=url)
     note_told_of_proposals(project, account_id, clock.now())
     return True

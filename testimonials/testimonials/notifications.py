@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import render_template
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, text, true, union_all
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -22,11 +21,13 @@ from testimonials.auth.emails import (
     send_signup_mail,
 )
 from testimonials.auth.magic_links import LinkPurpose, make_claim_link
-from testimonials.auth.models import Account, LinkRequest
+from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.http.urls import app_url, project_url
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.http.urls import project_url
+from testimonials.core.jobs import every, job
+from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import NotificationChoice, Project
@@ -36,6 +37,7 @@ from testimonials.projects.notifications import (
     list_readers,
     make_unsubscribe_url,
     note_told,
+    tell_each,
 )
 from testimonials.testimonials.models import UNTOLD, Testimonial
 from testimonials.testimonials.moderation_links import make_decision_url
@@ -58,6 +60,7 @@ def send_submissions_mail(
     if total == 1:
         did = "wrote a testimonial" if rows[0].returned_at is None else "changed their testimonial"
         title = f"{cut(rows[0].author_name, NAME_LENGTH)} {did} for {name}"
+    url = make_unsubscribe_url(project.id, reader.account_id)
     values = {
         "title": title,
         "project_name": name,
@@ -69,19 +72,9 @@ def send_submissions_mail(
         "decide_url": project_url(project.id, "decide"),
         "is_link": reader.decides_by_mail,
         "choose_url": project_url(project.id, "notifications"),
-        "unsubscribe_url": make_unsubscribe_url(project.id, reader.account_id),
-        "app_url": app_url(),
+        "unsubscribe_url": url,
     }
-    db.session.add(
-        OutboxMail(
-            purpose="submissions",
-            recipient=reader.email,
-            subject=title,
-            text=render_template("email/submissions.txt", **values),
-            html=render_template("email/submissions.html", **values),
-            list_unsubscribe=values["unsubscribe_url"],
-        )
-    )
+    send_mail(reader.email, "submissions", title, "submissions", values, list_unsubscribe=url)
 
 
 def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
@@ -165,6 +158,12 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+@every("gathered-mail")
+def send_gathered_mail() -> int:
+    """Write the mails about new testimonials that are due; return how many."""
+    return tell_each(find_waiting, tell_waiting)
+
+
 def tell_waiting(project: Project, account_id: str) -> bool:
     """Notify one person of everything new in the locked project, in one mail.
 
@@ -240,22 +239,13 @@ def _is_between(
     return [time > since] + ([time < until] if until is not None else [])
 
 
-# Answering requests for a link by mail (`auth.link_requests`).
+# Answering requests for a link by mail (`auth.magic_links`).
 
 
-def answer_link_requests() -> None:
-    """Mail the requested links; commits after each."""
-    while db.session.scalar(select(exists().select_from(LinkRequest))):
-        begin_write()
-        oldest = select(LinkRequest).order_by(LinkRequest.id).limit(1)
-        request = db.session.scalars(oldest.with_for_update(skip_locked=True)).one_or_none()
-        if request is None:
-            # Another process is answering it.
-            break
-        ANSWERS[LinkPurpose(request.purpose)](request.email)
-        db.session.delete(request)
-        db.session.commit()
-    db.session.rollback()
+@job("mail.link", "mail")
+def answer_link_request(purpose: str, email: str) -> None:
+    with write():
+        ANSWERS[LinkPurpose(purpose)](email)
 
 
 def _answer_sign_up(email: str) -> None:

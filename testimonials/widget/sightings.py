@@ -14,8 +14,10 @@ from flask import Flask, current_app
 from sqlalchemy import delete, select
 
 from testimonials.core import clock
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import own_origins
+from testimonials.core.jobs import every_process
 from testimonials.projects.models import Project, WidgetSighting
 
 EXTENSION = "testimonials_sightings"
@@ -86,8 +88,15 @@ def take_sightings() -> Noted:
     return {project_id: origins for project_id, origins in taken.items() if origins}
 
 
-def write_sightings(seen: Noted) -> None:
-    """Store what `take_sightings` returned, for the projects that still exist."""
+@every_process()
+def write_sightings() -> None:
+    """Store what was noted since the last time, for the projects that still exist."""
+    if seen := take_sightings():
+        with write():
+            _store(seen)
+
+
+def _store(seen: Noted) -> None:
     # Projects are locked in one order, so that two processes neither insert the same website nor
     # wait for each other.
     live = db.session.scalars(

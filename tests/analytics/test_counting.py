@@ -15,6 +15,7 @@ from testimonials.analytics.counting import (
     MAX_WEBSITES,
     Beacon,
     current_counts,
+    write_insights,
 )
 from testimonials.analytics.models import OTHER_WEBSITES, InsightFunnelDay
 from testimonials.analytics.reports import describe_insights
@@ -22,7 +23,6 @@ from testimonials.collection.models import CollectionForm
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
-from testimonials.operations.jobs import write_insights
 from testimonials.projects.models import Project
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
@@ -173,7 +173,7 @@ def test_what_could_not_be_written_is_written_later(
 ) -> None:
     send(client, project, {"surface": "widget", "view": True})
     with monkeypatch.context() as patched, app.app_context():
-        patched.setattr("testimonials.operations.jobs.write_counts", lambda _: 1 / 0)
+        patched.setattr("testimonials.analytics.counting.write_counts", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_insights()
         assert current_counts().numbers

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core.http.fields import Choice, Colour
 from testimonials.core.http.openapi import operations
-from testimonials.operations.jobs import write_seen_websites
+from testimonials.widget.sightings import write_sightings
 from tests.attacks.forms import FREE, Field, Form, read_forms
 from tests.attacks.world import SLUG, World
 from tests.auth.links import ORIGIN
@@ -77,7 +77,7 @@ def _send_in_heads(app: Flask, world: World, text: str) -> None:
             assert answer.status_code < 500, (name, value)
             assert MARK not in str(answer.headers), (name, value)
     with app.app_context():
-        write_seen_websites()
+        write_sightings()
     for address in (f"/{quote(line)}", f"/{SLUG}?{quote(line)}=1&lang={quote(line)}"):
         check_page(app.test_client().get(address).text, address)
 

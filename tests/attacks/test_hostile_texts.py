@@ -17,10 +17,7 @@ from flask import Flask
 from PIL import Image
 
 from testimonials.cli.groups import COMMANDS, GROUPS
-from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.logs import JsonFormatter, PlainFormatter
-from testimonials.core.mail.smtp import make_transport
-from testimonials.core.settings.current import current_settings
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.hostile import (
@@ -35,6 +32,7 @@ from tests.attacks.hostile import (
 )
 from tests.attacks.world import SLUG, World
 from tests.auth.links import mails
+from tests.support.rows import deliver_mail
 from tests.support.sampling import mostly_thorough
 from tests.support.servers import MailSink
 
@@ -87,9 +85,8 @@ def test_words_stay_words(
     for line in lines:
         assert len(line.splitlines()) == 1, line
         assert line.isprintable(), line
+    deliver_mail(app, smtp.url)
     recipients = [mail.recipient for mail in mails(app)]
-    with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
     assert {mail.state for mail in mails(app)} == {"sent"}
     assert sorted(mail.recipients[0] for mail in smtp.received) == sorted(recipients)
     for mail in smtp.received:

@@ -22,12 +22,9 @@ from testimonials.collection.request_mail import has_due_mails
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import begin_write, db
-from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.smtp import make_transport
 from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.projects.models import NotificationChoice
-from testimonials.projects.notifications import is_mail_wanted
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials.notifications import find_waiting
 from testimonials.widget.events import WIDGET_CHANGED
@@ -42,7 +39,13 @@ from tests.dashboard.transfer import imports
 from tests.integrations.oauth.asking import ask_to_connect, consent, exchange, read_code
 from tests.integrations.webhooks.receiver import Receiver, receiving
 from tests.support.applications import change_settings
-from tests.support.rows import add_member, add_testimonial, change_project, read_testimonials
+from tests.support.rows import (
+    add_member,
+    add_testimonial,
+    change_project,
+    deliver_mail,
+    read_testimonials,
+)
 from tests.testimonials.media.recorded import VIDEO, Upload
 
 DOCUMENT = Path(__file__).parents[2] / "docs/security.md"
@@ -202,8 +205,7 @@ def is_told_of_more(scene: Scene) -> bool:
 
 def leaves(scene: Scene, mail: OutboxMail) -> bool:
     """Tell whether a mail that waited is sent, which here means printed."""
-    with scene.app.app_context():
-        deliver_due_mail(make_transport("", "us@example.com"), is_wanted=is_mail_wanted)
+    deliver_mail(scene.app)
     return mail.id in {each.id for each in mails(scene.app)}
 
 

@@ -9,7 +9,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.testimonials.notifications import answer_link_requests
+from tests.support.rows import do_jobs
 
 ORIGIN = "https://testimonials.example.com"
 
@@ -27,9 +27,7 @@ def mailed_links(app: Flask) -> list[str]:
 def ask_for_link(client: FlaskClient, path: str, email: str, ip: str = "10.0.0.1") -> TestResponse:
     """Send a form that asks for a link by mail; the mail is in the outbox afterwards."""
     answer = client.post(path, data={"email": email}, environ_base={"REMOTE_ADDR": ip})
-    with client.application.app_context():
-        # What the thread does that sends mail.
-        answer_link_requests()
+    do_jobs(client.application, "mail.link")
     return answer
 
 

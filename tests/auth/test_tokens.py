@@ -13,14 +13,13 @@ from testimonials.auth.api_auth import MissingScope, may_pass
 from testimonials.auth.callers import Caller as ApiCaller
 from testimonials.auth.models import AccessToken
 from testimonials.auth.scopes import Scope
-from testimonials.auth.tokens import find_token, list_tokens, revoke_token
+from testimonials.auth.tokens import find_token, list_tokens, revoke_token, write_uses
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_access_token
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.openapi import operations
 from testimonials.core.http.resource import Operation
-from testimonials.operations.jobs import write_token_uses
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
@@ -165,8 +164,8 @@ def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
     moved_clock.move(seconds=60)
     agent.get("/v1/projects")
     with app.app_context():
-        write_token_uses()
-        assert count_statements(engine, write_token_uses) == 0
+        write_uses()
+        assert count_statements(engine, write_uses) == 0
     noted, stored = look()
     assert (noted.operation, noted.at) == ("list_projects", moved_clock.time)
     assert stored == moved_clock.time
@@ -186,7 +185,7 @@ def test_tokens_nobody_uses_are_named(app: Flask, owner: Caller, moved_clock: Mo
     assert list_states() == ["unused"]
     agent.get("/v1/me")
     with app.app_context():
-        write_token_uses()
+        write_uses()
     assert list_states() == ["active"]
 
 

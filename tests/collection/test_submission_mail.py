@@ -11,19 +11,16 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.extensions import db
-from testimonials.core.jobs import deliver_due_mail
+from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.smtp import make_transport
-from testimonials.core.settings.current import current_settings
-from testimonials.operations.jobs import run_jobs, send_gathered_mail
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import list_readers
-from testimonials.testimonials.notifications import _find_untold, find_waiting
+from testimonials.testimonials.notifications import _find_untold, find_waiting, send_gathered_mail
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.plans import explain_statements
-from tests.support.rows import add_member, add_testimonial
+from tests.support.rows import add_member, add_testimonial, deliver_mail
 from tests.support.servers import MailSink
 from tests.support.visitors import form_token
 
@@ -58,7 +55,7 @@ class Site:
         """Let time pass, then let the background work be done."""
         self.clock.move(**later)
         with self.app.app_context():
-            run_jobs()
+            run_due("jobs")
 
     def choose(self, caller: Caller, mode: str, status: int = 303) -> None:
         path = f"/dashboard/projects/{self.project}/notifications"
@@ -237,8 +234,7 @@ def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
 
 def test_the_mail_says_how_to_end_it_in_one_click(app: Flask, site: Site, smtp: MailSink) -> None:
     site.send("Noor")
-    with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
+    deliver_mail(app, smtp.url)
     (received,) = smtp.received
     assert received.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     header = received.message["List-Unsubscribe"]

@@ -42,18 +42,12 @@ COMMITTERS = {
     "core.db.transactions": "Doors, jobs and commands write through it.",
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
-    "core.jobs": "The background thread has no request; it is its own door.",
     "core.http.rate_limits": "A hit counts also when the request that made it fails.",
-    "integrations.webhooks.delivery": "The background thread has no request; it is its own door.",
     "transfer.tables.jobs": "The background thread has no request; it is its own door.",
     "dashboard.framework": "Parts of a long change let others write between them.",
     "auth.step_up": "A proof that was given counts even if what it was for fails.",
     "auth.two_factor": "A wrong code is recorded though it leads nowhere.",
     "operations.expiry": "The sweep is a job of the background thread; there is no request.",
-    "testimonials.notifications": "It is a job of the background thread; there is no request.",
-    "operations.jobs": "These are jobs of the background thread; there is no request.",
-    "operations.backup.creating": "It is a job of the background thread; there is no request.",
-    "operations.backup.offsite": "It is a job of a background thread; there is no request.",
 }
 # Pages that are to be drawn anew, and are then made by `dashboard.framework`. Until then they read
 # their forms and commit by themselves.

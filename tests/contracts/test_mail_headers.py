@@ -29,9 +29,8 @@ from testimonials.collection.spam import tell_of_flood
 from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
-from testimonials.core.jobs import deliver_due_mail
-from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.mail.smtp import make_transport
+from testimonials.core.jobs import enqueue
+from testimonials.core.mail.outbox import SEND, OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
 from testimonials.operations.backup import notices
@@ -55,6 +54,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.notifications import send_submissions_mail
 from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
+from tests.support.rows import deliver_mail
 from tests.support.servers import MailSink, Received
 
 # Each answers what its reader did, or tells of their own account; ending them would do harm.
@@ -100,7 +100,7 @@ def find_kinds() -> Iterator[Kind]:
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             if node.func.id == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
-            elif node.func.id in ("send_plain_mail", "_put_into_outbox"):
+            elif node.func.id in ("send_plain_mail", "send_mail"):
                 purpose, can_be_ended = node.args[1], "list_unsubscribe" in keywords
             else:
                 continue
@@ -202,7 +202,9 @@ def write_every_kind(account: Account, text: str) -> None:
     db.session.flush()
     notices.tell_that_backups_work()
     notices.tell_that_copies_work()
-    db.session.add(make_test_mail("operator@example.com"))
+    mail = make_test_mail("operator@example.com")
+    db.session.add(mail)
+    enqueue(SEND, id=mail.id)
     write_requests(project, text)
     write_proposal(project, text)
 
@@ -258,7 +260,9 @@ def send_every_kind(app: Flask, text: str, smtp: MailSink) -> dict[str, OutboxMa
         db.session.commit()
         sent = {mail.id: mail for mail in db.session.scalars(select(OutboxMail))}
         db.session.expunge_all()
-        deliver_due_mail(make_transport(smtp.url, SENDER))
+        db.session.rollback()
+    deliver_mail(app, smtp.url, mail_from=SENDER)
+    with app.app_context():
         problems = select(OutboxMail.last_error).where(OutboxMail.state != "sent")
         assert db.session.scalars(problems).all() == []
     return sent

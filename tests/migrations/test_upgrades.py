@@ -151,6 +151,33 @@ def test_the_history_comes_into_the_record(app: Flask) -> None:
     assert [left[each] for each in ("c1", "c2", "c3")] == [None, {"is_pinned": True}, None]
 
 
+def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app: Flask) -> None:
+    make_filled(db.engine, FORMER_HEAD)
+    for digit, state in enumerate(("queued", "sending", "failed")):
+        execute(f"UPDATE outbox_mail SET state = '{state}' WHERE id LIKE '{digit}%'")
+    before = read(db.engine)
+    upgrade(db.engine)
+    after = read(db.engine)
+    jobs = {row["id"]: row for row in after["job"]}
+    waiting = [row for row in before["outbox_mail"] if row["state"] != "failed"]
+    asked, repeated = before["link_request"], before["background_job"]
+    assert len(jobs) == len(waiting) + len(asked) + len(repeated)
+    for row in waiting:
+        job = jobs[row["id"]]
+        found = job["kind"], job["run_at"], job["attempts"], job["leased_until"]
+        assert found == ("mail.send", row["next_attempt_at"], row["attempts"], None)
+    for row in asked:
+        asked_for = {"purpose": row["purpose"], "email": row["email"]}
+        assert (jobs[row["id"]]["kind"], jobs[row["id"]]["payload"]) == ("mail.link", asked_for)
+    for row in repeated:
+        job = jobs[row["name"]]
+        assert {name: job[name] for name in row if name != "name"} | {"name": job["id"]} == row
+        assert (job["kind"], job["run_at"]) == (row["name"], None)
+    (failed,) = [row for row in after["outbox_mail"] if row["state"] == "failed"]
+    (old,) = [row for row in before["outbox_mail"] if row["state"] == "failed"]
+    assert failed["tried_at"] == old["next_attempt_at"] - 180_000
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(
     app: Flask, database: dict[str, str]
 ) -> None:

@@ -17,16 +17,14 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
-from testimonials.core.jobs import deliver_due_mail
-from testimonials.core.mail.outbox import LEASE, MailState, OutboxMail
-from testimonials.core.mail.smtp import SmtpTransport
+from testimonials.core.mail.outbox import MailState
 from testimonials.core.settings.current import current_settings
 from tests.conftest import MakeApp, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.support.mail_servers import HANG, OddServer
+from tests.support.rows import deliver_mail, put_mail
 from tests.support.servers import free_port, wait_for
 
 pytestmark = pytest.mark.postgres
@@ -38,12 +36,6 @@ def look(client: FlaskClient) -> tuple[int, dict[str, Any]]:
     answer = client.get("/readyz")
     assert (answer.mimetype, answer.headers["Cache-Control"]) == ("application/json", "no-store")
     return answer.status_code, answer.get_json()
-
-
-def put_mail(app: Flask, **values: Any) -> None:
-    texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
-    with app.app_context(), write():
-        db.session.add(OutboxMail(recipient="private@example.com", **texts, **values))
 
 
 def test_all_is_well(make_app: MakeApp) -> None:
@@ -127,8 +119,8 @@ def set_revision(app: Flask, revision: str) -> None:
 def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(
     app: Flask, client: FlaskClient, moved_clock: MovableClock
 ) -> None:
-    put_mail(app, state=MailState.FAILED)
-    put_mail(app, attempts=5, next_attempt_at=clock.now() + timedelta(hours=1))
+    put_mail(app, state=MailState.FAILED, recipient="private@example.com")
+    put_mail(app, attempts=5)
     put_mail(app)
     moved_clock.move(minutes=14)
     assert "mail" not in look(client)[1]["warnings"]
@@ -160,8 +152,7 @@ def test_a_mail_server_that_is_dead_is_a_warning_at_once(
     put_mail(app)
 
     def send() -> None:
-        with app.app_context():
-            deliver_due_mail(SmtpTransport(url, "shop@example.com"))
+        deliver_mail(app, url)
 
     sending = threading.Thread(target=send)
     sending.start()
@@ -180,7 +171,7 @@ def test_a_mail_server_that_is_dead_is_a_warning_at_once(
     assert float(age.split("\ntestimonials_outbox_oldest_seconds ")[1].split()[0]) > 5
     server.stop()
     sending.join()
-    put_mail(app, state=MailState.SENT, sent_at=clock.now(), next_attempt_at=clock.now() + LEASE)
+    put_mail(app, state=MailState.SENT, sent_at=clock.now(), tried_at=clock.now())
     assert "mail" not in look(client)[1]["warnings"]
 
 

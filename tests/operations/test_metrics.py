@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job
 from testimonials.operations.backup.creating import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
@@ -158,8 +158,8 @@ def put_jobs(app: Flask) -> datetime:
     with app.app_context(), write():
         db.session.add_all(
             (
-                BackgroundJob(name="sweep", finished_at=now),
-                BackgroundJob(name="backup", failed_at=now + timedelta(seconds=5), error="disk"),
+                Job(id="sweep", kind="sweep", finished_at=now),
+                Job(id="backup", kind="backup", failed_at=now + timedelta(seconds=5), error="disk"),
             )
         )
     return now
@@ -177,7 +177,7 @@ def test_a_job_that_is_off_is_not_told_of_for_ever(make_app: MakeApp, tmp_path: 
     place = str(tmp_path / "elsewhere")
     copied = make_app(metrics_token=TOKEN, backup_to=place)
     with copied.app_context(), write():
-        db.session.add(BackgroundJob(name=COPY_JOB, failed_at=clock.now(), error="no folder"))
+        db.session.add(Job(id=COPY_JOB, kind=COPY_JOB, failed_at=clock.now(), error="no folder"))
     (failed,) = read(copied.test_client(), "testimonials_job_last_failure_timestamp_seconds")
     assert failed == (("job", COPY_JOB),)
     other = make_app(metrics_token=TOKEN).test_client()

@@ -4,17 +4,19 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from testimonials import create_app
 from testimonials.auth.models import Account, Passkey
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import RateLimitCounter
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.jobs import KINDS, Job, enqueue, run_due
+from testimonials.core.mail.outbox import SEND, MailState, OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import add_endpoint
 from testimonials.projects.models import Member, Project
@@ -23,6 +25,7 @@ from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.testimonials import next_time
 from tests.conftest import Caller
+from tests.support.applications import change_settings
 
 
 def add_passkey(app: Flask, account_id: str) -> str:
@@ -162,14 +165,40 @@ def everything(app: Flask) -> dict[str, set[str]]:
         }
 
 
+def put_mail(app: Flask, count: int = 1, **values: Any) -> None:
+    """Let mails wait in the outbox, or be in another state."""
+    with app.app_context(), write():
+        for number in range(count):
+            fields = {"recipient": "owner@example.com", "subject": f"Number {number}"}
+            fields |= {"purpose": "test", "text": "Grüße", "html": "<p>Grüße</p>"}
+            mail = OutboxMail(id=new_identifier(), **(fields | values))
+            db.session.add(mail)
+            if values.get("state", MailState.QUEUED) == MailState.QUEUED:
+                enqueue(SEND, id=mail.id)
+
+
+def deliver_mail(app: Flask, url: str = "", **settings: str) -> int:
+    """Do what the thread for mail does in a round; return how many jobs it tried."""
+    change_settings(app, smtp_url=url, **settings)
+    with app.app_context():
+        return run_due("mail")
+
+
+def do_jobs(app: Flask, kind: str) -> None:
+    """Do the jobs of one kind that wait."""
+    with app.app_context():
+        rows = list(db.session.scalars(select(Job).where(Job.kind == kind).order_by(Job.id)))
+        for row in rows:
+            KINDS[kind].work(**row.payload)
+        with write():
+            db.session.execute(delete(Job).where(Job.id.in_([row.id for row in rows])))
+
+
 def fill_outbox(instance: Path, count: int) -> None:
     """Let `count` mails wait in the outbox of an instance on SQLite."""
     app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    for number in range(count):
+        put_mail(app, recipient=f"person{number}@example.com")
     with app.app_context():
-        for number in range(count):
-            values = {"recipient": f"person{number}@example.com", "subject": f"Number {number}"}
-            values |= {"purpose": "test", "text": "Text", "html": "<p>Text</p>"}
-            db.session.add(OutboxMail(next_attempt_at=clock.now(), **values))
-        db.session.commit()
         db.session.remove()
         db.engine.dispose()

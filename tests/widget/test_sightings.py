@@ -10,10 +10,15 @@ from sqlalchemy import func, select
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
-from testimonials.operations.jobs import write_seen_websites
 from testimonials.projects import models
 from testimonials.projects.settings import move_to_trash
-from testimonials.widget.sightings import MAX_NOTED, MAX_ORIGINS, Sightings, find_newest_sighting
+from testimonials.widget.sightings import (
+    MAX_NOTED,
+    MAX_ORIGINS,
+    Sightings,
+    find_newest_sighting,
+    write_sightings,
+)
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 
@@ -35,7 +40,7 @@ def stored(app: Flask) -> dict[str, set[str]]:
 def run_sweep(app: Flask) -> None:
     with app.app_context():
         sweep()
-        write_seen_websites()
+        write_sightings()
 
 
 def test_what_is_no_website_of_others_is_not(app: Flask, client: FlaskClient, project: str) -> None:

@@ -2,16 +2,18 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTPUTF8
 from email.utils import format_datetime, parseaddr, quote
 from enum import StrEnum
+from typing import Any
 
+from flask import render_template
 from sqlalchemy import (
     ColumnElement,
     Index,
+    Select,
     String,
     Text,
     and_,
@@ -28,24 +30,21 @@ from testimonials.core import clock
 from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import ENGLISH, gettext_noop, speaking
+from testimonials.core.http.urls import app_url
+from testimonials.core.jobs import Job, enqueue, enqueue_anew
 
-# The outbox: mail is a row, written in the transaction of what it reports, and sent later.
-#
-# A worker leases a row before it sends the mail, so that no other worker sends it too. When a
-# worker dies, its lease runs out and the mail is sent again, with the same Message-ID: at least
-# once.
+# The outbox: mail is a row, written in the transaction of what it reports. A job of the same id
+# sends it (`core.mail.smtp`), and the row stays as the record of what was sent. If a worker dies,
+# the mail is sent again, with the same Message-ID: at least once.
 
 MAIL_RETRIED = EventType("mail.retried", gettext_noop("tried waiting mail again: %(count)s"))
 MAIL_DROPPED = EventType("mail.dropped", gettext_noop("dropped mail that had not left: %(count)s"))
 
-LEASE = timedelta(minutes=3)
+SEND = "mail.send"
 # Most servers have taken a mail after a second.
 SLOW = timedelta(seconds=15)
-# About three days: longer than a weekend without a mail server.
-MAX_ATTEMPTS = 20
-FIRST_DELAY = timedelta(seconds=5)
-LONGEST_DELAY = timedelta(hours=6)
 
 
 class MailState(StrEnum):
@@ -62,8 +61,8 @@ class OutboxMail(Base):
     """One mail: what to send, and how far it got."""
 
     __tablename__ = "outbox_mail"
-    # For counting by state and finding due mail without reading mail.
-    __table_args__ = (Index("ix_outbox_mail_state", "state", "next_attempt_at"),)
+    # For counting by state without reading mail.
+    __table_args__ = (Index("ix_outbox_mail_state", "state", "tried_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     purpose: Mapped[str]
@@ -79,28 +78,56 @@ class OutboxMail(Base):
     list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
-    next_attempt_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
+    tried_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     last_error: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
-def list_mails(session: Session, limit: int, state: str | None) -> Sequence[OutboxMail]:
-    """Return the newest `limit` mails in any state, or in one."""
-    query = select(OutboxMail).order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
-    if state is not None:
-        query = query.where(OutboxMail.state == state)
-    return session.scalars(query.limit(limit)).all()
+def send_mail(
+    recipient: str,
+    purpose: str,
+    subject: str,
+    template: str,
+    values: dict[str, Any],
+    *,
+    language: str = ENGLISH.code,
+    sender_name: str | None = None,
+    reply_to: str | None = None,
+    list_unsubscribe: str | None = None,
+) -> str:
+    """Put a mail into the outbox, to be sent once the transaction is committed; return its id."""
+    mail = OutboxMail(
+        id=new_identifier(),
+        purpose=purpose,
+        recipient=recipient,
+        subject=subject,
+        sender_name=sender_name,
+        reply_to=reply_to,
+        list_unsubscribe=list_unsubscribe,
+        **render_mail(template, values, language),
+    )
+    db.session.add(mail)
+    enqueue(SEND, id=mail.id)
+    return mail.id
 
 
-def is_due(now: datetime) -> ColumnElement[bool]:
-    """Return the condition for mail to send at `now`: queued, or leased by a worker that died.
+def render_mail(
+    template: str, values: dict[str, Any], language: str = ENGLISH.code
+) -> dict[str, str]:
+    """Return text and HTML of a mail; the request may be answered in another language."""
+    values |= {"app_url": app_url()}
+    with speaking(language):
+        return {
+            kind: render_template(f"email/{template}.{ending}", **values)
+            for kind, ending in (("text", "txt"), ("html", "html"))
+        }
 
-    An attempt further ahead than any delay was planned before the clock was set back.
-    """
-    is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
-    attempt = OutboxMail.next_attempt_at
-    return and_(is_waiting, or_(attempt <= now, attempt > now + 2 * LONGEST_DELAY))
+
+def select_mails() -> Select[OutboxMail, datetime | None]:
+    """Return the query of mails, newest first, each with the time of its next try, if any."""
+    query = select(OutboxMail, Job.run_at).outerjoin(Job, Job.id == OutboxMail.id)
+    return query.order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
 
 
 def count_mails(session: Session) -> dict[str, int]:
@@ -115,10 +142,8 @@ def measure_waiting(session: Session) -> tuple[int, timedelta]:
 
     Mail that waits for its next attempt counts too: the server may be refusing everything.
     """
-    waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
-    row = session.execute(
-        select(func.count(), func.min(OutboxMail.created_at)).where(waiting)
-    ).one()
+    query = select(func.count(), func.min(OutboxMail.created_at)).where(is_waiting())
+    row = session.execute(query).one()
     return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
 
 
@@ -127,63 +152,31 @@ def is_mail_refused(session: Session) -> bool:
 
     What has been sent for `SLOW` counts too: a server may take a connection and never answer.
     """
-    is_slow = and_(
-        OutboxMail.state == MailState.SENDING,
-        OutboxMail.next_attempt_at <= clock.now() + LEASE - SLOW,
-    )
-    is_waiting = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
-    is_tried = and_(is_waiting, or_(is_slow, OutboxMail.last_error.is_not(None)))
+    is_slow = and_(OutboxMail.state == MailState.SENDING, OutboxMail.tried_at <= clock.now() - SLOW)
+    is_tried = and_(is_waiting(), or_(is_slow, OutboxMail.last_error.is_not(None)))
     sent = aliased(OutboxMail)
     newest = select(func.max(OutboxMail.created_at)).where(is_tried).scalar_subquery()
-    # The end of a lease is later than the sending, and has an index.
-    left = (sent.state == MailState.SENT, sent.next_attempt_at > newest, sent.sent_at > newest)
-    has_left = select(sent.id).where(*left).exists()
+    has_left = select(sent.id).where(sent.state == MailState.SENT, sent.tried_at > newest).exists()
     return bool(session.scalar(select(and_(newest.is_not(None), not_(has_left)))))
 
 
-def has_due_mail(session: Session) -> bool:
-    """Return whether any mail is due now."""
-    return bool(session.scalar(select(select(OutboxMail.id).where(is_due(clock.now())).exists())))
+def is_waiting() -> ColumnElement[bool]:
+    """Return the condition for mail that has not left and was not given up."""
+    return OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
 
 
-def lease_mail(session: Session) -> OutboxMail | None:
-    """Lease the mail that has been due longest; after a commit no other worker takes it."""
-    now = clock.now()
-    mail = session.scalars(
-        select(OutboxMail)
-        .where(is_due(now))
-        .order_by(OutboxMail.next_attempt_at, OutboxMail.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    ).one_or_none()
-    if mail is not None:
-        mail.state = MailState.SENDING
-        mail.attempts += 1
-        mail.next_attempt_at = now + LEASE
-    return mail
-
-
-def settle_sent(mail: OutboxMail, state: MailState) -> None:
-    """Record that the mail was sent or printed; the content of sent mail is not kept.
+def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
+    """Record what came of a try; the content of sent mail is not kept.
 
     Its links may work for years, and its subject may name the person who caused it.
     """
-    mail.state, mail.sent_at, mail.last_error = state, clock.now(), None
+    mail.state, mail.last_error = state, problem
+    if state in (MailState.SENT, MailState.PRINTED):
+        mail.sent_at = clock.now()
     if state is MailState.SENT:
         mail.text = mail.html = ""
         if mail.list_unsubscribe is not None:
             mail.list_unsubscribe, mail.subject = None, ""
-
-
-def settle_failure(mail: OutboxMail, problem: str, *, is_permanent: bool) -> None:
-    """Record a failed attempt: try again later, or give up."""
-    mail.last_error = problem
-    if is_permanent or mail.attempts >= MAX_ATTEMPTS:
-        mail.state = MailState.FAILED
-    else:
-        mail.state = MailState.QUEUED
-        delay: timedelta = FIRST_DELAY * 3 ** (mail.attempts - 1)
-        mail.next_attempt_at = clock.now() + min(delay, LONGEST_DELAY)
 
 
 def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
@@ -195,8 +188,7 @@ def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[b
     has_not_left = OutboxMail.state.in_((MailState.FAILED, MailState.PRINTED))
     removed = session.scalars(
         delete(OutboxMail)
-        # The end of its last attempt's lease, which is minutes after the attempt and has an index.
-        .where(OutboxMail.next_attempt_at <= before, or_(is_sent, and_(has_not_left, not_(needed))))
+        .where(OutboxMail.tried_at <= before, or_(is_sent, and_(has_not_left, not_(needed))))
         .returning(OutboxMail.id)
     ).all()
     return len(removed)
@@ -208,8 +200,10 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
     query = update(OutboxMail).where(OutboxMail.state.in_(states))
     if mail_id is not None:
         query = query.where(OutboxMail.id == mail_id)
-    values = {"state": MailState.QUEUED, "attempts": 0, "next_attempt_at": clock.now()}
-    return len(session.scalars(query.values(values).returning(OutboxMail.id)).all())
+    query = query.values(state=MailState.QUEUED, attempts=0)
+    ids = session.scalars(query.returning(OutboxMail.id)).all()
+    enqueue_anew(SEND, ids)
+    return len(ids)
 
 
 def drop_mail(session: Session, mail_id: str) -> int:

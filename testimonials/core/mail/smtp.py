@@ -2,17 +2,32 @@
 
 import contextlib
 import logging
+import re
 import smtplib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from email.utils import parseaddr
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
-from testimonials.core.mail.outbox import MailState, OutboxMail, write_message
+from sqlalchemy import select
+
+from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.jobs import Retry, current_job, job
+from testimonials.core.mail.outbox import (
+    SEND,
+    MailState,
+    OutboxMail,
+    is_waiting,
+    settle,
+    write_message,
+)
+from testimonials.core.settings.current import current_settings
 
 # Connections to a mail server that record what was said, without passwords.
 
@@ -255,3 +270,57 @@ Transport = SmtpTransport | LogTransport
 def make_transport(smtp_url: str, sender: str) -> Transport:
     """Return the transport that the settings name."""
     return SmtpTransport(smtp_url, sender) if smtp_url else LogTransport()
+
+
+# The job that sends a mail. It uses the network between two transactions, never inside one.
+
+# A mail leaves unless one of these says that it isn't wanted any more.
+WANTED: list[Callable[[OutboxMail], bool]] = []
+
+
+def ask_before_sending(is_wanted: Callable[[OutboxMail], bool]) -> Callable[[OutboxMail], bool]:
+    """Declare what is asked of each mail just before it leaves."""
+    WANTED.append(is_wanted)
+    return is_wanted
+
+
+def _give_up(error: str) -> None:
+    mail = _lock_mail()
+    if mail is not None:
+        mail.state = MailState.FAILED
+        mail.last_error = mail.last_error or error
+
+
+@job(SEND, "mail", give_up=_give_up)
+def send() -> None:
+    """Send a mail, or delete it if it isn't wanted any more."""
+    with write(_lock_mail) as mail:
+        if mail is None:
+            return
+        if not all(is_wanted(mail) for is_wanted in WANTED):
+            db.session.delete(mail)
+            return
+        mail.state, mail.tried_at = MailState.SENDING, clock.now()
+        mail.attempts = current_job().attempts
+    settings = current_settings()
+    failure = None
+    try:
+        state = make_transport(settings.smtp_url, settings.mail_from).send(mail)
+    except DeliveryFailed as error:
+        failure = error
+        state = MailState.FAILED if error.is_permanent else MailState.QUEUED
+    with write(_lock_mail) as tried:
+        if tried is not None:
+            settle(tried, state, str(failure) if failure else None)
+    if failure is not None:
+        # Servers often repeat the address.
+        reason = re.sub(re.escape(mail.recipient), "(recipient)", str(failure), flags=re.IGNORECASE)
+        logger.warning("mail %s not sent (%s): %s", mail.id, state, reason)
+        if not failure.is_permanent:
+            raise Retry(reason, is_outage=failure.is_outage)
+
+
+def _lock_mail() -> OutboxMail | None:
+    """Return the mail of the job, locked, unless it has left or somebody has deleted it."""
+    is_it = (OutboxMail.id == current_job().id, is_waiting())
+    return db.session.scalars(select(OutboxMail).where(*is_it).with_for_update()).one_or_none()

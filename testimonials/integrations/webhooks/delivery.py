@@ -12,6 +12,7 @@ from http import HTTPStatus
 from itertools import groupby
 from typing import Any
 
+from flask import Flask, current_app
 from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
@@ -20,8 +21,10 @@ from testimonials.core.audit import IS_SINGLE, Event, EventType, read_after, rec
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http_client import Check
+from testimonials.core.jobs import every_process, is_ending
 from testimonials.integrations.events import WEBHOOK_STOPPED
 from testimonials.integrations.webhooks.endpoints import (
     is_any_left,
@@ -289,6 +292,7 @@ def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
 
 logger = logging.getLogger("testimonials.webhooks")
 
+EXTENSION = "testimonials_webhooks"
 AT_ONCE = 20
 READ_SECONDS = 1.0
 # How long to wait for an answer before looking for something else to send.
@@ -339,11 +343,10 @@ class Dispatcher:
         # Looking first, without a lock, keeps an idle service from blocking writers.
         if not self._done and not (room and has_due(busy)):
             return
-        begin_write()
-        settle(self._done)
-        db.session.flush()
-        leased = lease(room, busy) if room else []
-        db.session.commit()
+        with write():
+            settle(self._done)
+            db.session.flush()
+            leased = lease(room, busy) if room else []
         self._done = []
         self._under_way = {each.delivery_id: each for each in (*under_way, *leased)}
         for each in leased:
@@ -360,16 +363,25 @@ class Dispatcher:
         self._answers.put((leased, outcome))
 
 
+def init_webhooks(app: Flask) -> None:
+    app.extensions[EXTENSION] = Dispatcher()
+
+
+@every_process("webhooks")
+def deliver_webhooks() -> None:
+    """Read and send until nothing is left to do now."""
+    current_app.extensions[EXTENSION].run(is_ending)
+
+
 def pause_endpoints() -> None:
     """Pause the endpoints of whoever has left a project, and mail its owner; commits."""
     # Looking first, without a lock, keeps an idle service from blocking writers.
     is_any = is_any_left()
     db.session.rollback()
     if is_any:
-        begin_write()
-        for project, hosts in pause_left().items():
-            send_left_mail(project, hosts)
-        db.session.commit()
+        with write():
+            for project, hosts in pause_left().items():
+                send_left_mail(project, hosts)
 
 
 def read_events() -> None:
@@ -404,9 +416,8 @@ def _read(endpoint: WebhookEndpoint) -> None:
         return
     rows, read_to = _list_unread(endpoint)
     db.session.rollback()
-    begin_write()
     # Whoever holds it is reading too, or changing it: there is another round in a second.
-    same = db.session.scalars(
+    query = (
         select(WebhookEndpoint)
         .where(
             WebhookEndpoint.id == endpoint.id,
@@ -414,13 +425,13 @@ def _read(endpoint: WebhookEndpoint) -> None:
             WebhookEndpoint.is_active,
         )
         .with_for_update(skip_locked=True)
-    ).one_or_none()
-    if same is not None:
-        same.read_to = read_to
-        db.session.flush()
-        if rows:
-            db.session.execute(insert(WebhookDelivery), rows)
-    db.session.commit()
+    )
+    with write(lambda: db.session.scalars(query).one_or_none()) as same:
+        if same is not None:
+            same.read_to = read_to
+            db.session.flush()
+            if rows:
+                db.session.execute(insert(WebhookDelivery), rows)
 
 
 def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[dict[str, object]], str]:

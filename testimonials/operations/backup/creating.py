@@ -28,8 +28,9 @@ from testimonials.core.db.sqlite import (
     list_recordings,
     read_revision,
 )
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.jobs import BackgroundJob, is_over, repeating
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.jobs import Job, JobFailed, every, is_over, repeat_job, repeating, take_job
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.core.settings.table import Settings
@@ -55,7 +56,7 @@ WORK = ".unfinished-backup-"
 FLUSH_SECONDS = 0.2
 
 
-class BackupFailed(Exception):
+class BackupFailed(JobFailed):
     """No backup was made, and nothing was left behind; the message says why."""
 
     what = "no backup"
@@ -192,6 +193,12 @@ def _flowing(folder: Path) -> Iterator[None]:
 
 logger = logging.getLogger("testimonials")
 
+# The background jobs whose rows say how the last backup, copy and restore on trial went, and
+# whether the operator's command has the list of what was erased.
+BACKUP_JOB = "backup"
+COPY_JOB = "backup-copy"
+VERIFY_JOB = "backup-verify"
+LIST_JOB = "backup-erased-list"
 LONGEST_BACKUP = timedelta(hours=2)
 RETRIED_AFTER = timedelta(hours=1)
 # Nothing else in the folder is ever removed.
@@ -202,21 +209,22 @@ def is_backup_wanted() -> bool:
     """Return whether this instance has scheduled backups, and anything to back up."""
     if not current_settings().backup_hours:
         return False
-    has_accounts = db.session.scalar(select(Account.id).limit(1)) is not None
-    db.session.rollback()
-    return has_accounts
+    return db.session.scalar(select(Account.id).limit(1)) is not None
 
 
-def is_backup_due(row: BackgroundJob) -> bool:
+def is_backup_due(row: Job) -> bool:
     """Return whether it is time for the next backup, sooner if the last failed or was cut off."""
+    if not is_backup_wanted():
+        return False
     length = timedelta(hours=current_settings().backup_hours)
     if row.error is not None or row.leased_until is not None:
         length = min(length, RETRIED_AFTER)
     return is_over(row.started_at, length)
 
 
+@every(BACKUP_JOB, "backups", longest=LONGEST_BACKUP, is_due=is_backup_due)
 def make_scheduled_backup() -> Path:
-    """Make a backup, remove old ones, and mail the operator about failures; commit.
+    """Make a backup, remove old ones, and mail the operator about failures.
 
     Raises `BackupFailed`.
     """
@@ -224,15 +232,23 @@ def make_scheduled_backup() -> Path:
         target = _make(SCHEDULED)
         _remove_old(target)
     except BackupFailed as error:
-        begin_write()
-        tell_of_failed_backup(str(error))
-        db.session.commit()
+        with write():
+            tell_of_failed_backup(str(error))
         raise
-    begin_write()
-    tell_that_backups_work()
-    db.session.commit()
+    with write():
+        tell_that_backups_work()
     logger.info("backup made: %s", target)
     return target
+
+
+def run_backup_job(name: str) -> object:
+    """Do a job of backups although it isn't due; return what its work returns.
+
+    Raises `BackupFailed`, also while a process is at it.
+    """
+    if not take_job(name, lambda _row: True):
+        raise BackupFailed("another process is doing the same; it is in the list soon")
+    return repeat_job(name)
 
 
 def find_newest() -> KeptBackup | None:
@@ -272,13 +288,6 @@ def _remove_old(newest: Path) -> None:
 
 
 # What has left this machine, as it was when somebody last looked.
-
-# The background jobs whose rows say how the last backup, copy and restore on trial went, and
-# whether the operator's command has the list of what was erased.
-BACKUP_JOB = "backup"
-COPY_JOB = "backup-copy"
-VERIFY_JOB = "backup-verify"
-LIST_JOB = "backup-erased-list"
 
 
 class StoredBackup(Base):

@@ -18,13 +18,16 @@ from sqlalchemy import delete, func, select
 
 from testimonials.core.db.erasure import Erased
 from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept, sort_kept
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.jobs import BackgroundJob, is_over
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.jobs import Job, every, is_over
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.core.settings.table import Settings
 from testimonials.operations.backup.creating import (
+    COPY_JOB,
+    LIST_JOB,
     RETRIED_AFTER,
     BackupFailed,
     StoredBackup,
@@ -162,12 +165,12 @@ def is_copy_wanted() -> bool:
     return bool(settings.backup_to or settings.backup_command)
 
 
-def is_copy_due(row: BackgroundJob) -> bool:
+def is_copy_due(row: Job) -> bool:
     """Return whether the newest backup hasn't left this machine, an hour after a failure.
 
     Of several hosts, each with a BACKUP_PATH of its own, the one that made it copies it.
     """
-    if (newest := find_newest()) is None:
+    if not is_copy_wanted() or (newest := find_newest()) is None:
         return False
     stored = read_stored(current_settings().backup_to or COMMAND)
     if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
@@ -183,10 +186,11 @@ def read_stored(place: str) -> list[KeptBackup]:
     return sort_kept(KeptBackup(row.name, row.size, row.made_at) for row in rows)
 
 
+@every(COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
 def copy_newest() -> None:
     """Copy the newest backup to BACKUP_TO and have BACKUP_COMMAND take it; mail about failures.
 
-    Old copies are removed. Commits. Raises `CopyFailed`.
+    Old copies are removed. Raises `CopyFailed`.
     """
     if (newest := find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
@@ -199,13 +203,11 @@ def copy_newest() -> None:
             failures.append(str(error))
     if failures:
         failure = CopyFailed("; ".join(failures))
-        begin_write()
-        tell_of_failed_copy(str(failure))
-        db.session.commit()
+        with write():
+            tell_of_failed_copy(str(failure))
         raise failure
-    begin_write()
-    tell_that_copies_work()
-    db.session.commit()
+    with write():
+        tell_that_copies_work()
     logger.info("backup copied: %s", newest.name)
 
 
@@ -301,13 +303,12 @@ def _told() -> Iterator[None]:
 
 
 def _note(place: str, found: list[KeptBackup]) -> None:
-    begin_write()
-    db.session.execute(delete(StoredBackup))
-    db.session.add_all(
-        StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
-        for each in found
-    )
-    db.session.commit()
+    with write():
+        db.session.execute(delete(StoredBackup))
+        db.session.add_all(
+            StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
+            for each in found
+        )
 
 
 def _hand_over(newest: KeptBackup) -> None:
@@ -317,16 +318,13 @@ def _hand_over(newest: KeptBackup) -> None:
     run_command(Path(current_settings().backup_path) / newest.name)
 
 
-def is_list_wanted() -> bool:
-    """Return whether the operator's command keeps the list of what was erased."""
-    return bool(current_settings().backup_command)
-
-
-def is_list_due(row: BackgroundJob) -> bool:
+def is_list_due(row: Job) -> bool:
     """Return whether something was erased since the command got the list, or the last try failed.
 
     A backup has the list of its own time in its database.
     """
+    if not current_settings().backup_command:
+        return False
     if row.error is not None:
         return is_over(row.started_at, RETRIED_AFTER)
     newest = db.session.scalar(select(func.max(Erased.erased_at)))
@@ -335,6 +333,7 @@ def is_list_due(row: BackgroundJob) -> bool:
     return row.started_at is None or newest > row.started_at - MARGIN
 
 
+@every(LIST_JOB, "backups", longest=LONGEST_COPY, is_due=is_list_due)
 def hand_over_list() -> None:
     """Have the operator's command take the list of what was erased; raise `CopyFailed`."""
     folder = Path(current_settings().backup_path)

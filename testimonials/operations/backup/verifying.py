@@ -12,7 +12,7 @@ from testimonials.core import clock
 from testimonials.core.db import migrate
 from testimonials.core.db.kept_backups import KeptBackup, list_kept
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundJob, is_over
+from testimonials.core.jobs import Job, every, is_over
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
 from testimonials.operations.backup.archive import (
@@ -109,11 +109,11 @@ def drop_old(*, is_trial: bool = False) -> Dropped:
     return Dropped([each.name for each in old], sum(each.size for each in old))
 
 
-def _find_job(name: str) -> BackgroundJob:
-    return db.session.get(BackgroundJob, name) or BackgroundJob(name=name)
+def _find_job(name: str) -> Job:
+    return db.session.get(Job, name) or Job(id=name)
 
 
-def _is_running(row: BackgroundJob) -> bool:
+def _is_running(row: Job) -> bool:
     return row.leased_until is not None and row.leased_until > clock.now()
 
 
@@ -142,26 +142,19 @@ class Verified:
     erased_again: int
 
 
-def is_verify_wanted() -> bool:
-    """Return whether there is a backup to verify, and that is wanted."""
-    settings = current_settings()
-    if not settings.backup_verify_days:
-        return False
-    if not settings.backup_to:
-        return find_newest() is not None
-    has_stored = bool(read_stored(settings.backup_to))
-    db.session.rollback()
-    return has_stored
-
-
-def is_verify_due(row: BackgroundJob) -> bool:
+def is_verify_due(row: Job) -> bool:
     """Return whether it is time to verify again, sooner if the last time failed."""
-    length = timedelta(days=current_settings().backup_verify_days)
+    settings = current_settings()
+    has_one = read_stored(settings.backup_to) if settings.backup_to else find_newest()
+    if not settings.backup_verify_days or not has_one:
+        return False
+    length = timedelta(days=settings.backup_verify_days)
     if row.error is not None or row.leased_until is not None:
         length = min(length, RETRIED_AFTER)
     return is_over(row.started_at, length)
 
 
+@every(VERIFY_JOB, "backups", longest=LONGEST_VERIFY, is_due=is_verify_due)
 def verify_newest() -> Verified:
     """Verify the newest backup in BACKUP_TO, or in BACKUP_PATH; raise `VerifyFailed`."""
     settings = current_settings()

@@ -19,7 +19,7 @@ from testimonials.core.db.sqlite import describe_damage, fold_log, is_damage, lo
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
-from testimonials.core.jobs import BackgroundWorker
+from testimonials.core.jobs import BackgroundWorker, do_own_work
 from testimonials.core.logs import set_up_logs
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder, pin_to_core
@@ -30,10 +30,8 @@ from testimonials.core.settings.table import (
     load_settings,
     unknown_variables,
 )
-from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.operations.backup.creating import BackupFailed, back_up_before
 from testimonials.operations.database import require_known_secret
-from testimonials.operations.jobs import end_jobs, run_backups, run_jobs
 from testimonials.operations.metrics import RESTARTS, end_metrics
 from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.server.supervisor import (
@@ -44,9 +42,6 @@ from testimonials.operations.server.supervisor import (
     restarts,
 )
 from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended
-from testimonials.projects.notifications import is_mail_wanted
-from testimonials.testimonials.notifications import answer_link_requests
-from testimonials.transfer.tables.jobs import run_imports
 from testimonials.widget.script import keep_script
 from testimonials.widget.versions import begin_versions
 
@@ -217,18 +212,10 @@ def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) ->
         Thread(target=_look_for_damage, args=(app,), name="damage", daemon=True).start()
     if addresses is not None:
         _print_sample(addresses)
-    background = BackgroundWorker(
-        app,
-        run_jobs,
-        write_mail=answer_link_requests,
-        is_mail_wanted=is_mail_wanted,
-        send_webhooks=Dispatcher().run,
-        run_imports=run_imports,
-        back_up=run_backups,
-    )
+    background = BackgroundWorker(app)
     run_until_ended(server, background, seat.parent)
     with app.app_context():
-        end_jobs()
+        do_own_work("jobs")
     end_metrics(app)
 
 

@@ -21,6 +21,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http_client import Check
 from testimonials.core.images.uploads import Image
+from testimonials.core.jobs import every_process, is_ending
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
@@ -329,6 +330,11 @@ FAULT = "Something went wrong on our side."
 
 class Interrupted(Exception):
     """Nothing more is to be done now: it was stopped, or this process ends."""
+
+
+@every_process("imports")
+def import_tables() -> None:
+    run_imports(is_ending)
 
 
 def run_imports(is_ending: Callable[[], bool] = lambda: False) -> None:

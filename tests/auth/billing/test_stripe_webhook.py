@@ -17,8 +17,8 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.auth.billing import is_signed
+from testimonials.collection.request_mail import send_due_requests
 from testimonials.core.extensions import db
-from testimonials.operations.jobs import send_due_requests
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN, mails
 from tests.collection.authors.authors import Visitor

@@ -12,8 +12,6 @@ from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.images.uploads import Image
-from testimonials.core.jobs import deliver_due_mail
-from testimonials.core.mail.smtp import make_transport
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.auth.links import mails
@@ -21,7 +19,7 @@ from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller, MovableClock
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import Inbox
-from tests.support.rows import change_project, change_testimonial, count_rows
+from tests.support.rows import change_project, change_testimonial, count_rows, deliver_mail
 from tests.support.servers import MailSink
 
 pytestmark = pytest.mark.recount
@@ -206,8 +204,7 @@ def test_deleting_leaves_nothing(
 ) -> None:
     path = visitor.write(text="A very own sentence")
     if have_mails_left:
-        with app.app_context():
-            assert deliver_due_mail(make_transport(smtp.url, "mail@example.com")) == 2
+        assert deliver_mail(app, smtp.url) == 2
     row_id = visitor.row().id
     with app.app_context():
         begin_write()

@@ -8,11 +8,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.collection.request_mail import first_name
-from testimonials.core.jobs import deliver_due_mail
-from testimonials.core.mail.smtp import make_transport
-from testimonials.core.settings.current import current_settings
-from testimonials.operations.jobs import run_jobs, send_due_requests
+from testimonials.collection.request_mail import first_name, send_due_requests
+from testimonials.core.jobs import run_due
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN
 from tests.collection.requests.asking import (
@@ -28,7 +25,7 @@ from tests.collection.requests.asking import (
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.racing import at_once
-from tests.support.rows import change_project, read_testimonials
+from tests.support.rows import change_project, deliver_mail, read_testimonials
 from tests.support.servers import MailSink
 
 NOOR = "Noor Haddad <noor@example.com>"
@@ -38,13 +35,12 @@ def work(app: Flask, moved_clock: MovableClock, **later: float) -> None:
     """Let time pass, then let the background work be done."""
     moved_clock.move(**later)
     with app.app_context():
-        run_jobs()
+        run_due("jobs")
 
 
 def deliver(app: Flask, smtp: MailSink | None = None) -> None:
     """Send what is in the outbox to the mail server, or print it."""
-    with app.app_context():
-        deliver_due_mail(make_transport(smtp.url if smtp else "", current_settings(app).mail_from))
+    deliver_mail(app, smtp.url if smtp else "")
 
 
 def fields_of(page: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ def test_an_unheard_mail_is_sent_again(start: StartService, smtp: MailSink, tmp_
     wait_for(lambda: service.process.poll() is not None, what="the kill")
     smtp.before_answer = lambda: None
     with closing(sqlite3.connect(tmp_path / "service" / "testimonials.db")) as database, database:
-        ended = database.execute("UPDATE outbox_mail SET next_attempt_at = 0 WHERE state='sending'")
+        ended = database.execute("UPDATE job SET leased_until = 1 WHERE kind = 'mail.send'")
         assert ended.rowcount == 1
     again = start(smtp_url=smtp.url)
     first, second = smtp.wait(2)

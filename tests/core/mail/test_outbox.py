@@ -10,41 +10,42 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from testimonials.core import clock
-from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundWorker, deliver_due_mail
-from testimonials.core.mail.outbox import (
+from testimonials.core.jobs import (
+    KINDS,
     LEASE,
     LONGEST_DELAY,
-    MAX_ATTEMPTS,
-    MailState,
-    OutboxMail,
-    lease_mail,
-    write_message,
+    OWN_WORK,
+    BackgroundWorker,
+    Job,
+    _take_next,
 )
-from testimonials.core.mail.smtp import SmtpTransport, make_transport
-from testimonials.core.settings.current import current_settings
+from testimonials.core.mail.outbox import SEND, MailState, OutboxMail, write_message
+from testimonials.core.mail.smtp import SmtpTransport
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.conftest import MakeApp, MovableClock
 from tests.support.applications import change_settings
 from tests.support.racing import at_once
+from tests.support.rows import deliver_mail, put_mail
 from tests.support.servers import MailSink, free_port, wait_for
 
 pytestmark = pytest.mark.postgres
 SENDER = "Testimonials <mail@example.com>"
 
 
-def put_mail(app: Flask, count: int = 1, recipient: str = "owner@example.com") -> None:
-    with app.app_context():
-        for number in range(count):
-            values = {"subject": f"Number {number}", "text": "Grüße", "html": "<p>Grüße</p>"}
-            db.session.add(OutboxMail(purpose="test", recipient=recipient, **values))
-        db.session.commit()
-
-
 def deliver(app: Flask, url: str) -> int:
+    return deliver_mail(app, url, mail_from=SENDER)
+
+
+def job_of(app: Flask, mail: OutboxMail) -> Job:
     with app.app_context():
-        return deliver_due_mail(make_transport(url, SENDER))
+        return db.session.get_one(Job, mail.id)
+
+
+def kill_while_sending(app: Flask) -> None:
+    """Lease the mail that is due as a worker does that dies then."""
+    with app.app_context():
+        assert _take_next("mail") is not None
 
 
 def only_mail(app: Flask) -> OutboxMail:
@@ -77,7 +78,9 @@ def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
 @pytest.mark.parametrize(
     ("link", "subject"), [(None, "Number 0"), ("https://example.com/off/token", "")]
 )
-def test_a_sent_mail_is_emptied(app: Flask, smtp: MailSink, link: str | None, subject: str) -> None:
+def test_a_sent_mail_is_emptied(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock, link: str | None, subject: str
+) -> None:
     put_mail(app)
     with app.app_context():
         db.session.execute(update(OutboxMail).values(list_unsubscribe=link))
@@ -85,9 +88,7 @@ def test_a_sent_mail_is_emptied(app: Flask, smtp: MailSink, link: str | None, su
     smtp.answers = ["451 4.3.0 Try again"]
     assert deliver(app, smtp.url) == 1
     assert only_mail(app).text == "Grüße"
-    with app.app_context():
-        db.session.execute(update(OutboxMail).values(next_attempt_at=clock.now()))
-        db.session.commit()
+    moved_clock.move(seconds=5)
     assert deliver(app, smtp.url) == 1
     mail = only_mail(app)
     assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
@@ -112,7 +113,7 @@ def test_a_refusal_for_now_waits(app: Flask, smtp: MailSink, moved_clock: Movabl
         assert (mail.state, mail.attempts) == (MailState.QUEUED, attempt)
         assert mail.last_error is not None
         assert mail.last_error.startswith("451")
-        assert mail.next_attempt_at == moved_clock.time + timedelta(seconds=seconds)
+        assert job_of(app, mail).run_at == moved_clock.time + timedelta(seconds=seconds)
         moved_clock.move(seconds=seconds - 0.001)
         assert deliver(app, smtp.url) == 0
         moved_clock.move(seconds=0.001)
@@ -156,7 +157,7 @@ def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app: Flask) -
 def test_a_server_that_is_away_is_given_up_at_last(app: Flask, moved_clock: MovableClock) -> None:
     put_mail(app)
     url = f"smtp://127.0.0.1:{free_port()}"
-    for attempt in range(1, MAX_ATTEMPTS + 1):
+    for attempt in range(1, KINDS[SEND].attempts + 1):
         assert deliver(app, url) == 1
         assert only_mail(app).attempts == attempt
         moved_clock.move(hours=6)
@@ -168,8 +169,7 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     app: Flask, smtp: MailSink, moved_clock: MovableClock
 ) -> None:
     put_mail(app)
-    with app.app_context(), write():
-        assert lease_mail(db.session()) is not None
+    kill_while_sending(app)
     assert deliver(app, smtp.url) == 0
     moved_clock.time += LEASE
     assert deliver(app, smtp.url) == 1
@@ -187,7 +187,7 @@ def test_without_a_server_mail_is_printed(app: Flask, caplog: pytest.LogCaptureF
 
 
 def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
-    app: Flask, client: FlaskClient, smtp: MailSink
+    app: Flask, client: FlaskClient, smtp: MailSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change_settings(app, smtp_url=smtp.url)
     sweeps = []
@@ -196,7 +196,8 @@ def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
         sweeps.append(clock.now())
         raise RuntimeError("the sweep fails")
 
-    worker = BackgroundWorker(app, sweep, mail_seconds=0.01, sweep_seconds=0.01)
+    monkeypatch.setitem(OWN_WORK, "jobs", [sweep])
+    worker = BackgroundWorker(app, {"mail": 0.01, "jobs": 0.01})
     worker.start()
     wait_for(lambda: len(sweeps) > 2, what="the third sweep")
     init(client)
@@ -229,8 +230,7 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
     moved_clock.move(days=3000)
     put_mail(app)
     put_mail(app, recipient="other@example.com")
-    with app.app_context(), write():
-        assert lease_mail(db.session()) is not None
+    kill_while_sending(app)
     # Its worker dies, and the clock is set right.
     moved_clock.move(days=-3000)
     assert deliver(app, smtp.url) == 2
@@ -238,15 +238,14 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
     # A mail with the longest delay keeps its time.
     put_mail(app)
     with app.app_context():
-        values = {"next_attempt_at": clock.now() + LONGEST_DELAY}
-        db.session.execute(update(OutboxMail).where(OutboxMail.sent_at.is_(None)).values(values))
+        values = {"run_at": clock.now() + LONGEST_DELAY}
+        db.session.execute(update(Job).where(Job.kind == SEND).values(values))
         db.session.commit()
     assert deliver(app, smtp.url) == 0
 
 
 def received_by(app: Flask, smtp: MailSink) -> MailSink:
-    with app.app_context():
-        deliver_due_mail(make_transport(smtp.url, current_settings(app).mail_from))
+    deliver_mail(app, smtp.url)
     return smtp
 
 

@@ -9,13 +9,11 @@ import pytest
 from flask import Flask
 
 from testimonials.core import clock
-from testimonials.core.jobs import deliver_due_mail
 from testimonials.core.mail import smtp
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.mail.smtp import DeliveryFailed, SmtpTransport
 from tests.auth.links import mails
 from tests.conftest import MakeApp
-from tests.core.mail.test_outbox import put_mail
 from tests.support.mail_servers import (
     DIE,
     HANG,
@@ -26,6 +24,7 @@ from tests.support.mail_servers import (
     make_certificate,
     secure_server,
 )
+from tests.support.rows import deliver_mail, put_mail
 from tests.support.servers import PATIENCE, MailSink, free_port
 
 SENDER = "Testimonials <mail@example.com>"
@@ -125,8 +124,7 @@ def test_an_outage_costs_only_one_mail_an_attempt(app: Flask) -> None:
     server = OddServer(GREETING=DIE)
     put_mail(app, 3)
     try:
-        with app.app_context():
-            assert deliver_due_mail(SmtpTransport(server.url, SENDER)) == 1
+        assert deliver_mail(app, server.url) == 1
     finally:
         server.stop()
     assert server.connections == 1

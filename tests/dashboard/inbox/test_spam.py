@@ -4,7 +4,7 @@ import pytest
 
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.operations.expiry import sweep
-from testimonials.operations.jobs import send_gathered_mail
+from testimonials.testimonials.notifications import send_gathered_mail
 from tests.conftest import MovableClock
 from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import add_testimonial, count_rows, read_testimonials

@@ -10,11 +10,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.scopes import Scope
+from testimonials.collection.request_mail import send_due_requests
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.integrations.webhooks.payloads import MOST_BYTES
-from testimonials.operations.jobs import send_due_requests
 from testimonials.transfer.tables import jobs
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token

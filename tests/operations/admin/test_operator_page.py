@@ -12,7 +12,7 @@ from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects import domains
@@ -118,7 +118,7 @@ def test_troubles_said(server: Flask, boss: FlaskClient, customer: Caller, backe
         for name, error in names.items():
             times = {"started_at": now, "finished_at": now - timedelta(hours=3)}
             failed = now if error else None
-            db.session.add(BackgroundJob(name=name, error=error, failed_at=failed, **times))
+            db.session.add(Job(id=name, kind=name, error=error, failed_at=failed, **times))
         folder = Path(current_settings().backup_path)
     folder.mkdir(exist_ok=True)
     (folder / f"scheduled-{now - timedelta(days=4):%Y%m%dT%H%M%SZ}.tar.gz").touch()

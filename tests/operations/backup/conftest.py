@@ -10,11 +10,10 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job, run_due
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.backup.creating import COPY_JOB
-from testimonials.operations.jobs import run_backups
 from tests.conftest import MovableClock
 
 Make = Callable[..., Flask]
@@ -60,7 +59,7 @@ def place(tmp_path: Path) -> Path:
 def work(app: Flask) -> None:
     """Do what the thread for backups does each minute."""
     with app.app_context():
-        run_backups()
+        run_due("backups")
 
 
 def names(folder: Path) -> list[str]:
@@ -79,6 +78,6 @@ def mails(app: Flask) -> list[str]:
 
 def job_error(app: Flask, name: str = COPY_JOB) -> str | None:
     with app.app_context():
-        error = db.session.get_one(BackgroundJob, name).error
+        error = db.session.get_one(Job, name).error
         db.session.rollback()
         return error

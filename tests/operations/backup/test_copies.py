@@ -118,7 +118,7 @@ def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
     assert "another process is doing the same" in words
     # As two minutes later.
     shutil.rmtree(instance / "backups")
-    query(instance, "UPDATE background_job SET leased_until = 1")
+    query(instance, "UPDATE job SET leased_until = 1")
     done = run_command(["backup", "now", "--json"], environment)
     assert done.returncode == 0, done.stderr
     assert [str(place / name) for name in names(place)] == [json.loads(done.stdout)["copiedTo"]]

@@ -6,10 +6,15 @@ import pytest
 from flask import Flask
 
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundJob, take_job
+from testimonials.core.jobs import Job, take_job
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB, is_backup_due
-from testimonials.operations.jobs import run_backup_job
+from testimonials.operations.backup.creating import (
+    BACKUP_JOB,
+    COPY_JOB,
+    VERIFY_JOB,
+    is_backup_due,
+    run_backup_job,
+)
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
 from tests.operations.backup.conftest import FIRST, Make, job_error, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
@@ -64,7 +69,7 @@ def test_either_database_is_backed_up_copied_and_verified(
     [name] = names(folder)
     assert names(place) == [name]
     with app.app_context():
-        jobs = {job.name: job for job in db.session.query(BackgroundJob)}
+        jobs = {job.id: job for job in db.session.query(Job)}
         assert {jobs[name].error for name in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)} == {None}
         assert jobs[VERIFY_JOB].finished_at is not None
         db.session.rollback()
@@ -174,13 +179,13 @@ def test_a_service_makes_the_backup_and_its_failure_reaches_the_operator(
     service = start()
     folder = instance / "backups"
     wait_for(lambda: any(name.endswith(".gz") for name in names(folder)), what="a backup")
-    taken = "SELECT count(*) FROM background_job WHERE finished_at IS NOT NULL"
+    taken = "SELECT count(*) FROM job WHERE finished_at IS NOT NULL"
     wait_for(lambda: query(instance, taken) == [(5,)], what="every job")
     assert service.stop() == 0
     assert len(names(folder)) == 1
     assert restore_here(tmp_path / "x", folder / names(folder)[0], "--dry-run")
     # A day later, on a disk that takes nothing.
-    query(instance, "UPDATE background_job SET started_at = started_at - 90000000")
+    query(instance, "UPDATE job SET started_at = started_at - 90000000")
     (tmp_path / "full").write_text("")
     start(backup_path=str(tmp_path / "full"), operator_email="me@example.com", smtp_url=smtp.url)
     wait_for(lambda: [mail for mail in smtp.received if mail.recipients == ["me@example.com"]])

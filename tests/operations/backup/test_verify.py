@@ -13,7 +13,7 @@ from sqlalchemy import create_engine
 
 from testimonials.core.db.migrate import FORMER_HEAD
 from testimonials.core.extensions import db, prepare_engine
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job
 from testimonials.operations.backup.creating import VERIFY_JOB
 from testimonials.operations.backup.verifying import describe_backups
 from tests.conftest import Caller, MovableClock
@@ -127,7 +127,7 @@ def test_what_db_check_would_find_after_a_restore_is_found_before(
     assert words in done.output
     # It was asked about a file, so nothing is recorded.
     with app.app_context():
-        assert db.session.get(BackgroundJob, VERIFY_JOB) is None
+        assert db.session.get(Job, VERIFY_JOB) is None
 
 
 def test_one_of_an_older_version_is_upgraded_on_trial(make: Make, tmp_path: Path) -> None:

@@ -26,12 +26,11 @@ from testimonials.core.db.migrate import upgrade
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import BackgroundJob
+from testimonials.core.jobs import Job, run_due
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.doctor_network import CHECKS, NETWORK_KINDS, find_filesystem
-from testimonials.operations.jobs import run_backups, run_jobs
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
@@ -101,8 +100,8 @@ def make_healthy(
         make_caller(f"owner{port}@example.com", is_claimed=True, on=app)
         before = os.umask(0o077)
         with app.app_context():
-            run_jobs()
-            run_backups()
+            run_due("jobs")
+            run_due("backups")
         os.umask(before)
         serve(app, port)
         return app
@@ -327,7 +326,7 @@ def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClo
         mail(state=MailState.FAILED, last_error=refusal),
         mail(state=MailState.FAILED, last_error=refusal),
         mail(created_at=clock.now() - timedelta(minutes=20)),
-        mail(next_attempt_at=clock.now() + timedelta(hours=1), last_error="421 busy"),
+        mail(last_error="421 busy"),
     )
     found = consult(healthy)["outbox"]
     assert "Mail does not leave: 2 mail(s) not sent, the oldest for 1200 s" in found
@@ -376,20 +375,20 @@ def test_a_proxy_that_is_not_trusted(
 
 @pytest.mark.postgres
 def test_background_work_that_stopped(healthy: Flask) -> None:
-    change(healthy, sql=f"UPDATE background_job SET finished_at = {ago(minutes=5)}")
+    change(healthy, sql=f"UPDATE job SET finished_at = {ago(minutes=5)}")
     assert consult(healthy) == {}
     change(
         healthy,
-        sql=f"UPDATE background_job SET finished_at = {ago(hours=1)}, "
-        "error = 'OSError: [Errno 28] No space left' WHERE name = 'sweep'",
+        sql=f"UPDATE job SET finished_at = {ago(hours=1)}, "
+        "error = 'OSError: [Errno 28] No space left' WHERE id = 'sweep'",
     )
     found = consult(healthy)
     assert list(found) == ["background work"]
     assert "The job sweep last succeeded:" in found["background work"]
     assert "No space left" in found["background work"]
-    change(healthy, sql=f"UPDATE background_job SET finished_at = {ago(hours=2)}")
+    change(healthy, sql=f"UPDATE job SET finished_at = {ago(hours=2)}")
     assert "No background work has been done since" in consult(healthy)["background work"]
-    change(healthy, sql="DELETE FROM background_job")
+    change(healthy, sql="DELETE FROM job")
     assert "on this database yet" in consult(healthy)["background work"]
 
 
@@ -407,8 +406,8 @@ def test_backups_that_fail_or_are_not_made(healthy: Flask) -> None:
     assert f"There is no backup in {folder}" in consult(healthy)["backups"]
     change(
         healthy,
-        sql=f"UPDATE background_job SET failed_at = {ago(minutes=1)}, "
-        "error = 'BackupFailed: the disk is full' WHERE name = 'backup'",
+        sql=f"UPDATE job SET failed_at = {ago(minutes=1)}, "
+        "error = 'BackupFailed: the disk is full' WHERE id = 'backup'",
     )
     found = consult(healthy)["backups"]
     assert "The last backup failed at" in found
@@ -422,12 +421,12 @@ def test_copies_and_restores_on_trial_that_fail(make_healthy: MakeHealthy, insta
     said = app.test_cli_runner().invoke(args=["doctor"]).stdout
     assert consult(app) == {}
     assert "is on the same disk as the data" in said
-    old = f"UPDATE background_job SET finished_at = {ago(days=3)} WHERE name = 'backup-verify'"
+    old = f"UPDATE job SET finished_at = {ago(days=3)} WHERE id = 'backup-verify'"
     change(app, sql=old)
     assert f"No backup in {place} has been restored on trial since" in consult(app)["backups"]
     for name, reason in (("backup-copy", "the disk is away"), ("backup-verify", "damaged")):
-        failed = f"UPDATE background_job SET failed_at = {ago(minutes=1)}, error = '{reason}'"
-        change(app, sql=f"{failed} WHERE name = '{name}'")
+        failed = f"UPDATE job SET failed_at = {ago(minutes=1)}, error = '{reason}'"
+        change(app, sql=f"{failed} WHERE id = '{name}'")
         assert reason in consult(app)["backups"]
     (copy,) = place.iterdir()
     copy.unlink()
@@ -460,17 +459,15 @@ def test_each_host_is_told_of_its_own_backups(
     third = make_app(
         instance_path=str(tmp_path / "other"), backup_to=str(tmp_path / "mounted"), **same
     )
-    change(
-        first, sql="UPDATE background_job SET leased_by = 'web1:/data:1:a' WHERE name = 'backup'"
-    )
+    change(first, sql="UPDATE job SET leased_by = 'web1:/data:1:a' WHERE id = 'backup'")
     copied = {"finished_at": clock.now(), "leased_by": "web1:/data:1:a"}
-    change(first, BackgroundJob(name="backup-copy", **copied))
+    change(first, Job(id="backup-copy", kind="backup-copy", **copied))
     found = consult(third)
     assert "on web1:/data and is not in BACKUP_TO" in found["backups"]
     assert "Mount the same folder there on all hosts." in found["backups"]
     change(
         first,
-        sql=f"UPDATE background_job SET failed_at = {ago(minutes=1)}, error = 'the disk is full', "
+        sql=f"UPDATE job SET failed_at = {ago(minutes=1)}, error = 'the disk is full', "
         "leased_by = 'web1:/data:1:a' WHERE name IN ('backup', 'backup-verify')",
     )
     assert consult(first) == {}
@@ -483,7 +480,7 @@ def test_each_host_is_told_of_its_own_backups(
 def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy) -> None:
     app = make_healthy(backup_command="true {file}")
     assert consult(app) == {}
-    old = f"UPDATE background_job SET finished_at = {ago(days=3)} WHERE name = 'backup-copy'"
+    old = f"UPDATE job SET finished_at = {ago(days=3)} WHERE id = 'backup-copy'"
     change(app, sql=old)
     assert "BACKUP_COMMAND has taken no backup since" in consult(app)["backups"]
     absent = make_healthy(backup_command="no-such-program {file}")

@@ -10,10 +10,18 @@ from testimonials.core import clock
 from testimonials.core import jobs as leases
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
-from testimonials.core.jobs import CUT_OFF, BackgroundJob, keep_job, settle_job, take_job
-from testimonials.operations import expiry, jobs
+from testimonials.core.jobs import (
+    CUT_OFF,
+    KINDS,
+    Job,
+    Kind,
+    keep_job,
+    run_due,
+    settle_job,
+    take_job,
+)
+from testimonials.operations import expiry
 from testimonials.operations.expiry import sweep
-from testimonials.operations.jobs import JOBS, Job, is_due_each_minute, run_jobs
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
@@ -22,11 +30,13 @@ from tests.support.rows import add_testimonial, count_rows, read_testimonials
 from tests.support.servers import wait_for
 
 pytestmark = pytest.mark.postgres
+IS_DUE = KINDS["sweep"].is_due
+assert IS_DUE is not None
 
 
 def _take(app: Flask, name: str = "sweep") -> bool:
     with app.app_context():
-        return take_job(name, is_due_each_minute)
+        return take_job(name, IS_DUE)
 
 
 def _settle(app: Flask, error: str | None = None) -> None:
@@ -34,9 +44,9 @@ def _settle(app: Flask, error: str | None = None) -> None:
         settle_job("sweep", error)
 
 
-def _row(app: Flask, name: str = "sweep") -> BackgroundJob:
+def _row(app: Flask, name: str = "sweep") -> Job:
     with app.app_context():
-        row = db.session.get_one(BackgroundJob, name)
+        row = db.session.get_one(Job, name)
         db.session.expunge_all()
         db.session.rollback()
         return row
@@ -136,9 +146,9 @@ def test_a_failure_is_noted_and_a_success_ends_it(
         if failing:
             raise RuntimeError("the disk is full\nDETAIL: (maya@example.com)")
 
-    monkeypatch.setattr(jobs, "JOBS", (Job("sweep", work),))
+    monkeypatch.setitem(KINDS, "sweep", Kind(work, "jobs", is_due=IS_DUE))
     with app.app_context():
-        run_jobs()
+        run_due("jobs")
     row = _row(app)
     assert row.error == "RuntimeError: the disk is full"
     assert (row.failed_at is None, row.finished_at, row.leased_until) == (False, None, None)
@@ -146,16 +156,16 @@ def test_a_failure_is_noted_and_a_success_ends_it(
     failing.clear()
     moved_clock.move(minutes=1)
     with app.app_context():
-        run_jobs()
+        run_due("jobs")
     row = _row(app)
     assert (row.error, row.failed_at, row.finished_at is None) == (None, None, False)
 
 
 def test_every_job_leaves_its_row(app: Flask) -> None:
     with app.app_context():
-        run_jobs()
-    wanted = [job.name for job in JOBS]
-    assert len(wanted) == 4
+        run_due("jobs")
+    wanted = [name for name, kind in KINDS.items() if kind.thread == "jobs"]
+    assert len(wanted) == 5
     assert all(_row(app, name).finished_at is not None for name in wanted)
 
 

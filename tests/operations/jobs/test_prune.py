@@ -40,7 +40,9 @@ def prune(app: Flask, *options: str) -> dict[str, int]:
 
 def make_mail(state: str, **values: Any) -> OutboxMail:
     texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
-    return OutboxMail(recipient="a@example.com", state=state, **texts, **values)
+    return OutboxMail(
+        recipient="a@example.com", state=state, tried_at=clock.now(), **texts, **values
+    )
 
 
 def fill(app: Flask, owner: Caller, agent: Caller) -> None:

@@ -14,9 +14,9 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
 from testimonials.dashboard.diff import compare_texts
 from testimonials.operations.expiry import sweep
-from testimonials.operations.jobs import send_gathered_mail
 from testimonials.projects.models import Proposal
 from testimonials.testimonials import models
+from testimonials.testimonials.notifications import send_gathered_mail
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock

@@ -69,7 +69,6 @@ OTHER_TABLES = {
     "Its receiver knows one instance, whose events it follows.": "webhook_endpoint",
     "It belongs to an endpoint.": "webhook_delivery",
     "An account is exported by itself.": "account",
-    "It is answered within seconds, by mail.": "link_request",
     "A signed-in browser belongs to one instance.": "session",
     "It works for the address of one instance.": "passkey",
     "It belongs to the account of one instance.": "authenticator_app recovery_code",
@@ -81,7 +80,7 @@ OTHER_TABLES = {
     "The outbox stays where it is.": "outbox_mail",
     "It is of an instance; an import leaves out what it names.": "erased",
     "Backups are of an instance, and know where they are.": "stored_backup",
-    "It belongs to the processes of one instance.": "background_job",
+    "It belongs to the processes of one instance.": "job",
     "It is gone within an hour.": "rate_limit_counter",
     "It tells the secret key of one instance.": "secret_mark",
 }  # fmt: skip
