@@ -5,6 +5,7 @@
 Run it after changing a text; then fill in the empty ``msgstr`` and run it again.
 """
 
+import ast
 import io
 from collections.abc import Iterator
 from functools import cache
@@ -27,6 +28,8 @@ KEYWORDS = {
     # Its purpose is part of a sentence on the page that asks for a proof.
     "require_proof": None,
 }
+# The same, where a button of a page has it by name.
+PURPOSE = "step_up"
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
@@ -58,7 +61,17 @@ def collect() -> Catalog:
     )
     for _, _, message, comments, _ in sorted(found, key=lambda each: (each[0], each[1])):
         template.add(message, auto_comments=comments)
+    for purpose in _list_purposes():
+        template.add(purpose)
     return template
+
+
+def _list_purposes() -> Iterator[str]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_purpose = isinstance(node, ast.keyword) and node.arg == PURPOSE
+            if is_purpose and isinstance(node.value, ast.Constant):
+                yield node.value.value
 
 
 def read(code: str) -> Catalog:
