@@ -275,7 +275,7 @@ def record(
         _count(earlier, 1, is_told=not type.is_guess)
         return
     values |= {"testimonial_id": testimonial, "action": action, "details": details}
-    _insert(place, [values])
+    _insert(place, values, [{}])
 
 
 def record_changes(
@@ -293,23 +293,18 @@ def record_changes(
     such as `action` and `batch_id`. Those of a type are told as one event if they are several, or
     with `is_of_many` the rest is, or was, changed by other calls (`name_part`).
     """
-    common = _begin(project, by)
+    common = _begin(project, by) | values
     counts = Counter(str(row["type"]) for row in rows)
     alone = {type for type, count in counts.items() if type and count == 1 and not is_of_many}
-    batch = whole_of(values["batch_id"])
-    made = [
-        {**common, "network": None, **row, **values, "times": 0}
-        if row["type"] not in alone
-        else {**common, **row, **values}
-        for row in rows
-    ]
+    among, batch = {"network": None, "times": 0}, whole_of(values["batch_id"])
+    made = [row if row["type"] in alone else row | among for row in rows]
     for name in counts.keys() - alone - {""}:
-        summary = common | {"type": name, "action": values["action"], "batch_id": batch}
-        if (earlier := _find_summary(summary, batch != values["batch_id"])) is None:
+        summary = {"type": name, "batch_id": batch, "actor": None}
+        if (earlier := _find_summary(common | summary, batch != values["batch_id"])) is None:
             made.append(summary | {"times": counts[name]})
         else:
             _count(earlier, counts[name])
-    _insert(project, made)
+    _insert(project, common, made)
 
 
 def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
@@ -344,21 +339,22 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     }
 
 
-def _insert(place: Owned | Place, rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows with the next numbers of the project, and ids greater than all in the record.
+def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows, and what is `common` to all of them.
 
-    Even if a clock was set back. Straight on the connection, which takes half the time: adding a
-    testimonial waits for it.
+    They get the next numbers of the project, and ids greater than all in the record, even if a
+    clock was set back. Straight on the connection, which takes half the time: adding a testimonial
+    waits for it.
     """
     connection = db.session.connection()
     taken = {"count": len(rows), "id": place.id, "account_id": place.account_id}
     found = connection.execute(TAKE_NUMBERS, taken).one_or_none() if place.id else None
     number, last = found or (None, _find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
-    empty = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
-    empty["created_at"] = clock.now()
+    usual = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
+    usual |= {"created_at": clock.now()} | common
     numbered = [
-        empty | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
+        usual | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
         for at, row in enumerate(rows)
     ]
     connection.execute(insert(Event), numbered)
