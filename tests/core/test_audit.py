@@ -167,8 +167,9 @@ NEW = "four green armchairs"
 def test_what_owners_do_to_their_account_is_recorded(app: Flask, owner: Caller) -> None:
     browser, here = open_browser(app, owner), "/dashboard/account"
     for path, form in (
-        ("password", {"current": "wrong", "password": NEW}),
-        ("password", {"current": PASSWORD, "password": NEW, "replace_key": "1"}), ("key", {}),
+        ("security/password", {"current": "wrong", "password": NEW}),
+        ("security/password", {"current": PASSWORD, "password": NEW, "replace_key": "1"}),
+        ("key", {}),
         ("export", {}), ("email", {"email": "new@example.com"}),
     ):  # fmt: skip
         assert browser.post(f"{here}/{path}", data=form, buffered=True).status_code in (
