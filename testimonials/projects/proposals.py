@@ -6,7 +6,18 @@ from datetime import timedelta
 from typing import Any
 
 from marshmallow import ValidationError
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Select,
+    and_,
+    case,
+    func,
+    or_,
+    select,
+    true,
+    union,
+)
 
 from testimonials.auth.accounts import called, may_act
 from testimonials.auth.callers import Caller
@@ -29,7 +40,7 @@ from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.emails import SUBJECT_NAME
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
-from testimonials.projects.models import NotificationChoice, Project, Proposal
+from testimonials.projects.models import Member, NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,
@@ -430,10 +441,19 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
         .outerjoin(choice, and_(choice.project_id == Project.id, choice.account_id == Account.id))
         .where(Proposal.status == "waiting", Project.deleted_at.is_(None), is_due)
         .where(may_act(), ~Project.is_suspended, Proposal.created_at > told_at)
+        .where(Account.id.in_(_select_people()))
         .where(Project.id == project_id if project_id else true())
         .limit(LARGEST_BATCH)
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def _select_people() -> CompoundSelect[str]:
+    """Return a query for whoever is in a project where something waits: few of all accounts."""
+    waiting = select(Proposal.project_id).where(Proposal.status == "waiting")
+    owners = select(Project.account_id).where(Project.id.in_(waiting))
+    is_in = or_(Member.project_id.in_(waiting), Member.owner_id.in_(owners))
+    return union(owners, select(Member.account_id).where(is_in))
 
 
 @every("proposal-mail")

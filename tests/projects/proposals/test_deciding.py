@@ -15,8 +15,8 @@ from testimonials.core.images.uploads import Image
 from testimonials.dashboard.diff import compare_texts
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Proposal
+from testimonials.projects.proposals import send_proposal_mail
 from testimonials.testimonials import models
-from testimonials.testimonials.notifications import send_gathered_mail
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
@@ -292,7 +292,7 @@ def tell(app: Flask) -> list[str]:
     """Let the job work; return to whom it wrote of proposals."""
     before = len(mails(app))
     with app.app_context():
-        send_gathered_mail()
+        send_proposal_mail()
     return [mail.recipient for mail in mails(app)[before:] if mail.purpose == "proposals"]
 
 
