@@ -195,15 +195,6 @@ def is_ending() -> bool:
     return bool(g.get("is_ending", lambda: False)())
 
 
-def hold_job() -> None:
-    """Renew the lease in this transaction; raise `Interrupted` if it is lost or the process ends.
-
-    So nothing is written for a job that another process has taken over.
-    """
-    if is_ending() or ((row := g.get("job")) is not None and not _renew_lease(row.id)):
-        raise Interrupted
-
-
 def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
     """Do what is due in a thread; return how many jobs were tried. Commits.
 
@@ -426,6 +417,9 @@ def _do(row: Job) -> bool:
     with write(lambda: _lock_mine(row.id)) as mine:
         if mine is None:
             pass
+        elif mine.attempts != row.attempts:
+            # It was enqueued anew meanwhile.
+            mine.leased_until = None
         elif error and mine.attempts < kind.attempts:
             delay: timedelta = FIRST_DELAY * 3 ** (mine.attempts - 1)
             mine.run_at = clock.now() + min(delay, LONGEST_DELAY)

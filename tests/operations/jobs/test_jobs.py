@@ -1,13 +1,16 @@
 """The sweep, unclaimed accounts, and background jobs, each done by one of many processes."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import delete
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core import jobs as leases
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.jobs import (
@@ -15,6 +18,9 @@ from testimonials.core.jobs import (
     KINDS,
     Job,
     Kind,
+    Retry,
+    enqueue,
+    enqueue_anew,
     keep_job,
     run_due,
     settle_job,
@@ -177,6 +183,92 @@ def test_processes_at_once_do_each_job_once(make_app: MakeApp) -> None:
 
     taken = at_once(len(apps), take)
     assert [sum(each) for each in zip(*taken, strict=True)] == [1] * 10
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names that were given to jobs of the kind `note`, in the order in which they ended."""
+    names: list[str] = []
+
+    def note(name: str) -> None:
+        if name.startswith("bad"):
+            raise Retry("not now")
+        names.append(name)
+
+    def give_up(error: str, name: str) -> None:
+        names.append(f"{name}: {error}")
+
+    monkeypatch.setitem(
+        KINDS, "note", Kind(note, "notes", attempts=2, account_limit=1, give_up=give_up)
+    )
+    return names
+
+
+def _enqueue(app: Flask, *names: str, **options: Any) -> None:
+    with app.app_context(), write():
+        for name in names:
+            enqueue("note", name=name, **options)
+
+
+def _run(app: Flask) -> int:
+    with app.app_context():
+        return run_due("notes")
+
+
+def test_those_of_a_lane_wait_for_the_one_before_and_for_no_other(
+    app: Flask, done: list[str], moved_clock: MovableClock
+) -> None:
+    _enqueue(app, "bad", "second", lane="one")
+    _enqueue(app, "another", lane="two")
+    assert (_run(app), done) == (2, ["another"])
+    # It is tried twice, and then given up.
+    moved_clock.move(seconds=5)
+    assert (_run(app), done) == (2, ["another", "bad: not now", "second"])
+    assert _run(app) == count_rows(app, Job) == 0
+
+
+def test_an_account_has_its_share_of_the_processes(
+    make_app: MakeApp, done: list[str], moved_clock: MovableClock
+) -> None:
+    one, two = make_app(), make_app()
+    _enqueue(one, "first", "second", account_id="a")
+    _enqueue(one, "other", account_id="b")
+    with one.app_context():
+        assert leases._take_next("notes") is not None
+    assert (_run(two), done) == (1, ["other"])
+    # The first process has died.
+    moved_clock.move(minutes=2)
+    assert (_run(two), done) == (2, ["other", "first", "second"])
+
+
+def test_a_job_for_later_is_cancelled_by_one_statement(
+    app: Flask, done: list[str], moved_clock: MovableClock
+) -> None:
+    for name in ("kept", "cancelled"):
+        _enqueue(app, name, id=name, run_at=clock.now() + timedelta(seconds=30))
+    moved_clock.move(seconds=29)
+    assert _run(app) == 0
+    with app.app_context(), write():
+        db.session.execute(delete(Job).where(Job.id == "cancelled"))
+    moved_clock.move(seconds=1)
+    assert (_run(app), done) == (1, ["kept"])
+
+
+def test_what_is_enqueued_anew_while_it_is_done_is_done_again(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def work() -> None:
+        rounds.append(1)
+        if len(rounds) == 1:
+            with write():
+                enqueue_anew("twice", ["the-id"])
+
+    monkeypatch.setitem(KINDS, "twice", Kind(work, "notes"))
+    with app.app_context(), write():
+        enqueue("twice", id="the-id")
+    assert (_run(app), len(rounds), count_rows(app, Job)) == (2, 2, 0)
 
 
 TABLES = (Account, Project, models.Testimonial)
