@@ -17,9 +17,9 @@ from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
 from tests.conftest import PASSWORD, Caller, MovableClock
-from tests.core.events import read_events, read_types
+from tests.core.events import read_events, read_history, read_types
 from tests.support.plans import explain_statements
-from tests.support.rows import add_member, read_testimonials
+from tests.support.rows import add_member, change_project, read_testimonials
 
 pytestmark = pytest.mark.postgres
 
@@ -242,3 +242,20 @@ def rename(app: Flask, table: str, name: str) -> None:
     with app.app_context():
         db.session.execute(text(f"ALTER TABLE {table} RENAME TO {name}"))
         db.session.commit()
+
+
+def test_a_testimonials_history_outlives_who_had_it(
+    app: Flask, owner: Caller, outsider: Caller
+) -> None:
+    """It goes with the testimonial, not with the account that the project was handed over from."""
+    project = owner.create_project()["_id"]
+    row = owner.create_testimonial(project)["_id"]
+    change_project(app, project, account_id=outsider.account_id)
+    run(app, "accounts", "delete", owner.email, "--yes")
+    (added,) = read_history(app)
+    assert (added.testimonial_id, added.action, added.number) == (row, "add", 2)
+    # Nobody is told of what was the other account's.
+    assert (added.account_id, added.type) == (None, "")
+    assert row not in run(app, "activity", "list", "--json")
+    run(app, "projects", "delete", project, "--yes")
+    assert read_history(app) == []

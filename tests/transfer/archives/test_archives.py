@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from testimonials.collection.models import UnsubscribedAddress
-from testimonials.core.audit import Event
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import Base
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
@@ -163,6 +163,19 @@ def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> No
                 continue
             found = [row[column.name] for row in rows[model.__tablename__]]
             assert any(value is not None for value in found), column
+
+
+def test_what_was_changed_in_parts_comes_back(
+    app: Flask, project: str, tmp_path: Path, outsider: Caller
+) -> None:
+    with app.app_context(), write():
+        db.session.execute(update(Event).where(IS_HISTORY).values(batch_id="a" * 24 + "0001"))
+    path = str(tmp_path / "parts.zip")
+    run_well(app, "projects", "export", "fern", path)
+    arguments = ("--account", outsider.email, "--slug", "fern-2", "--json")
+    told = json.loads(run_well(app, "projects", "import", path, *arguments))
+    (change, *_) = read_rows(app, told["_id"])["event"]
+    assert change["batch_id"].endswith("0001")
 
 
 def test_a_project_comes_back(app: Flask, project: str, archive: Path, outsider: Caller) -> None:
