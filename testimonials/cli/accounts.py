@@ -61,7 +61,7 @@ from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, project_limit_of
 from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
-from testimonials.testimonials.history import of_projects, remove_some
+from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import reading_one_moment, write_account_archive
 
@@ -194,7 +194,7 @@ def delete_command(account: Account, yes: bool) -> Said:
     confirm(f"Delete {account.email} and {count} project(s) for good?", yes=yes)
     with write(lambda: get_account(account.id)) as found:
         give_up_projects(Project.account_id == found.id)
-        while remove_some(of_projects(Project.account_id == found.id)):
+        while remove_some(Project.account_id == found.id):
             next_batch()
         delete_account(found)
         record(ACCOUNT_DELETED, None, account=account.id)

@@ -63,7 +63,7 @@ from testimonials.projects.team import (
     remove_colleague,
     set_role,
 )
-from testimonials.testimonials.history import of_projects, remove_some
+from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
@@ -161,7 +161,7 @@ def delete_command(project: Project, yes: bool) -> Said:
     with write(lambda: get_project(project.id)) as found:
         record(PROJECT_DELETED, found, name=found.name)
         give_up_projects(Project.id == found.id)
-        while remove_some(of_projects(Project.id == found.id)):
+        while remove_some(Project.id == found.id):
             next_batch()
         delete_project(found)
     return Said(

@@ -67,7 +67,7 @@ from testimonials.projects.notifications import find_modes
 from testimonials.projects.projects import count_projects
 from testimonials.projects.settings import give_up_projects
 from testimonials.projects.team import list_memberships, list_workspaces
-from testimonials.testimonials.history import of_projects, remove_some
+from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
@@ -351,7 +351,7 @@ def _lock_emptied(owner: SignedIn) -> Account:
     leaving = lock_owner(owner)
     is_own = Project.account_id == owner.account_id
     give_up_projects(is_own)
-    while remove_some(of_projects(is_own)):
+    while remove_some(is_own):
         db.session.commit()
         let_others_write()
         begin_write()

@@ -26,7 +26,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.proposals import list_held_pictures
 from testimonials.projects.settings import delete_trashed_projects, is_past_grace
 from testimonials.testimonials.changes import delete_old_proposals
-from testimonials.testimonials.history import of_projects, remove_some
+from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.removal import delete_unsent_recordings, remove_orphans
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.testimonials import delete_unused_images
@@ -56,7 +56,7 @@ def sweep() -> Counts:
     begin_write()
     # What goes with a project may be thousands: first in parts.
     for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
-        while remove_some(of_projects(is_gone)):
+        while remove_some(is_gone):
             _begin_anew()
     learn_files()
     removed = _remove(_begin_anew)

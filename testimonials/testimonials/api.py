@@ -44,12 +44,16 @@ from testimonials.testimonials.schemas import (
     UndoneSchema,
     UndoSchema,
 )
-from testimonials.testimonials.submissions import decide_all, require_known
+from testimonials.testimonials.submissions import (
+    decide_all,
+    describe_testimonial,
+    find_seen,
+    require_known,
+)
 from testimonials.testimonials.submissions import list_submissions as read_submissions
 from testimonials.testimonials.tags import delete_tag, list_project_tags
 from testimonials.testimonials.tags import rename_tag as change_name
 from testimonials.testimonials.undo import make_undo_token, undo_batch
-from testimonials.testimonials.visibility import describe_testimonial, find_seen
 
 PAGES = "testimonials_pages"
 MAX_BULK_BYTES = 512 * 1024

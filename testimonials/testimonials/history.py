@@ -208,15 +208,14 @@ def in_parts(
     return batch, count
 
 
-def remove_some(*conditions: ColumnElement[bool]) -> bool:
-    """Remove testimonials for good, as many as in a part; return whether there may be more."""
-    some = select(Testimonial.id).where(*conditions).limit(ROWS)
+def remove_some(of_projects: ColumnElement[bool]) -> bool:
+    """Remove testimonials of projects for good, as many as in a part; return whether more may be.
+
+    So that others can write before the project goes with the rest.
+    """
+    of = Testimonial.project_id.in_(select(Project.id).where(of_projects))
+    some = select(Testimonial.id).where(of).limit(ROWS)
     removed = db.session.scalars(
         delete(Testimonial).where(Testimonial.id.in_(some)).returning(Testimonial.id)
     ).all()
     return len(removed) == ROWS
-
-
-def of_projects(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Return the condition for the testimonials of projects."""
-    return Testimonial.project_id.in_(select(Project.id).where(*conditions))

@@ -1,4 +1,4 @@
-"""What agents read of the inbox, and decide there."""
+"""What callers of the API may see of testimonials, read of the inbox, and decide there."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,18 +6,56 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from testimonials.auth.callers import Caller
+from testimonials.auth.scopes import Scope
 from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Page, read_page
 from testimonials.projects.models import Project
+from testimonials.testimonials.history import list_history
 from testimonials.testimonials.inbox import InboxFilter, find_rows, match_filter
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import apply_action, list_open
-from testimonials.testimonials.schemas import EVERYTHING, TRASH
+from testimonials.testimonials.moderation import apply_action, find_testimonial, list_open
+from testimonials.testimonials.schemas import (
+    EVERYTHING,
+    TRASH,
+    TestimonialDetailSchema,
+    VisibleTestimonialSchema,
+)
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.testimonials.undo import make_undo_token
 
+_DETAIL = TestimonialDetailSchema()
+_VISIBLE = VisibleTestimonialSchema()
 # States that are a tab of their own; the others are statuses of the tab All.
 OWN_TABS = (TRASH, EVERYTHING, "spam")
+
+
+def may_see_all(caller: Caller) -> bool:
+    return not caller.is_key and Scope.READ in caller.scopes
+
+
+def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimonial:
+    """Return a testimonial that the caller may read; raise `NotFound`.
+
+    Without the scope Read those that the specified list shows.
+    """
+    row = find_testimonial(project, testimonial_id)
+    if not (row.is_visible or may_see_all(caller)):
+        raise NotFound(gettext_noop("There is no such testimonial in this project."))
+    return row
+
+
+def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
+    """Return a testimonial as `get_testimonial` answers it to the caller."""
+    if not may_see_all(caller):
+        described: dict[str, Any] = _VISIBLE.dump(row)
+        return described
+    described = _DETAIL.dump(row)
+    described["history"] = _DETAIL.fields["history"].serialize(
+        "history", {"history": list_history(row.id)}
+    )
+    return described
 
 
 def list_submissions(project: Project, query: dict[str, Any]) -> Page:
