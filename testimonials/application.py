@@ -139,9 +139,9 @@ def register_routes(app: Flask) -> None:
     counting.init_insights(app)
     for blueprint in VIEWS:
         app.register_blueprint(blueprint)
-    app.url_defaults(_stay_in_project)
 
 
+@blueprints.dashboard.url_defaults
 def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
     """Let the pages of a project link to each other without naming the project each time."""
     here = (request.view_args or {}).get("project_id") if has_request_context() else None

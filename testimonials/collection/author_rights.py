@@ -31,7 +31,6 @@ from testimonials.testimonials.media.removal import (
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.notifications import NAME_LENGTH, tell_of_submission
-from testimonials.testimonials.testimonials import next_time
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -275,7 +274,7 @@ def _change(
     """Change columns and record it; what `returns` to the queue is told of like a new one."""
     row, project = own.row, own.project
     if returns:
-        row.returned_at = next_time(project)
+        row.returned_at = project.next_time()
     change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
     if returns and row.status == "pending" and row.deleted_at is None:
         tell_of_submission(project, row)

@@ -15,7 +15,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import MEGABYTE
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.projects.page_design import Question, offers_code
+from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project
 
 # Of a form besides its recording: enough that the text arrives even if the photo is too large.
@@ -75,7 +75,7 @@ def make_context(
         is_open=project.is_open and (form is None or form.is_open),
         questions=own["questions"],
         tag=own.get("tag", ""),
-        is_rewarded=offers_code(project.page_design),
+        is_rewarded=any(step["kind"] == "code" for step in project.open_steps),
         takes_photo=bool(project.page_config["collectFields"].get("avatar")),
         kinds=[kind for kind in ("video", "voice") if has_room and design[kind]],
         links=links or {},

@@ -29,7 +29,6 @@ from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
-from testimonials.projects.page_design import list_open_steps
 from testimonials.projects.projects import name_owner
 from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH, Answer
 from testimonials.testimonials.models import Testimonial
@@ -286,7 +285,7 @@ def shown_design(project: Project, form: CollectionForm | None = None) -> dict[s
         "signature": usual.get("signature") or page["signature"],
         "prompts": speak_lines(page["prompts"], usual.get("prompts")),
         "questions": [show_question(each) for each in own["questions"]],
-        "steps": list_open_steps(page["steps"]),
+        "steps": project.open_steps,
     }
     if form is not None:
         for name in ("headline", "description"):

@@ -30,7 +30,6 @@ from testimonials.testimonials.media.recordings import RecordingGone, remove_fil
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.notifications import tell_of_submission
 from testimonials.testimonials.tags import find_spellings, spell
-from testimonials.testimonials.testimonials import next_time
 
 SAME_WITHIN = timedelta(days=1)
 # How many of the same author's with the same words are looked at for the same answers.
@@ -58,7 +57,7 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
         remove_files([recording.id] if recording and recording.found else [])
         return arrived, False
     keep_files(context, sent)
-    time, order = next_time(project), context.order
+    time, order = project.next_time(), context.order
     is_proved = bool(order) and not is_used(project, order)
     # What the owner or the shop asked for is never held.
     is_expected = context.answers or is_proved
@@ -109,11 +108,9 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
     if sent.may_mail:
         send_author_mail(project, row)
     if row.status == "pending":
-        written = {"action": "submit", "testimonial": row.id}
-        record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **written)
+        record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, action="submit", testimonial=row.id)
         if asked and asked.testimonial_id == row.id:
-            about = {"request": asked.id, "testimonial": row.id}
-            record(REQUEST_ANSWERED, project, BY_AUTHOR, **about)
+            record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 
 def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:

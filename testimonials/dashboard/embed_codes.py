@@ -142,7 +142,7 @@ def describe_choice(project: Project, choice: Choice) -> dict[str, Any]:
         "theme": (selection.theme or settings.config["theme"]).removeprefix("auto"),
         "note": _note(project, choice),
         # Without a host: frames of other origins are blocked.
-        "preview_url": url_for("wall.show_widget", **selection.query),
+        "preview_url": url_for("wall.show_widget", project_id=project.id, **selection.query),
     }
 
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, column_property, mapped_column, validates
 
 from testimonials.auth.models import AccessToken, Account
+from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url, target_host
@@ -147,6 +148,22 @@ class Project(Base):
     @property
     def whole_page_design(self) -> dict[str, Any]:
         return read_page_design(self.page_design)
+
+    @property
+    def open_steps(self) -> list[dict[str, Any]]:
+        """What the page still offers after sending."""
+        today = clock.now().date().isoformat()
+        steps = self.whole_page_design["steps"]
+        return [step for step in steps if not step["until"] or step["until"] >= today]
+
+    def next_time(self) -> datetime:
+        """Return the time of its next testimonial: now, but later than all earlier ones.
+
+        The project is locked, so that no two get the same time (decisions, "Testimonials").
+        """
+        last, now = self.last_testimonial_at, clock.now()
+        self.last_testimonial_at = max(now, last + clock.MILLISECOND) if last else now
+        return self.last_testimonial_at
 
     @property
     def whole_page_config(self) -> dict[str, Any]:

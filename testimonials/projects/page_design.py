@@ -3,13 +3,12 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validate, validates_schema
 
-from testimonials.core import clock
 from testimonials.core.http.fields import (
     Choice,
     Count,
@@ -319,14 +318,3 @@ def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
 def trim_page_design(design: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a design differs from the defaults, as it is stored."""
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}
-
-
-def list_open_steps(steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    today = clock.now().date().isoformat()
-    return [step for step in steps if not step["until"] or step["until"] >= today]
-
-
-def offers_code(design: Mapping[str, Any]) -> bool:
-    """Tell whether everybody who writes now gets a code, which the page and the card say."""
-    steps = list_open_steps(read_page_design(design)["steps"])
-    return any(step["kind"] == "code" for step in steps)

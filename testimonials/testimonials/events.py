@@ -12,8 +12,8 @@ from testimonials.testimonials.models import Testimonial
 BY_HAND, DISOWNED = "owner", "disowned"
 # Who acts without an account; their network is nobody's business.
 AUTHOR = gettext_noop("The author")
-ADDRESS = gettext_noop("The holder of that address")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
+ADDRESS = gettext_noop("The holder of that address")
 
 # What became of one or of several, by the action in the details where the type leaves it open.
 BECAME = {

@@ -123,7 +123,7 @@ def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
 
     For adding many at once: the caller adds them to the session and calls `mark_changed`.
     """
-    time = next_time(project)
+    time = project.next_time()
     times = {"submitted_at": time, "created_at": time, "updated_at": time}
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}
@@ -159,7 +159,7 @@ def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
 
 def _make_row(project: Project, columns: dict[str, Any]) -> Testimonial:
     mark_changed(project)
-    time = next_time(project)
+    time = project.next_time()
     times = {"submitted_at": time, "created_at": time, "updated_at": time}
     return Testimonial(**{"project_id": project.id, **times, **columns})
 
@@ -210,18 +210,6 @@ def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict
         of_project = counts[each.project_id]
         of_project[each.status] = of_project.get(each.status, 0) + each.number
     return counts
-
-
-def next_time(project: Project) -> datetime:
-    """Return the time of the project's next testimonial: now, but later than all earlier ones.
-
-    `project` is locked, so that no two get the same time (decisions, "Testimonials").
-    """
-    time = clock.now()
-    if project.last_testimonial_at is not None:
-        time = max(time, project.last_testimonial_at + clock.MILLISECOND)
-    project.last_testimonial_at = time
-    return time
 
 
 @summarizing.connect

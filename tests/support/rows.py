@@ -23,7 +23,6 @@ from testimonials.projects.models import Member, Project
 from testimonials.projects.projects import lock_account, lock_project, mark_changed
 from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
-from testimonials.testimonials.testimonials import next_time
 from tests.conftest import Caller
 from tests.support.applications import change_settings
 
@@ -47,7 +46,7 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
         begin_write()
         project = lock_project(project_id)
         mark_changed(project)
-        time = next_time(project)
+        time = project.next_time()
         columns = {
             "status": "approved", "source": "public_page", "author_name": "Visitor",
             "author_role": "", "text": "Seen on the page.", "submitted_at": time,

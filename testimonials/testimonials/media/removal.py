@@ -34,8 +34,8 @@ def remove_after_commit(ids: Iterable[str]) -> None:
 
 @event.listens_for(db.session, "after_commit")
 def _remove_leaving(session: Session) -> None:
-    if not session.in_nested_transaction():
-        recordings.remove_files(session.info.pop(_LEAVING, ()))
+    if not session.in_nested_transaction() and (leaving := session.info.pop(_LEAVING, ())):
+        recordings.remove_files(leaving)
 
 
 @event.listens_for(db.session, "after_rollback")
