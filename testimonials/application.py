@@ -73,9 +73,9 @@ from testimonials.projects import api as project_api
 from testimonials.projects import pages as project_pages
 from testimonials.projects import proposals_api
 from testimonials.projects.access import find_project
-from testimonials.projects.change_calls import carry_out, lock_callers_account
 from testimonials.projects.domains import serve_own_hosts
 from testimonials.projects.projects import keep_reserved_slugs
+from testimonials.projects.proposals_api import carry_out, lock_callers_account
 from testimonials.testimonials import api as testimonial_api
 from testimonials.testimonials.media import playback, upload_pages
 from testimonials.transfer import api as transfer_api

@@ -14,7 +14,7 @@ from testimonials.analytics.models import (
     InsightFunnelDay,
     InsightTestimonialDay,
 )
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.extensions import db

@@ -11,10 +11,9 @@ from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, up
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import called, require_unsuspended
-from testimonials.auth.callers import Caller
+from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.events import TOKEN_CREATED, TOKEN_REVOKED
 from testimonials.auth.models import AccessToken, Account
-from testimonials.auth.scopes import Scope
 from testimonials.core import clock
 from testimonials.core.audit import EventType, Place, record
 from testimonials.core.db.engine import Timestamp

@@ -12,6 +12,7 @@ from testimonials.auth.accounts import (
     start_account,
 )
 from testimonials.auth.billing import set_plan
+from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.credentials import make_reset_link
 from testimonials.auth.email_addresses import normalize_email
 from testimonials.auth.emails import send_claim_mail, send_security_mail
@@ -29,7 +30,6 @@ from testimonials.auth.events import (
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.oidc.accounts import unlink_account
-from testimonials.auth.scopes import DEFAULT_SCOPES, Scope
 from testimonials.auth.sessions import end_sessions, list_sessions
 from testimonials.auth.step_up import find_ways_in, reset_ways_in
 from testimonials.auth.tokens import (

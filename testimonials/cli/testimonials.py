@@ -17,9 +17,9 @@ from testimonials.core.http.resource import load
 from testimonials.core.text import make_printable
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account, lock_project
-from testimonials.projects.proposal_schemas import ProposalSchema
 from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
 from testimonials.projects.proposals import Decider, decide_proposals, list_all
+from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials.fields import count_sent
 from testimonials.testimonials.schemas import TestimonialSchema
 from testimonials.testimonials.testimonials import list_all_of_project

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 from flask import Response
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.collection import forms as services
 from testimonials.collection.changes import RequestSchema, tell_nobody_left
 from testimonials.collection.images import pictures as drawings
@@ -31,10 +30,10 @@ from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.pagination import Page
 from testimonials.core.images.uploads import COVER, PORTRAIT, Image
-from testimonials.projects.change_calls import keep_picture
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
+from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import DeletedCountSchema
 

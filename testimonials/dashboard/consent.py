@@ -3,7 +3,7 @@
 from flask import g, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.auth.scopes import DEFAULT_SCOPES, NEVER, Scope
+from testimonials.auth.callers import DEFAULT_SCOPES, NEVER, Scope
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.transactions import write
 from testimonials.core.http.blueprints import oauth

@@ -8,7 +8,7 @@ from flask import url_for
 from marshmallow import ValidationError
 from sqlalchemy import ColumnElement, func, select
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.collection.request_mail import suggest_texts
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError

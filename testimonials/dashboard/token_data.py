@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import render_template
 
+from testimonials.auth.callers import Scope
 from testimonials.auth.models import UNUSED
-from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import ListedToken, list_tokens
 from testimonials.core import clock
 from testimonials.core.http.i18n import gettext as _

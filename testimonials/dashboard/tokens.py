@@ -6,7 +6,7 @@ from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
-from testimonials.auth.scopes import DEFAULT_SCOPES, NEVER, Scope
+from testimonials.auth.callers import DEFAULT_SCOPES, NEVER, Scope
 from testimonials.auth.sessions import SignedIn
 from testimonials.auth.tokens import find_token, make_token, revoke_token
 from testimonials.core.db.identifiers import new_identifier

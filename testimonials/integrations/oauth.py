@@ -14,8 +14,8 @@ from urllib.parse import urlencode, urlsplit
 from flask import Response, jsonify, request
 from sqlalchemy import delete, select
 
+from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.models import AccessToken, Account
-from testimonials.auth.scopes import DEFAULT_SCOPES, Scope
 from testimonials.auth.sessions import SignedIn, lock_owner
 from testimonials.auth.tokens import find_by_plain_text, make_token, revoke_token
 from testimonials.core import clock

@@ -3,19 +3,18 @@
 from typing import Any
 
 from testimonials.auth.api_auth import require_all_projects
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import projects
 from testimonials.core.http.pagination import Page
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import LOGO, Image
 from testimonials.projects import domains
-from testimonials.projects.change_calls import keep_picture
 from testimonials.projects.changes import Values
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.projects.projects import create_project as start_project
 from testimonials.projects.projects import read_projects
+from testimonials.projects.proposals_api import keep_picture
 from testimonials.projects.schemas import (
     DomainSchema,
     DomainUpdateSchema,

@@ -1,18 +1,125 @@
-"""Proposals in the API: making, reading and withdrawing them. Only a person decides."""
+"""Proposals in the API, their shapes, and how a resource makes a change or a proposal of it."""
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields
+
+from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.models import Account
+from testimonials.core.extensions import db
+from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import projects
-from testimonials.core.http.pagination import Page
+from testimonials.core.http.fields import Choice, StrictSchema, Time
+from testimonials.core.http.pagination import CursorQuerySchema, Page
+from testimonials.core.http.resource import Operation
+from testimonials.core.http.urls import project_url
+from testimonials.core.images.uploads import Image
 from testimonials.projects import proposals as services
-from testimonials.projects.change_calls import WAITS
-from testimonials.projects.changes import Values
+from testimonials.projects.changes import CHANGES, KINDS, PROPOSALS, Values
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.proposal_schemas import (
-    ProposalQuerySchema,
-    ProposalSchema,
-    ProposeSchema,
-)
+from testimonials.projects.projects import lock_account
+from testimonials.projects.proposals import STATUSES
+
+
+class ProposeSchema(StrictSchema):
+    """A change for the owner to accept: its kind, and the values that this kind takes."""
+
+    # By kind; the document has them in place of this schema.
+    variants = PROPOSALS
+
+    def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        kind = payload.get("kind")
+        if not isinstance(kind, str) or kind not in PROPOSALS:
+            raise ValidationError({"kind": [f"Must be one of: {', '.join(KINDS)}."]})
+        return PROPOSALS[kind].check(payload)
+
+
+class ProposalQuerySchema(CursorQuerySchema):
+    """The query of the list of proposals."""
+
+    status = Choice(
+        *STATUSES, load_default=None, allow_none=False, description="Only those in this state."
+    )
+
+
+class ProposalSchema(Schema):
+    """A change that waits for the owner, or what became of it."""
+
+    _id = fields.String(attribute="id", required=True)
+    projectId = fields.String(attribute="project_id", required=True)
+    kind = fields.String(required=True, metadata={"enum": KINDS})
+    targetId = fields.String(attribute="target_id", allow_none=True, required=True)
+    values = fields.Dict(required=True)
+    reason = fields.String(required=True)
+    status = fields.String(required=True, metadata={"enum": list(STATUSES)})
+    result = fields.Dict(
+        allow_none=True,
+        required=True,
+        metadata={"description": "What accepting it made, such as `testimonialId`."},
+    )
+    note = fields.String(
+        allow_none=True, required=True, metadata={"description": "The owner’s words to you."}
+    )
+    createdAt = Time(attribute="created_at", required=True)
+    decidedAt = Time(attribute="decided_at", allow_none=True, required=True)
+    url = fields.Function(
+        lambda proposal: project_url(proposal.project_id, "proposals"),
+        metadata={"type": "string", "description": "Where the owner decides."},
+    )
+
+
+# How a resource makes a change that may also be a proposal.
+
+WAITS = "Waits for the owner"
+
+_PROPOSAL = ProposalSchema()
+
+
+def carry_out(
+    operation: Operation,
+    caller: Caller,
+    project: Project,
+    path: dict[str, str],
+    values: Values,
+    query: Values,
+) -> Answer:
+    """Make the operation's change of the locked project, or a proposal if the caller drafts (202).
+
+    `values` are as the schema of the kind loads them.
+    """
+    kind = operation.change or ""
+    change = CHANGES[kind]
+    target_id = path["testimonial_id"] if change.needs_target else None
+    if caller.drafts_only:
+        proposal = services.propose(caller, project, kind, values, target_id, query["reason"])
+        return Answer(WAITS, _PROPOSAL.dump(proposal), 202)
+    outcome = change.apply(project, target_id, values, caller.label)
+    return Answer(change.done, operation.dump(outcome.data))
+
+
+def lock_callers_account(caller: Caller) -> Account:
+    return lock_account(caller.id)
+
+
+def keep_picture(
+    caller: Caller, project: Project, kind: str, image: Image, target_id: str | None = None
+) -> str:
+    """Store an uploaded picture and return its id; what is only proposed isn't public.
+
+    The same picture again, while its proposal waits, is the one that is stored already.
+    """
+    if caller.drafts_only:
+        same = services.find_waiting_picture(caller, project, kind, target_id, image.content)
+        if same is not None:
+            return same
+    image.is_held = caller.drafts_only
+    db.session.add(image)
+    db.session.flush()
+    return image.id
+
+
+# Making, reading and withdrawing proposals. Only a person decides.
 
 projects.find(proposal=services.find_proposal)
 

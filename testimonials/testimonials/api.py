@@ -6,8 +6,7 @@ from typing import Any
 
 from flask import Flask, Response, current_app
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.core.audit import record
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
@@ -16,12 +15,11 @@ from testimonials.core.http.pagination import Page, add_link, link_to
 from testimonials.core.http.resource import ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.projects.access import find_version, go_on_writing
-from testimonials.projects.change_calls import keep_picture
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
-from testimonials.projects.proposal_schemas import BulkResultsSchema
+from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials import testimonials as services
-from testimonials.testimonials.bulk import add_each, say_added
+from testimonials.testimonials.bulk import BulkResultsSchema, add_each, say_added
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.models import Testimonial

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from marshmallow import ValidationError
+from marshmallow import Schema, ValidationError, fields
 from sqlalchemy import select
 
 from testimonials.auth.callers import Caller
@@ -13,11 +13,43 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import mark_changed
 from testimonials.projects.proposals import propose
+from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.testimonials.testimonials import find_by_external_ids, prepare_approved
+
+
+class BulkResultSchema(Schema):
+    """What became of one testimonial of a bulk."""
+
+    index = fields.Integer(
+        required=True, metadata={"description": "Its place in the list, from 0."}
+    )
+    status = fields.String(
+        required=True,
+        metadata={
+            "enum": ["created", "exists", "proposed", "refused"],
+            "description": "`exists`: there is one with this `externalId`; it wasn't changed.",
+        },
+    )
+    testimonialId = fields.String(
+        attribute="testimonial.id", metadata={"description": "The one that is there now."}
+    )
+    proposal = fields.Nested(ProposalSchema)
+    errors = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        metadata={"description": "Why it was refused: field name to the list of broken rules."},
+    )
+
+
+class BulkResultsSchema(Schema):
+    """One answer for each testimonial, in order."""
+
+    results = fields.List(fields.Nested(BulkResultSchema), required=True)
+
 
 KIND = "testimonial.add"
 

@@ -6,8 +6,8 @@ from typing import Any
 from marshmallow import ValidationError
 from sqlalchemy import delete, exists, func, or_, select
 
+from testimonials.auth.callers import Scope
 from testimonials.auth.email_addresses import Email
-from testimonials.auth.scopes import Scope
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound

@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Page, read_page

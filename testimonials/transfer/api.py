@@ -5,8 +5,7 @@ from functools import partial
 
 from marshmallow import Schema, fields, validate
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.blueprints import transfer
 from testimonials.core.http.fields import StrictSchema, Switch, Time
 from testimonials.projects.access import go_on_writing

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import StrictSchema, Text, Time
 from testimonials.projects import schemas

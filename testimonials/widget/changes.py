@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.models import Project

@@ -11,8 +11,8 @@ from flask import Flask
 
 from testimonials.auth.api_auth import MissingScope, may_pass
 from testimonials.auth.callers import Caller as ApiCaller
+from testimonials.auth.callers import Scope
 from testimonials.auth.models import AccessToken
-from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import find_token, list_tokens, revoke_token, write_uses
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_access_token

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.collection import submission
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller

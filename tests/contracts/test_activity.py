@@ -16,7 +16,7 @@ from testimonials.projects.changes import CHANGES
 from tests.contracts.test_architecture import PACKAGE, modules
 
 # Which kind of change it makes, and with it the event, is known when it is called.
-CARRIED_OUT = "projects.change_calls.carry_out"
+CARRIED_OUT = "projects.proposals_api.carry_out"
 RECORDERS = {CARRIED_OUT, "core.audit.record", "core.audit.record_changes"}
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
 AWAY = "It sends the browser away; what it comes back with is recorded."

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.core.events import read_events

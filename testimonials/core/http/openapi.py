@@ -1,6 +1,7 @@
-"""The OpenAPI document, and the table of error codes."""
+"""The OpenAPI document, the table of error codes, and problem details made of it."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from typing import Any
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
-from flask import Flask
+from flask import Flask, Response, request
 from werkzeug.routing import Rule
 
 from testimonials import __version__
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.idempotency import KEY_PATTERN
 from testimonials.core.http.resource import Operation
+from testimonials.core.http.urls import error_url
 from testimonials.core.images.uploads import UPLOADED_TYPES
 from testimonials.core.settings.current import current_settings
 
@@ -257,6 +259,35 @@ def _subclasses(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
     for each in error.__subclasses__():
         yield each
         yield from _subclasses(each)
+
+
+# Errors as problem details (RFC 9457), for callers that ask for them.
+
+PROBLEM = "application/problem+json"
+
+
+def use_problem_details(response: Response) -> None:
+    """Add the standard's fields to an error of the API, if the caller accepts them."""
+    accept = request.accept_mimetypes
+    if PROBLEM not in request.headers.get("Accept", ""):
+        return
+    if accept[PROBLEM] < max(accept["application/json"], 0.001):
+        return
+    body = json.loads(response.data)
+    code = body["code"]
+    standard = {
+        "type": error_url(code),
+        "title": _titles().get(code, "The request failed."),
+        "status": response.status_code,
+        "detail": body["message"],
+    }
+    response.data = json.dumps(standard | body, separators=(",", ":"))
+    response.content_type = PROBLEM
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return {each.code: each.meaning for each in list_error_codes()}
 
 
 # The OpenAPI 3.1 document, made from the views and the schemas that check the requests.

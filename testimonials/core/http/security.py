@@ -14,7 +14,7 @@ from werkzeug.http import parse_accept_header
 
 from testimonials.core.http.errors import CrossSiteRefused, ServiceError, wants_json
 from testimonials.core.http.i18n import LONGEST_ACCEPT
-from testimonials.core.http.problems import use_problem_details
+from testimonials.core.http.openapi import use_problem_details
 from testimonials.core.http.urls import app_url, base_url, current_path, origin_of
 from testimonials.core.settings.current import current_settings
 

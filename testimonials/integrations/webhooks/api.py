@@ -2,8 +2,7 @@
 
 from flask import Response
 
-from testimonials.auth.callers import Caller
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.answers import Answer, answer
 from testimonials.core.http.blueprints import webhooks
 from testimonials.core.http.pagination import CursorQuerySchema, Page, add_link, link_to

@@ -20,7 +20,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.answers import dump_json
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.proposal_schemas import ProposalSchema
+from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import VisibleTestimonialSchema

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
 from tests.auth.tokens import TokenCaller, give_token

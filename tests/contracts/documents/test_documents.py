@@ -14,8 +14,8 @@ from flask import Flask
 
 from testimonials import create_app
 from testimonials.auth.accounts import claim_account
+from testimonials.auth.callers import Scope
 from testimonials.auth.models import Account
-from testimonials.auth.scopes import Scope
 from testimonials.auth.tokens import make_token
 from testimonials.cli.groups import COMMANDS, GROUPS
 from testimonials.core.extensions import begin_write, db

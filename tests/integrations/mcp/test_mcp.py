@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.auth.tokens import list_tokens
 from testimonials.cli.main import main
 from testimonials.integrations.mcp.messages import CAPABILITIES_KEY, CURRENT, OLDER, VERSION_KEY

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.collection.request_mail import send_due_requests
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Dispatcher

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.auth.scopes import Scope
+from testimonials.auth.callers import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event, read_after
 from testimonials.core.db import transactions
