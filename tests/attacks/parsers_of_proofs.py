@@ -241,7 +241,7 @@ def _(attacked: Attacked) -> Parser:
             "words.a.example",
             ("TXT",),
             f"127.0.0.1:{server.server_address[1]}",
-            time.monotonic() + 0.2,
+            time.monotonic() + 0.02,
         )
 
     counts = struct.pack("!B4H", 0x80, 1, 2, 0, 0)
