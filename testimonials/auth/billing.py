@@ -19,7 +19,8 @@ from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
 from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -249,10 +250,8 @@ def take_stripe_event() -> Response:
         raise EventRefused(
             "The signature does not match: check STRIPE_WEBHOOK_SECRET and the clock."
         )
-    begin_write()
-    with refusing(_refuse_event):
+    with write(), refusing(_refuse_event):
         apply_event(json.loads(raw))
-    db.session.commit()
     return jsonify({"received": True})
 
 

@@ -1,6 +1,7 @@
 """Changing an account's e-mail address."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from flask import redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -15,7 +16,8 @@ from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, find_session, lock_owner
 from testimonials.core.audit import ActorKind, act_as, record
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.forms import add_notice
@@ -114,16 +116,14 @@ def show_email_change(token: str) -> ResponseReturnValue:
 def confirm_email_change(token: str) -> ResponseReturnValue:
     """Change the account's address, and tell the old one."""
     owner = find_session(read_session_cookie())
-    begin_write()
-    change = find_change(token)
-    if owner is None or owner.account_id != change.account.id:
-        # The page says why not.
-        return redirect(current_path(), 303)
-    left = change_address(change, owner)
-    send_address_changed_mail(left, change.email)
-    act_as(ActorKind.PERSON, owner.account_id)
-    record(ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
-    db.session.commit()
+    with write(partial(find_change, token)) as change:
+        if owner is None or owner.account_id != change.account.id:
+            # The page says why not.
+            return redirect(current_path(), 303)
+        left = change_address(change, owner)
+        send_address_changed_mail(left, change.email)
+        act_as(ActorKind.PERSON, owner.account_id)
+        record(ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
     return redirect(
         add_notice(url_for("dashboard.account.show_account"), _("Your address is changed.")), 303
     )

@@ -43,6 +43,7 @@ from testimonials.auth.two_factor import (
     render_step,
 )
 from testimonials.core.audit import ActorKind, act_as, record
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import RateLimited
@@ -149,11 +150,10 @@ def sign_out() -> ResponseReturnValue:
     """Sign this browser out, and go to `next`, where somebody else may sign in."""
     signed_in = find_session(read_session_cookie())
     if signed_in is not None:
-        begin_write()
-        end_session(signed_in.account_id, signed_in.session_id)
-        act_as(ActorKind.PERSON, signed_in.account_id)
-        record(SESSION_ENDED, signed_in.account_id)
-        db.session.commit()
+        with write():
+            end_session(signed_in.account_id, signed_in.session_id)
+            act_as(ActorKind.PERSON, signed_in.account_id)
+            record(SESSION_ENDED, signed_in.account_id)
     target = safe_target(request.form.get("next", ""))
     response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
@@ -176,7 +176,6 @@ def sign_up() -> ResponseReturnValue:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
     request_link(LinkPurpose.SIGN_UP, email, describe_visitor(email))
-    db.session.commit()
     text = _("Open the link in it to choose a password. It may take a minute to arrive.")
     return _mail_sent(_("A mail is on its way to %(email)s", email=email), text)
 
@@ -197,7 +196,6 @@ def send_reset_link() -> ResponseReturnValue:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
     request_link(LinkPurpose.RESET, email, describe_visitor(email))
-    db.session.commit()
     text = _(
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
@@ -252,10 +250,9 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
         )
     else:
         # For an unknown address too, which must not be faster.
-        begin_write()
-        account = find_claimed_account(email)
-        record(SESSION_REFUSED, account.id if account else None)
-        db.session.commit()
+        with write():
+            account = find_claimed_account(email)
+            record(SESSION_REFUSED, account.id if account else None)
     typed = request.form.get("email", "").strip()
     target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
     page = render_login(target, email=typed, problem=problem, draft=draft)

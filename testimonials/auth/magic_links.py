@@ -15,7 +15,8 @@ from testimonials.auth.lockout import Visitor
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenInvalid, TokenPurpose
@@ -119,15 +120,15 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Store a request for a link, unless too many were made lately; begins the write.
+    """Store a request for a link, unless too many were made lately.
 
     Only too many requests from one IP address raise `RateLimited`. Past the other limits nothing
     is sent and nothing is said: the links in the owner's mailbox work.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
-    begin_write()
-    if is_within:
-        enqueue("mail.link", purpose=purpose, email=email)
+    with write():
+        if is_within:
+            enqueue("mail.link", purpose=purpose, email=email)
 
 
 def _limit_key(purpose: LinkPurpose, email: str) -> str:

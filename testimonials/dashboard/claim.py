@@ -199,7 +199,6 @@ def send_new_link() -> ResponseReturnValue:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422
     email = sent.values["email"]
     request_link(LinkPurpose.CLAIM, email, describe_visitor(email))
-    db.session.commit()
     return render_template("auth/sign_in/link_sent.html", email=email)
 
 

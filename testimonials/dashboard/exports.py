@@ -17,8 +17,9 @@ from testimonials.auth.events import ACCOUNT_EXPORTED
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
+from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import write_sentence
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
@@ -82,9 +83,8 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
-    begin_write()
-    record(ACCOUNT_EXPORTED, owner.account_id)
-    db.session.commit()
+    with write():
+        record(ACCOUNT_EXPORTED, owner.account_id)
     return _send(file, "testimonials-account", "zip", "application/zip")
 
 
@@ -95,9 +95,8 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
     """Send what is stored about the account's address, also in projects of others."""
     with reading_one_moment():
         text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
-    begin_write()
-    record(ACCOUNT_EXPORTED, owner.account_id)
-    db.session.commit()
+    with write():
+        record(ACCOUNT_EXPORTED, owner.account_id)
     return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
 
 
@@ -127,24 +126,22 @@ def _send_activity(search: Search) -> Response:
 def _export(
     owner: SignedIn,
     project_id: str,
-    write: Callable[[Project, IO[bytes]], None],
+    fill: Callable[[Project, IO[bytes]], None],
     form: str,
     ending: str,
     kind: str,
 ) -> Response:
     with reading_one_moment():
         read = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = read.slug, spool(partial(write, read))
+        slug, file = read.slug, spool(partial(fill, read))
     # Only now: making the file takes long, and a writing transaction would keep others waiting.
-    begin_write()
     try:
         # Who was removed meanwhile gets nothing.
-        project = find_access(owner, project_id, Role.ADMIN).project
+        with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
+            record(PROJECT_EXPORTED, access.project, form=form)
     except ServiceError:
         file.close()
         raise
-    record(PROJECT_EXPORTED, project, form=form)
-    db.session.commit()
     return _send(file, slug, ending, kind)
 
 
@@ -203,9 +200,8 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
             pass
     except ServiceError as error:
         return _page(owner, {"file": [error.shown]}), 422
-    begin_write()
-    keep_waiting(owner.account_id, name, content)
-    db.session.commit()
+    with write():
+        keep_waiting(owner.account_id, name, content)
     return redirect(url_for(".show_archive"), 303)
 
 
@@ -220,7 +216,6 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
     try:
         target = _import(owner, waiting.content, slug)
     except ServiceError as error:
-        db.session.rollback()
         return _page(owner, _to_errors(error), slug), 422
     return redirect(add_notice(target, _("The project was imported")), 303)
 
@@ -228,9 +223,8 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
 @settings.post("/dashboard/projects/import/discard")
 @require_session
 def discard_archive(owner: SignedIn) -> ResponseReturnValue:
-    begin_write()
-    drop_waiting(owner.account_id)
-    db.session.commit()
+    with write():
+        drop_waiting(owner.account_id)
     return redirect(url_for(".show_archive"), 303)
 
 
@@ -261,14 +255,17 @@ def _opening(content: bytes) -> Iterator[Archive]:
 
 
 def _import(owner: SignedIn, content: bytes, slug: str) -> str:
-    """Import an archive and commit; return the address of the project's inbox."""
+    """Import an archive; return the address of the project's inbox."""
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         made = make_slug(slug) or _("letters and digits")
         wanted = _("Write the address as %(slug)s.", slug=made)
         raise SlugTaken(errors={"slug": [wanted]})
-    with _opening(content) as archive, storing_recordings(archive) as recordings:
-        begin_write()
-        account = lock_account(owner.account_id)
+    lock = partial(lock_account, owner.account_id)
+    with (
+        _opening(content) as archive,
+        storing_recordings(archive) as recordings,
+        write(lock) as account,
+    ):
         resumes = "resume" in request.form
         restored = restore_project(
             archive, account, recordings, slug=slug or None, resumes_requests=resumes
@@ -276,7 +273,6 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
         project = restored.project
         drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
-        db.session.commit()
         return url_for("dashboard.inbox.show_inbox", project_id=project.id)
 
 
