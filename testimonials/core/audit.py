@@ -227,6 +227,7 @@ _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
 _OPTIONAL = ("testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at")
 # Any number, the same in every process.
 LOCK = 7_264_552
+LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")
 # Nobody else writes to the record now, so the next number and id are known.
 TAKE_NUMBERS = text(
     "UPDATE project SET event_number = event_number + :count WHERE id = :id RETURNING event_number"
@@ -327,7 +328,10 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     db.session.flush()
     if db.engine.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
-        # commits, so nothing is missed by reading on from one.
+        # commits, so nothing is missed by reading on from one. The project first, whose numbers are
+        # taken: whoever has locked it may wait for the record.
+        if place.id:
+            db.session.execute(LOCK_PROJECT, {"id": place.id})
         lock = func.pg_advisory_xact_lock(LOCK, func.hashtext(place.account_id or ""))
         db.session.execute(select(lock))
     return {

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import threading
 from unittest.mock import patch
 
 import pytest
@@ -13,13 +14,17 @@ from sqlalchemy.exc import OperationalError
 from testimonials.auth.events import KEY_REPLACED, SESSION_ENDED, SESSION_REFUSED
 from testimonials.core import audit, clock
 from testimonials.core.audit import Actor, ActorKind
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
+from testimonials.projects.events import PROJECT_PAUSED, PROJECT_RESUMED
+from testimonials.projects.projects import lock_project
 from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.core.events import read_events, read_history, read_types
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member, change_project, read_testimonials
+from tests.support.servers import PATIENCE
 
 pytestmark = pytest.mark.postgres
 
@@ -87,6 +92,28 @@ def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Call
                 add()
         db.session.commit()
     assert len(read_events(app, owner.account_id)) == 1
+
+
+def test_who_waits_for_a_project_holds_no_record(app: Flask, backend: str, owner: Caller) -> None:
+    """Else whoever has locked it, and records something then, would wait for them for ever."""
+    if backend == "sqlite":
+        pytest.skip("SQLite has one writer anyway.")
+    place = audit.Place(owner.account_id, owner.create_project()["_id"])
+
+    def record_beside() -> None:
+        with app.app_context(), write():
+            audit.record(PROJECT_PAUSED, place)
+
+    with app.app_context(), write():
+        lock_project(place.id or "")
+        beside = threading.Thread(target=record_beside, daemon=True)
+        beside.start()
+        beside.join(0.5)
+        assert beside.is_alive()
+        audit.record(PROJECT_RESUMED, place)
+    beside.join(PATIENCE)
+    types = read_types(app, owner.account_id)
+    assert types == ["project.created", "project.resumed", "project.paused"]
 
 
 def test_what_is_old_is_forgotten(

@@ -281,7 +281,7 @@ def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
         send_stopped_mail(project, name_host(endpoint), reason)
         stopped.append((project, endpoint))
     # In the order of the records, which other processes lock too.
-    for project, endpoint in sorted(stopped, key=lambda pair: pair[0].account_id):
+    for project, endpoint in sorted(stopped, key=lambda pair: (pair[0].account_id, pair[0].id)):
         record(WEBHOOK_STOPPED, project, url=name_host(endpoint))
 
 
