@@ -11,9 +11,11 @@ from testimonials.collection.events import FORM_ADDED, FORM_DELETED
 from testimonials.collection.schemas import FormCreateSchema, FormSchema
 from testimonials.core import clock
 from testimonials.core.audit import record
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.core.extensions import db
 from testimonials.core.http.resource import load
+from testimonials.core.jobs import LEASE, enqueue
 from testimonials.core.text import make_printable
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account, lock_project
@@ -28,10 +30,10 @@ from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import require_mapping
 from testimonials.transfer.tables.files import ENCODINGS
 from testimonials.transfer.tables.jobs import (
-    LEASE,
+    IMPORT,
     RUNNING,
     USUAL,
-    Interrupted,
+    ImportEnded,
     Reading,
     find_import,
     read_file,
@@ -187,6 +189,7 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
     counts = plan.count()
     with write(lambda: lock_project(project_id)) as project:
         row = TableImport(
+            id=new_identifier(),
             project_id=project.id,
             actor=ACTOR,
             file_name=name[:255],
@@ -194,13 +197,13 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
             options=USUAL | {"photos": fetches},
             total=counts[NEW],
             outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
-            # A service on the same database leaves it alone.
-            leased_until=clock.now() + LEASE,
         )
         db.session.add(row)
+        # A service on the same database ends it if this process is killed.
+        enqueue(IMPORT, id=row.id, run_at=clock.now() + LEASE)
     try:
         work_through(row.id, plan.new)
-    except Interrupted:
+    except ImportEnded:
         raise click.ClickException("The import was undone meanwhile.") from None
     except BaseException:
         db.session.rollback()

@@ -162,16 +162,9 @@ def enqueue(
     **payload: object,
 ) -> None:
     """Let a job be done once the transaction is committed, or `run_at` a time within 12 hours."""
-    db.session.add(
-        Job(
-            id=id or new_identifier(),
-            kind=kind,
-            payload=payload,
-            lane=lane,
-            account_id=account_id,
-            run_at=run_at or clock.now(),
-        )
-    )
+    values = {"lane": lane, "account_id": account_id, "payload": payload}
+    row = Job(id=id or new_identifier(), kind=kind, run_at=run_at or clock.now(), **values)
+    db.session.add(row)
 
 
 def enqueue_anew(kind: str, ids: Sequence[str]) -> None:
@@ -193,6 +186,18 @@ def current_job() -> Job:
 def is_ending() -> bool:
     """Return whether this process is to end."""
     return bool(g.get("is_ending", lambda: False)())
+
+
+def hold_job(id: str) -> None:
+    """Keep a job in this transaction; raise `Interrupted` if it is lost, or the process ends.
+
+    A command, which has no job, keeps one that waits from being begun.
+    """
+    if "job" not in g:
+        later = clock.now() + LEASE
+        db.session.execute(plain_update(Job).where(Job.id == id).values(run_at=later))
+    elif is_ending() or not _renew_lease(id):
+        raise Interrupted
 
 
 def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
@@ -312,11 +317,9 @@ def settle_job(name: str, error: str | None) -> None:
     with write(lambda: _lock_mine(name)) as row:
         if row is None:
             return
-        row.leased_until = None
-        if error is None:
-            row.finished_at, row.failed_at, row.error = clock.now(), None, None
-        else:
-            row.failed_at, row.error = clock.now(), error
+        row.leased_until, row.error = None, error
+        row.failed_at = clock.now() if error else None
+        row.finished_at = row.finished_at if error else clock.now()
 
 
 def is_over(time: datetime | None, length: timedelta) -> bool:
@@ -366,6 +369,8 @@ def _take_next(thread: str) -> Job | None:
     with write(lambda: db.session.scalars(query).one_or_none()) as row:
         if row is not None:
             _lease(row)
+    # It stays as it is, whatever its work does with the session.
+    db.session.expunge_all()
     return row
 
 
@@ -428,6 +433,7 @@ def _do(row: Job) -> bool:
             if error:
                 kind.give_up(error=error, **mine.payload)
             db.session.delete(mine)
+    g.pop("job", None)
     return can_go_on
 
 

@@ -21,6 +21,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.jobs import enqueue_anew
 from testimonials.dashboard.framework import go_on_writing, lock_again, require_role
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
@@ -32,6 +33,7 @@ from testimonials.transfer.tables.files import ENCODINGS, EncodingUnclear, read_
 from testimonials.transfer.tables.jobs import (
     DONE,
     DRAFT,
+    IMPORT,
     RUNNING,
     STOPPED,
     UNDONE,
@@ -320,6 +322,8 @@ def start_import(access: Access, import_id: str) -> ResponseReturnValue:
         row.state, row.account_id, row.actor = RUNNING, access.user.account_id, access.user.email
     elif row.state == STOPPED:
         row.state, row.problem = RUNNING, None
+    if row.state == RUNNING:
+        enqueue_anew(IMPORT, [row.id])
     db.session.commit()
     return redirect(url_for(".show_one", import_id=import_id), 303)
 
@@ -329,7 +333,7 @@ def start_import(access: Access, import_id: str) -> ResponseReturnValue:
 def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
     row = find_import(access.project.id, import_id, for_update=True)
     if row.state == RUNNING:
-        row.state, row.leased_until = STOPPED, None
+        row.state = STOPPED
     db.session.commit()
     return redirect(url_for(".show_one", import_id=import_id), 303)
 

@@ -537,7 +537,6 @@ CREATE TABLE table_import (
 	photos_to VARCHAR, 
 	outcome JSON NOT NULL, 
 	problem VARCHAR(300), 
-	leased_until BIGINT, 
 	created_at BIGINT NOT NULL, 
 	finished_at BIGINT, 
 	undone_at BIGINT, 
@@ -984,4 +983,4 @@ CREATE INDEX ix_outbox_mail_state ON outbox_mail (state, tried_at);
 
 CREATE INDEX ix_outbox_mail_tried_at ON outbox_mail (tried_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0007')
+INSERT INTO alembic_version (version_num) VALUES ('0008')

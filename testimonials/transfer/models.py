@@ -47,8 +47,6 @@ class TableImport(Base):
     # Lines `there` and `refused`, the first `photos` that failed, and what undoing `removed`.
     outcome: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     problem: Mapped[str | None] = mapped_column(String(300))
-    # Until when a process has it; others wait, also when that process dies.
-    leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)

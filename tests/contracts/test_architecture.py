@@ -43,7 +43,6 @@ COMMITTERS = {
     "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
     "core.http.rate_limits": "A hit counts also when the request that made it fails.",
-    "transfer.tables.jobs": "The background thread has no request; it is its own door.",
     "dashboard.framework": "Parts of a long change let others write between them.",
     "auth.step_up": "A proof that was given counts even if what it was for fails.",
     "auth.two_factor": "A wrong code is recorded though it leads nowhere.",

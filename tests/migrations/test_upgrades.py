@@ -155,13 +155,17 @@ def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app: Flask) -> None:
     make_filled(db.engine, FORMER_HEAD)
     for digit, state in enumerate(("queued", "sending", "failed")):
         execute(f"UPDATE outbox_mail SET state = '{state}' WHERE id LIKE '{digit}%'")
+    execute("UPDATE table_import SET state = 'running' WHERE id LIKE '0%'")
     before = read(db.engine)
     upgrade(db.engine)
     after = read(db.engine)
     jobs = {row["id"]: row for row in after["job"]}
     waiting = [row for row in before["outbox_mail"] if row["state"] != "failed"]
     asked, repeated = before["link_request"], before["background_job"]
-    assert len(jobs) == len(waiting) + len(asked) + len(repeated)
+    (running,) = (row for row in before["table_import"] if row["state"] == "running")
+    job = jobs[running["id"]]
+    assert (job["kind"], job["run_at"]) == ("import", running["leased_until"])
+    assert len(jobs) == len(waiting) + len(asked) + len(repeated) + 1
     for row in waiting:
         job = jobs[row["id"]]
         found = job["kind"], job["run_at"], job["attempts"], job["leased_until"]

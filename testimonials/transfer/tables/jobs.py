@@ -2,12 +2,13 @@
 
 import logging
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import undefer
 
@@ -16,12 +17,13 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, current_actor
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, let_others_write
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http_client import Check
 from testimonials.core.images.uploads import Image
-from testimonials.core.jobs import every_process, is_ending
+from testimonials.core.jobs import Interrupted, current_job, hold_job, job
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
@@ -210,7 +212,7 @@ def undo_import(
         removed = delete_matching(project, actor, part, *wanted, Testimonial.id.in_(some))
         row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
         if row.state == RUNNING:
-            row.state, row.leased_until = STOPPED, None
+            row.state = STOPPED
         if ids[-1] in some:
             row.state, row.undone_at, row.content, row.problem = UNDONE, clock.now(), None, None
         db.session.flush()
@@ -317,135 +319,108 @@ def _select(import_id: str, *columns: Any) -> Any:
 
 # Working through imports in the background: short transactions, so that others can write.
 #
-# A process leases an import and renews the lease with each part. When it dies, another goes on once
-# the lease has run out; what is there already is not added again.
+# An import is a job of the same id. When its process dies, another goes on once the lease has run
+# out; what is there already is not added again.
 
 logger = logging.getLogger("testimonials")
 
-LEASE = timedelta(minutes=2)
+IMPORT = "import"
 GONE = "The file is no longer kept. Import it again: nothing is added twice."
 DELETED = "The project was deleted."
 FAULT = "Something went wrong on our side."
 
 
-class Interrupted(Exception):
-    """Nothing more is to be done now: it was stopped, or this process ends."""
+class ImportEnded(Exception):
+    """Nothing more is to be done: it was stopped, or is done."""
 
 
-@every_process("imports")
-def import_tables() -> None:
-    run_imports(is_ending)
+def _give_up(error: str) -> None:
+    _stop(current_job().id, FAULT)
 
 
-def run_imports(is_ending: Callable[[], bool] = lambda: False) -> None:
-    """Work through the imports that are due, one after the other; commits each part."""
-    while not is_ending() and (import_id := _take()) is not None:
-        try:
-            _run(import_id, is_ending)
-        except Interrupted:
-            _let_go(import_id)
-        except DBAPIError:
-            # Another process, or this one, goes on when the lease is over.
-            raise
-        except ServiceError as error:
-            stop(import_id, DELETED if isinstance(error, NotFound) else error.message)
-        except Exception as error:
-            log_fault(logger, "an import was stopped", error)
-            stop(import_id, FAULT)
+@job(IMPORT, "imports", longest=timedelta(days=1), give_up=_give_up)
+def run_import() -> None:
+    """Work through the import of the job; what is wrong with the database is tried again."""
+    import_id = current_job().id
+    try:
+        _run(import_id)
+    except (DBAPIError, Interrupted):
+        raise
+    except ImportEnded:
+        return
+    except ServiceError as error:
+        stop(import_id, DELETED if isinstance(error, NotFound) else error.message)
+    except Exception as error:
+        log_fault(logger, "an import was stopped", error)
+        stop(import_id, FAULT)
 
 
-def work_through(
-    import_id: str, found: Sequence[NewTestimonial], is_ending: Callable[[], bool] = lambda: False
-) -> None:
-    """Add testimonials and copy their photos, part by part; commits each.
+def work_through(import_id: str, found: Sequence[NewTestimonial]) -> None:
+    """Add testimonials and copy their photos, each part in a transaction of its own.
 
-    Raises `Interrupted`, and `ServiceError` for who may no longer import.
+    Raises `ImportEnded`, and `ServiceError` for who may no longer import.
     """
+    lock = partial(_lock_import, import_id)
     for start in range(0, len(found), BATCH_ROWS):
         if start:
             let_others_write()
-        project, row = _begin_part(import_id, is_ending)
         batch = found[start : start + BATCH_ROWS]
         remaining = len(found) - start - len(batch)
-        count = write_batch(project, batch, remaining, row.actor, import_id, _actor_of(row))
-        row.added += count
-        row.done = row.total - remaining
-        db.session.commit()
+        with write(lock) as (project, row):
+            count = write_batch(project, batch, remaining, row.actor, import_id, _actor_of(row))
+            row.added += count
+            row.done = row.total - remaining
     while True:
-        _, row = _begin_part(import_id, is_ending)
-        if not row.options["photos"]:
-            break
-        if row.photos_to is None:
-            row.photos, row.photos_to = count_photos(import_id), ""
-        tried = row.photos_to
-        db.session.commit()
-        copied = copy_some(import_id, tried)
+        with write(lock) as (_, row):
+            if row.options["photos"] and row.photos_to is None:
+                row.photos, row.photos_to = count_photos(import_id), ""
+        copied = copy_some(import_id, row.photos_to) if row.photos_to is not None else None
         if copied is None:
             break
-        _, row = _begin_part(import_id, is_ending)
-        copied.write(row)
-        db.session.commit()
+        with write(lock) as (_, row):
+            copied.write(row)
         let_others_write()
-    _finish(import_id)
+    with write(lock) as (_, row):
+        row.state, row.finished_at, row.content, row.problem = DONE, clock.now(), None, None
+        finish_import(row.added)
 
 
 def stop(import_id: str, problem: str | None) -> None:
-    """Stop an import where it is, with the reason if nobody stopped it; commits."""
-    begin_write()
+    """Stop an import where it is, with the reason if nobody stopped it."""
+    with write():
+        _stop(import_id, problem)
+
+
+def _stop(import_id: str, problem: str | None) -> None:
     db.session.execute(
         update(TableImport)
         .where(TableImport.id == import_id, TableImport.state == RUNNING)
-        .values(state=STOPPED, problem=problem, leased_until=None)
+        .values(state=STOPPED, problem=problem)
     )
-    db.session.commit()
 
 
-def _take() -> str | None:
-    """Lease the import that has waited longest, if any; commits."""
-    now = clock.now()
-    is_free = or_(TableImport.leased_until.is_(None), TableImport.leased_until <= now)
-    query = select(TableImport.id).where(TableImport.state == RUNNING, is_free)
-    query = query.order_by(TableImport.created_at).limit(1)
-    # Looking first, without a lock, keeps an idle service from blocking writers.
-    found = db.session.scalar(query)
-    db.session.rollback()
-    if found is None:
-        return None
-    begin_write()
-    found = db.session.scalar(query.with_for_update(skip_locked=True))
-    db.session.execute(
-        update(TableImport).where(TableImport.id == found).values(leased_until=now + LEASE)
-    )
-    db.session.commit()
-    return found
-
-
-def _run(import_id: str, is_ending: Callable[[], bool]) -> None:
+def _run(import_id: str) -> None:
     content, row = read_content(import_id), db.session.get(TableImport, import_id)
     if row is None:
-        raise Interrupted
+        raise ImportEnded
     if content is None:
         raise ServiceError(GONE)
     reading = read_file(content, row.options)
     plan = plan_import(row.project_id, reading.table, reading.options)
     db.session.rollback()
-    work_through(import_id, plan.new, is_ending)
+    work_through(import_id, plan.new)
 
 
-def _begin_part(import_id: str, is_ending: Callable[[], bool]) -> tuple[Project, TableImport]:
-    """Begin a transaction; return the locked project and the import, leased for longer."""
-    if is_ending():
-        raise Interrupted
-    begin_write()
+def _lock_import(import_id: str) -> tuple[Project, TableImport]:
+    """Return the project and its import, locked, if it still runs and this process has it."""
     row = db.session.get(TableImport, import_id)
     if row is None:
         raise NotFound
     project = _lock_project(row)
     row = find_import(project.id, import_id, for_update=True)
     if row.state != RUNNING:
-        db.session.rollback()
-        raise Interrupted
-    row.leased_until = clock.now() + LEASE
+        raise ImportEnded
+    hold_job(import_id)
     return project, row
 
 
@@ -459,20 +434,3 @@ def _lock_project(row: TableImport) -> Project:
 
 def _actor_of(row: TableImport) -> Actor:
     return Actor(ActorKind.PERSON, row.account_id) if row.account_id else current_actor()
-
-
-def _let_go(import_id: str) -> None:
-    db.session.rollback()
-    begin_write()
-    db.session.execute(
-        update(TableImport).where(TableImport.id == import_id).values(leased_until=None)
-    )
-    db.session.commit()
-
-
-def _finish(import_id: str) -> None:
-    row = db.session.get_one(TableImport, import_id)
-    row.state, row.finished_at, row.leased_until = DONE, clock.now(), None
-    row.content, row.problem = None, None
-    finish_import(row.added)
-    db.session.commit()

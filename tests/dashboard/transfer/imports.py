@@ -6,7 +6,7 @@ from html import unescape
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.transfer.tables.jobs import run_imports
+from testimonials.core.jobs import run_due
 from tests.dashboard.inbox.inbox import Inbox
 
 TABLE = (
@@ -47,7 +47,7 @@ def start(inbox: Inbox, page: TestResponse) -> TestResponse:
 def work(app: Flask) -> None:
     """Do what the background thread does."""
     with app.app_context():
-        run_imports()
+        run_due("imports")
 
 
 def import_all(app: Flask, inbox: Inbox, content: str | bytes, **values: str) -> TestResponse:

@@ -87,6 +87,8 @@ def test_an_account_takes_no_secret_along() -> None:
     others |= {"company_attempt"}
     # Gone within a minute.
     others |= {"oauth_code"}
+    # Of what is there besides, as long as it waits.
+    others |= {"job"}
     # Gone within a day, and what it came to is in the projects.
     others |= {"waiting_archive", "table_import"}
     owned = {name for name, table in Base.metadata.tables.items() if "account_id" in table.columns}

@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 
 from testimonials.core.extensions import db
+from testimonials.core.jobs import run_due
 from testimonials.testimonials import models
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables import jobs
@@ -36,7 +37,7 @@ def work_until(app: Flask, parts: int) -> None:
     """Let the background thread begin, and its process end after so many parts."""
     left = iter([False] * (parts + 1))
     with app.app_context():
-        jobs.run_imports(lambda: next(left, True))
+        run_due("imports", lambda: next(left, True))
 
 
 def read_import(app: Flask) -> TableImport:
