@@ -151,7 +151,7 @@ def test_a_code_ends_with_the_browsers(
     asked = ask_to_connect(app.test_client())
     code = read_code(consent(browser, asked))
     form = {"current": PASSWORD, "password": "seven green lanterns"}
-    answer = open_browser(app, owner).post(f"/dashboard/account/{door}", data=form)
+    answer = open_browser(app, owner).post(f"/dashboard/account/security/{door}", data=form)
     assert answer.status_code in (200, 303)
     assert exchange(app.test_client(), asked, code).status_code == 400
 
