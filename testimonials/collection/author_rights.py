@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -12,11 +13,13 @@ from testimonials.core import clock
 from testimonials.core.audit import Event, record_changes
 from testimonials.core.db.erasure import ADDRESS, is_erased
 from testimonials.core.db.identifiers import hash_secret, new_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import author_url
+from testimonials.core.jobs import job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.models import Project
@@ -30,7 +33,7 @@ from testimonials.testimonials.media.removal import (
 )
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
-from testimonials.testimonials.notifications import NAME_LENGTH, tell_of_submission
+from testimonials.testimonials.notifications import NAME_LENGTH, enqueue_telling, take_up
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -44,6 +47,7 @@ OWNERS = ("highlights", "reply", "replied_at")
 REJECTED_PAUSE = timedelta(days=1)
 
 AUTHOR_MAIL = "author-link"
+MAIL_LINK = "mail.author-link"
 
 author_purpose = TokenPurpose("author-link")
 
@@ -197,6 +201,14 @@ def send_author_mail(
         )
 
 
+@job(MAIL_LINK, "mail")
+def mail_link(testimonial_id: str) -> None:
+    """Send the author of a new testimonial their link."""
+    with write(partial(take_up, testimonial_id)) as found:
+        if found is not None:
+            send_author_mail(*found)
+
+
 def verify_email(own: OwnTestimonial) -> None:
     """Note that the address is the author's, if the link was mailed to it.
 
@@ -277,7 +289,7 @@ def _change(
         row.returned_at = project.next_time()
     change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
     if returns and row.status == "pending" and row.deleted_at is None:
-        tell_of_submission(project, row)
+        enqueue_telling(row)
 
 
 def is_unwanted(project: Project, email: str) -> bool:

@@ -7,25 +7,29 @@ that people don't do, so one is enough; speed counts only together with a link.
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Select, func, select
 
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import project_url
+from testimonials.core.jobs import job
 from testimonials.core.settings.current import count_days, current_settings
 from testimonials.core.text import bare, cut
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH
+from testimonials.testimonials.notifications import NAME_LENGTH, take_up
 
 # Stored in `Testimonial.held_for`, in this order.
 BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
     "bait", "fast", "links", "duplicate", "address", "flood"
 )  # fmt: skip
+TELL_OF_FLOOD = "mail.flood"
 REASONS = (BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD)
 
 MAX_LINKS = 2
@@ -90,14 +94,21 @@ def find_links(text: str) -> list[str]:
     return _LINK.findall(text)
 
 
+@job(TELL_OF_FLOOD, "mail")
+def tell_of_held(testimonial_id: str) -> None:
+    with write(partial(take_up, testimonial_id)) as found:
+        if found is not None:
+            tell_of_flood(*found)
+
+
 def tell_of_flood(project: Project, row: Testimonial) -> None:
     """Notify the project's people of the first submission of a day that is held as a flood.
 
     There may be a reason for it, such as an event of theirs.
     """
     midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    others = _find_flood(project, midnight).where(Testimonial.id != row.id)
-    newest = others.order_by(Testimonial.created_at.desc()).limit(1)
+    earlier = _find_flood(project, midnight).where(Testimonial.created_at < row.created_at)
+    newest = earlier.order_by(Testimonial.created_at.desc()).limit(1)
     if db.session.scalar(newest) is not None:
         return
     for reader in list_readers(project):

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import func, inspect, select
 
-from testimonials.collection.author_rights import send_author_mail
+from testimonials.collection.author_rights import MAIL_LINK
 from testimonials.collection.context import Context
 from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.collection.models import MailedRequest
-from testimonials.collection.spam import FLOOD, find_reasons, tell_of_flood
+from testimonials.collection.spam import FLOOD, TELL_OF_FLOOD, find_reasons
 from testimonials.collection.submission import (
     SentRecording,
     Submission,
@@ -22,13 +22,14 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language
+from testimonials.core.jobs import enqueue
 from testimonials.core.text import fingerprint
 from testimonials.projects.models import Project
 from testimonials.testimonials.events import BY_AUTHOR, TESTIMONIAL_SUBMITTED
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import tell_of_submission
+from testimonials.testimonials.notifications import enqueue_telling
 from testimonials.testimonials.tags import find_spellings, spell
 
 SAME_WITHIN = timedelta(days=1)
@@ -99,18 +100,18 @@ def keep_files(context: Context, sent: Submission) -> None:
 
 
 def announce(context: Context, sent: Submission, row: Testimonial) -> None:
-    """Tell the owner and the author of a new testimonial, and record it."""
+    """Let the owner and the author be told of a new testimonial, and record it."""
     project, asked = context.project, context.asked
-    if row.status == "pending":
-        tell_of_submission(project, row)
-    elif FLOOD in (row.held_for or ""):
-        tell_of_flood(project, row)
+    if row.status == "spam":
+        if FLOOD in (row.held_for or ""):
+            enqueue(TELL_OF_FLOOD, testimonial_id=row.id)
+        return
+    enqueue_telling(row)
     if sent.may_mail:
-        send_author_mail(project, row)
-    if row.status == "pending":
-        record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, action="submit", testimonial=row.id)
-        if asked and asked.testimonial_id == row.id:
-            record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
+        enqueue(MAIL_LINK, testimonial_id=row.id)
+    record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, action="submit", testimonial=row.id)
+    if asked and asked.testimonial_id == row.id:
+        record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 
 def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:

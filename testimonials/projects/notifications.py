@@ -128,9 +128,10 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     db.session.flush()
 
 
-def note_told(project: Project, account_id: str, time: datetime) -> None:
+def note_told(project: Project, account_id: str, time: datetime, until: datetime | None) -> None:
+    """Note that the account was told of what came `until` a time."""
     choice = _find_choice(project, account_id, DEFAULT_MODE)
-    choice.told_until = project.last_testimonial_at
+    choice.told_until = until
     choice.last_sent_at = time
 
 

@@ -2,9 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, text, true, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    true,
+    union_all,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials.auth.accounts import (
@@ -26,7 +39,7 @@ from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import project_url
-from testimonials.core.jobs import every, job
+from testimonials.core.jobs import Interrupted, Job, current_job, enqueue, every, job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
@@ -105,20 +118,53 @@ LISTED = 20
 LARGEST_BATCH = 200
 
 
-def tell_of_submission(project: Project, testimonial: Testimonial) -> None:
-    """Notify everybody who wants mail at once of a submission to the locked project.
+TELL = "mail.new-testimonial"
+
+
+def take_up(testimonial_id: str) -> tuple[Project, Testimonial] | None:
+    """Return what a job is about, with the project locked; None if either is gone.
+
+    The job is done with this transaction, so that it mails once; raises `Interrupted` if it was
+    done before.
+    """
+    query = select(Project).where(Project.id == Testimonial.project_id)
+    query = query.where(Testimonial.id == testimonial_id, Project.deleted_at.is_(None))
+    project = db.session.scalars(query.with_for_update(of=Project)).one_or_none()
+    row = db.session.get(Testimonial, testimonial_id)
+    this = delete(Job).where(Job.id == current_job().id)
+    if db.session.scalar(this.returning(Job.id)) is None:
+        raise Interrupted
+    return (project, row) if project and row else None
+
+
+def enqueue_telling(row: Testimonial) -> None:
+    """Let everybody who wants mail at once be told of a testimonial that came, or came back."""
+    # One after the other: the first one that somebody is told of is where their mail begins.
+    enqueue(TELL, lane=f"{TELL} {row.project_id}", testimonial_id=row.id)
+
+
+@job(TELL, "mail")
+def tell_of_submission(testimonial_id: str) -> None:
+    """Notify everybody who wants mail at once of a testimonial, if it still waits.
 
     Those who had a mail in the last minutes are notified later, by `tell_waiting`.
     """
-    now = clock.now()
-    for reader in list_readers(project):
-        if reader.mode != "at_once" or not _is_rested(reader, now):
-            continue
-        if reader.told_until is None:
-            # The first notification is about this one alone, not everything that waits.
-            _tell(project, reader, [testimonial], 1, now)
-        else:
-            _tell(project, reader, *_find_untold(project, reader), now)
+    with write(partial(take_up, testimonial_id)) as found:
+        if found is None or found[1].status != "pending" or found[1].deleted_at is not None:
+            return
+        project, row = found
+        now, queued_at = clock.now(), row.returned_at or row.created_at
+        for reader in list_readers(project):
+            if reader.mode != "at_once" or not _is_rested(reader, now):
+                continue
+            if reader.told_until is not None:
+                rows, total = _find_untold(project, reader)
+                if rows:
+                    _tell(project, reader, rows, total, now)
+            elif reader.since is None or queued_at > reader.since:
+                # The first notification is about this one alone, not everything that waits.
+                send_submissions_mail(reader, project, [row], 1)
+                note_told(project, reader.account_id, now, queued_at)
 
 
 def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
@@ -183,7 +229,7 @@ def _tell(
     project: Project, reader: Reader, rows: Sequence[Testimonial], total: int, now: datetime
 ) -> None:
     send_submissions_mail(reader, project, rows, total)
-    note_told(project, reader.account_id, now)
+    note_told(project, reader.account_id, now, project.last_testimonial_at)
 
 
 def _is_rested(reader: Reader, now: datetime) -> bool:

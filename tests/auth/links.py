@@ -9,12 +9,13 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from tests.support.rows import do_jobs
+from tests.support.rows import do_jobs, write_mail
 
 ORIGIN = "https://testimonials.example.com"
 
 
 def mails(app: Flask) -> list[OutboxMail]:
+    write_mail(app)
     with app.app_context():
         return list(db.session.scalars(select(OutboxMail).order_by(OutboxMail.id)))
 

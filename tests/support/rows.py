@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from flask import Flask
+from flask import Flask, g
 from sqlalchemy import delete, func, select
 
 from testimonials import create_app
 from testimonials.auth.models import Account, Passkey
+from testimonials.collection.author_rights import MAIL_LINK
+from testimonials.collection.spam import TELL_OF_FLOOD
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
@@ -23,6 +25,7 @@ from testimonials.projects.models import Member, Project
 from testimonials.projects.projects import lock_account, lock_project, mark_changed
 from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.notifications import TELL
 from tests.conftest import Caller
 from tests.support.applications import change_settings
 
@@ -183,14 +186,20 @@ def deliver_mail(app: Flask, url: str = "", **settings: str) -> int:
         return run_due("mail")
 
 
-def do_jobs(app: Flask, kind: str) -> None:
-    """Do the jobs of one kind that wait."""
+def do_jobs(app: Flask, *kinds: str) -> None:
+    """Do the jobs of these kinds that wait."""
     with app.app_context():
-        rows = list(db.session.scalars(select(Job).where(Job.kind == kind).order_by(Job.id)))
+        rows = list(db.session.scalars(select(Job).where(Job.kind.in_(kinds)).order_by(Job.id)))
         for row in rows:
-            KINDS[kind].work(**row.payload)
+            g.job = row
+            KINDS[row.kind].work(**row.payload)
         with write():
             db.session.execute(delete(Job).where(Job.id.in_([row.id for row in rows])))
+
+
+def write_mail(app: Flask) -> None:
+    """Let the mail about what visitors sent be written."""
+    do_jobs(app, TELL, TELL_OF_FLOOD, MAIL_LINK)
 
 
 def fill_outbox(instance: Path, count: int) -> None:

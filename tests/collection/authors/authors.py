@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.mail.outbox import OutboxMail
 from tests.auth.links import ORIGIN, mails
-from tests.support.rows import read_testimonials
+from tests.support.rows import read_testimonials, write_mail
 from tests.support.visitors import form_token
 
 WORDS = {
@@ -35,6 +35,7 @@ class Visitor:
         """Send a form; return the path of the author's page that the thank-you page shows."""
         answer = self.client.post(f"/{self.slug}", data=form, environ_base={"REMOTE_ADDR": self.ip})
         assert answer.status_code == 303, answer.text
+        write_mail(self.client.application)
         thanks = self.client.get(answer.headers["Location"])
         assert thanks.headers["Cache-Control"] == "no-store"
         assert thanks.headers["Referrer-Policy"] == "same-origin"
@@ -60,6 +61,7 @@ class Visitor:
 
     def post(self, path: str, status: int = 303, **values: str) -> TestResponse:
         answer = self.client.post(path, data=values)
+        write_mail(self.client.application)
         assert answer.status_code == status, answer.text
         return answer
 
