@@ -1,5 +1,7 @@
 """The pages of signing in, signing out, and a new password."""
 
+from functools import partial
+
 from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
@@ -30,23 +32,23 @@ from testimonials.auth.lockout import try_password
 from testimonials.auth.magic_links import LinkPurpose, request_link
 from testimonials.auth.models import Account
 from testimonials.auth.passkeys import has_passkeys
-from testimonials.auth.schemas import ForgotForm, SignupForm
+from testimonials.auth.schemas import ForgotForm, GoOnForm, LoginForm, ResetForm, SignupForm
 from testimonials.auth.sessions import SignInMethod, end_session, find_session
 from testimonials.auth.tokens import revoke_all_tokens
 from testimonials.auth.two_factor import (
     CodeRefused,
     begin_step,
-    check_code,
     find_app,
-    forget_wrong_codes,
+    find_wait,
     is_trusted,
     render_step,
+    taking_code,
 )
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import auth
-from testimonials.core.http.errors import RateLimited
+from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.forms import UnsentForm, read_unsent_form
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
@@ -89,6 +91,12 @@ def render_login(
     )
 
 
+def show_login_again(error: ServiceError, problem: str = "", email: str = "") -> Response:
+    sent, problem = GoOnForm().read().values, problem or error.shown
+    page = render_login(sent["next"], email=email, problem=problem, draft=sent["draft"])
+    return answer_privately(page, error.status, error.headers)
+
+
 def keep_draft() -> str:
     """Return the signed draft of this request's form, empty if there is nothing to keep."""
     form = read_unsent_form()
@@ -104,12 +112,11 @@ def read_draft(token: str) -> UnsentForm | None:
     return UnsentForm(safe_target(path), [(name, text) for name, text in fields], had_file)
 
 
-def go_on() -> Response:
+def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Response:
     """Answer who just signed in: offer to send what was typed before, or go to `next`."""
-    if draft := read_draft(request.form.get("draft", "")):
-        return answer_privately(render_template("auth/sign_in/resume.html", unsent=draft))
-    target = safe_target(request.form.get("next", ""))
-    return redirect(target or url_for("dashboard.home.show_start"), 303)
+    if unsent := read_draft(draft):
+        return answer_privately(render_template(page, unsent=unsent))
+    return redirect(next or _home(), 303)
 
 
 # The pages on which a person signs up, signs in and out, and chooses a new password.
@@ -128,19 +135,18 @@ def show_login() -> ResponseReturnValue:
 @auth.post("/login")
 def sign_in() -> ResponseReturnValue:
     """Sign a browser in; the response doesn't tell an unknown address from a wrong password."""
-    email = read_email(request.form.get("email", "").strip())
+    sent = LoginForm().read().values
+    email = read_email(sent["email"].strip())
     try:
-        checked = try_password(email, request.form.get("password", ""), describe_visitor(email))
+        checked = try_password(email, sent["password"], describe_visitor(email))
         if (has_app := find_app(checked.id) is not None) and not is_trusted(checked):
             return answer_privately(render_step(checked, begin_step(checked)))
-        begin_write()
-        account = lock_checked(checked)
+        with write(partial(lock_checked, checked)) as account:
+            how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.PASSWORD
+            token = sign_browser_in(account, how)
     except (SignInRefused, RateLimited) as error:
-        return _refuse(email, error)
-    how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.PASSWORD
-    token = sign_browser_in(account, how)
-    db.session.commit()
-    response = go_on()
+        return _refuse(sent["email"].strip(), email, error)
+    response = go_on(**GoOnForm().read().values)
     set_session_cookie(response, account, token)
     return response
 
@@ -154,7 +160,7 @@ def sign_out() -> ResponseReturnValue:
             end_session(signed_in.account_id, signed_in.session_id)
             act_as(ActorKind.PERSON, signed_in.account_id)
             record(SESSION_ENDED, signed_in.account_id)
-    target = safe_target(request.form.get("next", ""))
+    target = GoOnForm().read().values["next"]
     response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
     clear_session_cookie(response)
     return response
@@ -171,7 +177,7 @@ def show_signup() -> ResponseReturnValue:
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the response is the same for an address that has an account."""
     require_passwords()
-    sent = SignupForm().read(request.form)
+    sent = SignupForm().read()
     if sent.errors:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
@@ -191,7 +197,7 @@ def show_forgot() -> ResponseReturnValue:
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password; the response is the same for an unknown address."""
     require_passwords()
-    sent = ForgotForm().read(request.form)
+    sent = ForgotForm().read()
     if sent.errors:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
@@ -212,18 +218,19 @@ def show_reset(token: str) -> ResponseReturnValue:
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
-    account, password = find_account_to_reset(token), request.form.get("password", "")
-    if problem := judge_password(password, account.email):
+    account, sent = find_account_to_reset(token), ResetForm().read().values
+    if problem := judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
-    password_hash = hash_password(password)
+    password_hash, has_app = hash_password(sent["password"]), find_app(account.id) is not None
+    # A mailbox alone doesn't get past the authenticator app.
+    how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.LINK
     try:
-        how = _begin_reset(account)
+        with taking_code(account, sent["code"]) if has_app else write():
+            account = find_account_to_reset(token)
+            new_key = _reset(account, password_hash, with_key=sent["replace_key"] is not None)
+            cookie = sign_browser_in(account, how, "reset link")
     except (CodeRefused, RateLimited) as error:
         return _reset_form(find_account_to_reset(token), code_problem=error.shown)
-    account = find_account_to_reset(token)
-    new_key = _reset(account, password_hash)
-    cookie = sign_browser_in(account, how, "reset link")
-    db.session.commit()
     return _answer_reset(account, cookie, new_key)
 
 
@@ -236,11 +243,10 @@ def _home() -> str:
     return url_for("dashboard.home.show_start")
 
 
-def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
+def _refuse(typed: str, email: str, error: SignInRefused | RateLimited) -> Response:
     """Show the form again with the reason."""
     problem = error.shown
-    if isinstance(error, RateLimited):
-        minutes = -(-int(error.headers["Retry-After"]) // 60)
+    if minutes := find_wait(error):
         problem = ngettext(
             "There were too many attempts. Try again in %(num)s minute, or choose “Forgot it?” to "
             "get a link by mail.",
@@ -253,25 +259,11 @@ def _refuse(email: str, error: SignInRefused | RateLimited) -> Response:
         with write():
             account = find_claimed_account(email)
             record(SESSION_REFUSED, account.id if account else None)
-    typed = request.form.get("email", "").strip()
-    target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
-    page = render_login(target, email=typed, problem=problem, draft=draft)
-    response = answer_privately(page, error.status)
-    response.headers.update(error.headers)
-    return response
+    return show_login_again(error, problem, typed)
 
 
 def _mail_sent(title: str, text: str) -> str:
     return render_template("auth/sign_in/mail_sent.html", title=title, text=text)
-
-
-def _begin_reset(account: Account) -> SignInMethod:
-    """Begin the write; a mailbox alone doesn't get past the authenticator app."""
-    if find_app(account.id) is None:
-        begin_write()
-        return SignInMethod.LINK
-    check_code(account, request.form.get("code", ""))
-    return SignInMethod.PASSWORD_AND_APP
 
 
 def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> Response:
@@ -281,21 +273,18 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
         "auth/sign_in/reset.html",
         email=account.email,
         has_key=account.has_key,
-        replace_key="replace_key" in request.form,
+        replace_key=ResetForm().read().values["replace_key"],
         asks_for_code=find_app(account.id) is not None,
         errors=errors,
     )
     return answer_privately(page, 422 if errors else 200)
 
 
-def _reset(account: Account, password_hash: str) -> str | None:
-    """Change the password, and the key if the form asks for it; mail and record it.
-
-    With the key, the access tokens end too.
-    """
+def _reset(account: Account, password_hash: str, *, with_key: bool) -> str | None:
+    """Change the password; `with_key` replace the key too, and end the access tokens."""
     change_password(account, password_hash)
-    new_key = replace_key(account) if "replace_key" in request.form else None
-    send_password_changed_mail(account.email, with_key=new_key is not None)
+    new_key = replace_key(account) if with_key else None
+    send_password_changed_mail(account.email, with_key=with_key)
     act_as(ActorKind.PERSON, account.id)
     record(PASSWORD_RESET, account.id)
     if new_key:
@@ -312,5 +301,4 @@ def _answer_reset(account: Account, cookie: str, new_key: str | None) -> Respons
         else redirect(_home(), 303)
     )
     set_session_cookie(response, account, cookie)
-    forget_wrong_codes(account)
     return response

@@ -12,15 +12,18 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sqlalchemy import func, select
 
+from testimonials.auth.events import PASSKEY_REFUSED
 from testimonials.auth.models import Account, Passkey
 from testimonials.auth.oidc.id_tokens import is_strong
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.core.audit import record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
@@ -274,9 +277,10 @@ def use_passkey(
 ) -> tuple[Account, Passkey]:
     """Return the account, locked, whose passkey answered, and the passkey; raise `PasskeyRefused`.
 
-    For `owner`, only a passkey of their own counts. Call it within a writing transaction.
+    For `owner`, only a passkey of their own counts. Call it within a writing transaction that is
+    kept when it is refused, which is recorded.
     """
-    with refusing(_refuse):
+    with refusing(partial(_refuse_use, owner)):
         challenge = read_challenge(token, reason, owner.session_id if owner else "")
         said = _read_answer(answer)
         account, passkey = _find_passkey(said)
@@ -335,6 +339,11 @@ def _read_answer(text: str) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise PasskeyInvalid("no JSON")
     return said
+
+
+def _refuse_use(owner: SignedIn | None, problem: Exception) -> PasskeyRefused:
+    record(PASSKEY_REFUSED, owner.account_id if owner else None)
+    return _refuse(problem)
 
 
 def _refuse(problem: Exception) -> PasskeyRefused:

@@ -6,7 +6,8 @@ from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
 from testimonials.auth.email_addresses import Email, SignupClosed, require_open_signup
 from testimonials.core.http.fields import StrictSchema, Text, Time
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import FormSchema, Secret
+from testimonials.core.http.security import safe_target
 
 
 class AgentInitSchema(StrictSchema):
@@ -70,3 +71,45 @@ class ForgotForm(FormSchema):
     """Takes disposable addresses too: their domain may have been listed since they signed up."""
 
     email = Email(is_lasting=False, required=True)
+
+
+class Target(fields.String):
+    """A path to go on to, empty unless it is one of our own."""
+
+    def __init__(self) -> None:
+        super().__init__(load_default="")
+
+    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+        return safe_target(value)
+
+
+class GoOnForm(FormSchema):
+    """Where somebody who signs in goes on to, and the draft of what they had typed."""
+
+    next = Target()
+    draft = fields.String(load_default="")
+
+
+class LoginForm(FormSchema):
+    email = fields.String(load_default="")
+    password = Secret()
+
+
+class PasskeyAnswerForm(FormSchema):
+    passkey_token = fields.String(load_default="")
+    passkey = fields.String(load_default="")
+
+
+class StepForm(GoOnForm):
+    step = fields.String(load_default="")
+    code = Secret()
+    trust = fields.String()
+    # Which code the page asked for, and which it is to ask for instead.
+    kind = fields.String()
+    show = fields.String()
+
+
+class ResetForm(FormSchema):
+    password = Secret()
+    code = Secret()
+    replace_key = fields.String()

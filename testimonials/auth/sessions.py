@@ -12,8 +12,9 @@ from testimonials.auth.accounts import get_account, may_act
 from testimonials.auth.models import Account, Session
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret, is_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import describe_browser
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
@@ -131,10 +132,9 @@ def find_session(token: str) -> SignedIn | None:
         return None
     is_renewed = row.last_seen_at < now - SEEN_INTERVAL
     if is_renewed:
-        begin_write()
         changes = {"last_seen_at": now, "expires_at": _end_of(row.created_at)}
-        db.session.execute(update(Session).where(Session.id == row.id).values(changes))
-        db.session.commit()
+        with write():
+            db.session.execute(update(Session).where(Session.id == row.id).values(changes))
     who = (row.id, row.account_id, row.email, row.proved_at, row.display_name)
     return SignedIn(*who, is_renewed, row.method, row.language)
 

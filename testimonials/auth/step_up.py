@@ -1,17 +1,19 @@
 """A fresh proof of who somebody is, before what would do harm."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from blinker import Signal
 from flask import request
+from marshmallow import fields
 from sqlalchemy import delete
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.credentials import SignInRefused
 from testimonials.auth.emails import send_proof_mail
-from testimonials.auth.events import PASSKEY_REFUSED, PASSWORD_REFUSED
+from testimonials.auth.events import PASSWORD_REFUSED
 from testimonials.auth.limits import LINK_PER_MAILBOX
 from testimonials.auth.lockout import confirm_password
 from testimonials.auth.login import draft_purpose
@@ -27,19 +29,19 @@ from testimonials.auth.passkeys import (
 from testimonials.auth.sessions import SignedIn, SignInMethod, end_sessions, lock_owner, note_proof
 from testimonials.auth.two_factor import (
     CodeRefused,
-    check_code,
     count_recovery_codes,
     drop_app,
     find_app,
     find_wait,
-    forget_wrong_codes,
+    taking_code,
 )
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.form_errors import Errors
-from testimonials.core.http.forms import MAX_LENGTH, SECRETS
+from testimonials.core.http.forms import MAX_LENGTH, SECRETS, FormSchema, Secret, list_sent
 from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
@@ -183,16 +185,15 @@ class ProofLinkInvalid(ServiceError):
     )
 
 
-def mail_proof(owner: SignedIn) -> None:
-    """Begin the write, and mail a link to the person signed in; raise `SessionEnded`.
+def _mail_proof(owner: SignedIn) -> None:
+    """Mail a link to the person signed in; raise `SessionEnded`.
 
     Past the limit nothing is sent and nothing said: links that work are in the mailbox.
     """
     is_within = limiter.allows(LINK_PER_MAILBOX, f"proof {owner.account_id}")
-    begin_write()
-    account = lock_owner(owner)
-    if is_within:
-        send_proof_mail(account.email, proof_url(proof_purpose.sign(_describe(owner))), MINUTES)
+    with write(partial(lock_owner, owner)) as account:
+        if is_within:
+            send_proof_mail(account.email, proof_url(proof_purpose.sign(_describe(owner))), MINUTES)
 
 
 def check_proof(owner: SignedIn, token: str) -> None:
@@ -209,19 +210,21 @@ def _describe(owner: SignedIn) -> list[str | int]:
 
 # Proving who one is again, before something that would do harm in somebody else's hands.
 
-# The form's fields: the password, a code, what a passkey answered, with its challenge, and the wish
-# for a link by mail.
-PROOF, PROOF_CODE, PROOF_PASSKEY, PROOF_TOKEN, PROOF_MAIL = FIELDS = (
-    "proof",
-    "proof_code",
-    "proof_passkey",
-    "proof_token",
-    "proof_mail",
-)
+
+# The password, a code, what a passkey answered, and to what, and the wish for a link by mail.
+class ProofForm(FormSchema):
+    proof = Secret()
+    proof_code = Secret()
+    proof_passkey = fields.String(load_default="")
+    proof_token = fields.String(load_default="")
+    proof_mail = fields.String()
+
+
+PROOF, PROOF_CODE, PROOF_PASSKEY, _, PROOF_MAIL = FIELDS = tuple(ProofForm().fields)
 
 
 def was_proof_sent() -> bool:
-    return any(name in request.form for name in FIELDS)
+    return bool(ProofForm().read(is_partial=True).values)
 
 
 # Sent with the id of an account: whoever asks for more than a password of it answers True.
@@ -244,23 +247,25 @@ def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
 
 def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
     """Check the proof that was sent and note it; return the person signed in, or what is wrong."""
-    if request.form.get(PROOF_PASSKEY):
-        return _take_passkey(owner)
-    if PROOF_MAIL in request.form and not ways.is_any:
-        mail_proof(owner)
-        db.session.commit()
+    sent = ProofForm().read().values
+    if sent[PROOF_PASSKEY]:
+        return _take_passkey(owner, sent["proof_token"], sent[PROOF_PASSKEY])
+    if sent[PROOF_MAIL] and not ways.is_any:
+        _mail_proof(owner)
         text = gettext("A mail is on its way. Open its link in this browser, then go on here.")
         return owner, {PROOF_MAIL: [text]}
-    if ways.app is not None and request.form.get(PROOF_CODE, "").strip():
-        return _take_code(owner)
+    if ways.app is not None and sent[PROOF_CODE].strip():
+        return _take_code(owner, sent[PROOF_CODE])
     if not ways.has_password:
         return owner, {
             PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
         }
-    if errors := check_own_password(owner, request.form.get(PROOF, ""), PROOF):
+    if errors := check_own_password(owner, sent[PROOF], PROOF):
         return owner, errors
-    begin_write()
-    return _note(owner, None), {}
+    with write():
+        _, token = note_proof(owner)
+    replace_session_cookie(token)
+    return owner, {}
 
 
 def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
@@ -268,29 +273,26 @@ def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
     try:
         confirm_password(owner, password)
     except SignInRefused:
-        begin_write()
-        record(PASSWORD_REFUSED, owner.account_id)
-        db.session.commit()
+        with write():
+            record(PASSWORD_REFUSED, owner.account_id)
         return {field: [gettext("This is not your password.")]}
     return {}
 
 
-def _take_passkey(owner: SignedIn) -> tuple[SignedIn, Errors]:
-    token, answer = request.form.get(PROOF_TOKEN, ""), request.form[PROOF_PASSKEY]
-    begin_write()
+def _take_passkey(owner: SignedIn, challenge: str, answer: str) -> tuple[SignedIn, Errors]:
     try:
-        use_passkey(Reason.PROVE, token, answer, owner)
+        with write(keep=PasskeyRefused):
+            use_passkey(Reason.PROVE, challenge, answer, owner)
+            _, token = note_proof(owner, SignInMethod.PASSKEY)
     except PasskeyRefused as error:
-        record(PASSKEY_REFUSED, owner.account_id)
-        db.session.commit()
         return owner, {PROOF_PASSKEY: [error.shown]}
-    return _note(owner, SignInMethod.PASSKEY), {}
+    return _go_on(owner, token, SignInMethod.PASSKEY), {}
 
 
-def _take_code(owner: SignedIn) -> tuple[SignedIn, Errors]:
-    account = get_account(owner.account_id)
+def _take_code(owner: SignedIn, code: str) -> tuple[SignedIn, Errors]:
     try:
-        check_code(account, request.form[PROOF_CODE])
+        with taking_code(get_account(owner.account_id), code):
+            _, token = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
     except CodeRefused as error:
         return owner, {PROOF_CODE: [error.shown]}
     except RateLimited as error:
@@ -301,31 +303,25 @@ def _take_code(owner: SignedIn) -> tuple[SignedIn, Errors]:
             wait,
         )
         return owner, {PROOF_CODE: [text]}
-    proved = _note(owner, SignInMethod.PASSWORD_AND_APP)
-    forget_wrong_codes(account)
-    return proved, {}
+    return _go_on(owner, token, SignInMethod.PASSWORD_AND_APP), {}
 
 
-def _note(owner: SignedIn, how: SignInMethod | None) -> SignedIn:
-    _, token = note_proof(owner, how)
-    db.session.commit()
+def _go_on(owner: SignedIn, token: str, how: SignInMethod) -> SignedIn:
     replace_session_cookie(token)
-    return replace(owner, method=how) if how and not owner.is_strong else owner
+    return owner if owner.is_strong else replace(owner, method=how)
 
 
-# What the page that asks for a proof needs to offer the company's sign-in for it.
-
-
-def describe_company_proof(owner: SignedIn) -> dict[str, Any]:
-    """Return whether the company can prove who it is, and the form to go on with.
+def describe_proof(owner: SignedIn) -> dict[str, Any]:
+    """Return what was sent, to send again, and whether the company can prove who it is.
 
     The form travels as a draft that this service signed; one with a file, or too long, is lost.
     """
     settings = current_settings()
-    fields = [pair for pair in request.form.items(multi=True) if pair[0] not in FIELDS]
-    is_short = sum(len(name) + len(text) for name, text in fields) <= MAX_LENGTH
-    is_kept = is_short and not request.files and not SECRETS & {name for name, _ in fields}
+    sent = [pair for pair in list_sent() if pair[0] not in FIELDS]
+    is_short = sum(len(name) + len(text) for name, text in sent) <= MAX_LENGTH
+    is_kept = is_short and not request.files and not SECRETS & {name for name, _ in sent}
     return {
+        "fields": sent,
         "asks_company": bool(settings.oidc_issuer) and find_identity(owner.account_id) is not None,
-        "draft": draft_purpose.sign([current_path(), fields, False]) if is_kept else "",
+        "draft": draft_purpose.sign([current_path(), sent, False]) if is_kept else "",
     }

@@ -4,6 +4,9 @@ import base64
 import hmac
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import render_template, request
@@ -17,13 +20,14 @@ from testimonials.auth.events import CODE_REFUSED, RECOVERY_CODE_USED
 from testimonials.auth.limits import CODES_PER_ACCOUNT, CODES_PER_BROWSER
 from testimonials.auth.models import Account, AuthenticatorApp, RecoveryCode
 from testimonials.auth.passkeys import count_passkeys, has_passkeys
+from testimonials.auth.schemas import StepForm
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited, ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 
 if TYPE_CHECKING:
@@ -128,20 +132,20 @@ def count_recovery_codes(account_id: str) -> int:
 def take_code(account: Account, typed: str) -> bool:
     """Use up a code of the app or a recovery code; return whether it was a recovery code.
 
-    The account is locked, so that a code can't be used twice at once. Raises `CodeRefused`.
+    The account is locked, so that a code can't be used twice at once. Raises `CodeRefused`, which
+    is recorded.
     """
     code = read_code(typed)
     app = db.session.get(AuthenticatorApp, account.id, populate_existing=True)
-    if app is None:
-        raise CodeRefused
-    step = find_step(app.secret, code, after=app.last_step)
-    if step is not None:
+    step = find_step(app.secret, code, after=app.last_step) if app else None
+    if app and step is not None:
         app.last_step = step
         return False
     used = delete(RecoveryCode).where(
         RecoveryCode.account_id == account.id, RecoveryCode.code_hash == _hash(account.id, code)
     )
-    if db.session.scalar(used.returning(RecoveryCode.code_hash)) is None:
+    if app is None or db.session.scalar(used.returning(RecoveryCode.code_hash)) is None:
+        record(CODE_REFUSED, account.id)
         raise CodeRefused
     return True
 
@@ -201,58 +205,53 @@ def trust_browser(response: Response, account: Account) -> None:
     set_cookie(response, trusted_cookie(account.id), token, TRUSTED_SECONDS)
 
 
-def pass_step(token: str, typed: str) -> tuple[Account, bool]:
-    """Return the account, locked, whose second step this is, and whether a recovery code was used.
-
-    Begins the write. Raises `StepOver`, `CodeRefused` and `RateLimited`.
-    """
+def read_step(token: str) -> tuple[Account, str]:
+    """Return whose second step this is, and the mark of their password; raise `StepOver`."""
     found = step_purpose.find(token, 2, STEP_SECONDS)
     account = db.session.get(Account, found[0]) if found else None
     if found is None or account is None:
         raise StepOver
-    return check_code(account, typed, str(found[1]))
+    return account, str(found[1])
 
 
-def check_code(account: Account, typed: str, mark: str = "") -> tuple[Account, bool]:
-    """Use up a code of the account, counting wrong ones; as `pass_step`.
+@contextmanager
+def taking_code(account: Account, typed: str, mark: str = "") -> Iterator[tuple[Account, bool]]:
+    """Use up a code of the account, and write what it is for; wrong ones are counted.
 
-    With `mark`, address and password must still be those of that fingerprint.
+    Yields the account, locked, and whether it was a recovery code. With `mark`, address and
+    password must still be those of that fingerprint. Raises `StepOver`, `CodeRefused` and
+    `RateLimited`.
     """
-    account_id, (limit, key) = account.id, _find_limit(account)
+    browser = describe_visitor(account.email).browser
+    limit, key = (CODES_PER_BROWSER, browser) if browser else (CODES_PER_ACCOUNT, account.id)
     # Counted before the check, so that simultaneous attempts can't get past the limit.
     limiter.count(limit, key)
-    begin_write()
+    with write(partial(_lock, account.id, mark), keep=CodeRefused) as locked:
+        if was_recovery := take_code(locked, typed):
+            _tell_of_recovery(locked)
+        yield locked, was_recovery
+    # After a right one they are counted anew.
+    limiter.forget(limit, key)
+
+
+def _lock(account_id: str, mark: str) -> Account:
     locked = lock_claimed(account_id)
     if locked is None or (mark and fingerprint(locked) != mark):
         raise StepOver
-    try:
-        was_recovery = take_code(locked, typed)
-    except CodeRefused:
-        record(CODE_REFUSED, account_id)
-        db.session.commit()
-        raise
-    if was_recovery:
-        _tell_of_recovery(locked)
-    return locked, was_recovery
+    return locked
 
 
-def forget_wrong_codes(account: Account) -> None:
-    """Begin to count anew after a right code; for the door, once it has committed."""
-    limiter.forget(*_find_limit(account))
-
-
-def render_step(
-    account: Account, token: str, error: ServiceError | None = None, *, recovery: bool = False
-) -> str:
+def render_step(account: Account, token: str, error: ServiceError | None = None) -> str:
     """Return the page that asks for the code."""
+    sent = StepForm().read().values
     return render_template(
         "auth/sign_in/second_step.html",
         email=account.email,
         step=token,
-        next=request.form.get("next", ""),
-        draft=request.form.get("draft", ""),
-        recovery=recovery,
-        trusts="trust" in request.form,
+        next=sent["next"],
+        draft=sent["draft"],
+        recovery=(sent["show"] or sent["kind"]) == "recovery",
+        trusts=sent["trust"],
         has_passkeys=has_passkeys() and count_passkeys(account.id) > 0,
         wait=find_wait(error),
         errors={"code": [error.shown]} if error else {},
@@ -264,11 +263,6 @@ def find_wait(error: ServiceError | None) -> int:
     if not isinstance(error, RateLimited):
         return 0
     return -(-int(error.headers["Retry-After"]) // 60)
-
-
-def _find_limit(account: Account) -> tuple[Limit, str]:
-    browser = describe_visitor(account.email).browser
-    return (CODES_PER_BROWSER, browser) if browser else (CODES_PER_ACCOUNT, account.id)
 
 
 def _describe_trust(account: Account) -> tuple[str, int, str]:

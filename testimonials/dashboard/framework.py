@@ -33,9 +33,8 @@ from testimonials.auth.sessions import (
     has_fresh_proof,
 )
 from testimonials.auth.step_up import (
-    FIELDS,
     WaysIn,
-    describe_company_proof,
+    describe_proof,
     find_proofs,
     take_proof,
     was_proof_sent,
@@ -193,12 +192,11 @@ def _proof_page(
         shell=build_shell(owner, "account"),
         purpose=translate(purpose),
         action=current_path(),
-        fields=[each for each in request.form.items(multi=True) if each[0] not in FIELDS],
         back_url=back_url,
         errors=errors,
         ways=ways,
         is_proved=ways is None,
-        **describe_company_proof(owner),
+        **describe_proof(owner),
     )
 
 
@@ -321,7 +319,7 @@ class AccountPage:
                     owner, page = prove(owner, step_up, url, changes_ways_in=changes_ways_in)
                     if page is not None:
                         return page
-                sent = (form or FormSchema)().read(request.form)
+                sent = (form or FormSchema)().read()
                 try:
                     if sent.errors:
                         raise ValidationFailed.of(sent.errors)

@@ -24,6 +24,7 @@ from testimonials.auth.events import (
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import find_identity
 from testimonials.auth.passkeys import has_passkeys, list_passkeys
+from testimonials.auth.schemas import GoOnForm
 from testimonials.auth.sessions import (
     SignedIn,
     end_session,
@@ -141,10 +142,6 @@ def show_security(owner: SignedIn) -> Values:
 needed = AccountPage(account, "/dashboard/account/security/needed", "account/needed.html")
 
 
-class NeededForm(FormSchema):
-    next = fields.String(load_default="")
-
-
 @needed.show
 def show_needed(owner: SignedIn) -> Values | Response:
     """Say what to set up, or to sign in with, before a project opens; then lead to it."""
@@ -154,10 +151,10 @@ def show_needed(owner: SignedIn) -> Values | Response:
     return {"ways": find_ways_in(get_account(owner.account_id)), "target": target}
 
 
-@needed.save(NeededForm, step_up="go on", changes_ways_in=True)
-def prove_needed(owner: SignedIn, next: str) -> Done:
+@needed.save(GoOnForm, step_up="go on", changes_ways_in=True)
+def prove_needed(owner: SignedIn, next: str, **rest: Any) -> Done:
     """Go on to the project, once the person has proved more than a password."""
-    target = safe_target(next) or url_for("dashboard.home.show_start")
+    target = next or url_for("dashboard.home.show_start")
     return Done(to=target if owner.is_strong else url_for(".show_needed", next=target))
 
 

@@ -23,6 +23,7 @@ from testimonials.auth.passkeys import (
     offer_passkey,
     rename_passkey,
 )
+from testimonials.auth.schemas import PasskeyAnswerForm
 from testimonials.auth.sessions import SignedIn, SignInMethod, lock_owner, note_proof
 from testimonials.auth.step_up import remove_app, remove_passkey
 from testimonials.auth.two_factor import (
@@ -35,12 +36,12 @@ from testimonials.auth.two_factor import (
     show_code,
 )
 from testimonials.core.audit import EventType, record
+from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import describe_browser, translate_browser
-from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Text
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
@@ -67,10 +68,13 @@ class PasskeyForm(FormSchema):
     )
 
 
-class NewPasskeyForm(PasskeyForm):
-    # What the browser answered, and to what.
-    passkey = fields.String(load_default="")
-    passkey_token = fields.String(load_default="")
+class NewPasskeyForm(PasskeyForm, PasskeyAnswerForm):
+    pass
+
+
+class AppForm(FormSchema):
+    setup = fields.String(load_default="")
+    code = Secret()
 
 
 @account.post("/dashboard/account/security/begin")
@@ -137,18 +141,17 @@ def show_new_app(owner: SignedIn) -> ResponseReturnValue:
 @require_proof("connect an app", HERE, changes_ways_in=True)
 def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
     """Connect the app whose code proves that it has the secret; show the recovery codes once."""
-    found = setup_purpose.find(request.form.get("setup", ""), 2, SETUP_SECONDS)
+    sent = AppForm().read().values
+    found = setup_purpose.find(sent["setup"], 2, SETUP_SECONDS)
     if found is None or found[0] != owner.session_id:
         return answer_privately(_app_page(owner, new_secret(), _("That took too long.")), 422)
-    begin_write()
     try:
-        account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
-        codes = connect_app(account, found[1], request.form.get("code", ""))
+        with write():
+            account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
+            codes = connect_app(account, found[1], sent["code"])
+            _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
     except CodeRefused as error:
-        db.session.rollback()
         return answer_privately(_app_page(owner, found[1], error.shown), 422)
-    _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
-    db.session.commit()
     replace_session_cookie(cookie)
     return answer_privately(_codes_page(owner, codes))
 

@@ -40,12 +40,9 @@ UPWARD = {
 # Who commits although it is no door, and why.
 COMMITTERS = {
     "core.db.transactions": "Doors, jobs and commands write through it.",
-    "auth.sessions": "A page that only reads notes now and then that its session was seen.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
     "core.http.rate_limits": "A hit counts also when the request that made it fails.",
     "dashboard.framework": "Parts of a long change let others write between them.",
-    "auth.step_up": "A proof that was given counts even if what it was for fails.",
-    "auth.two_factor": "A wrong code is recorded though it leads nowhere.",
     "operations.expiry": "The sweep is a job of the background thread; there is no request.",
 }
 # Pages that are to be drawn anew, and are then made by `dashboard.framework`. Until then they read
@@ -61,11 +58,9 @@ WAITING = {
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.
 RAW_FORMS = {
-    "auth.login": 14, "auth.oidc.pages": 2, "auth.step_up": 9, "auth.two_factor": 3,
-    "auth.two_factor_pages": 10, "collection.abuse": 1, "collection.author_pages": 3,
-    "collection.pages": 1, "collection.request_pages": 1, "collection.submission": 4,
-    "core.http.forms": 1, "core.http.i18n": 1, "dashboard.consent": 5,
-    "dashboard.exports": 2, "dashboard.framework": 3, "dashboard.two_factor": 2,
+    "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 1,
+    "collection.request_pages": 1, "collection.submission": 4, "core.http.forms": 2,
+    "core.http.i18n": 1, "dashboard.consent": 5, "dashboard.exports": 2, "dashboard.framework": 1,
     "integrations.oauth": 2,
 }  # fmt: skip
 MAX_FILE_LINES = 500

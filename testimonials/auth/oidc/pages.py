@@ -20,7 +20,7 @@ from testimonials.auth.cookies import (
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
 from testimonials.auth.limits import COMPANY_PER_ADDRESS
-from testimonials.auth.login import read_draft
+from testimonials.auth.login import go_on
 from testimonials.auth.models import CompanyAttempt
 from testimonials.auth.oidc.accounts import (
     CLAIM_SECONDS,
@@ -46,6 +46,7 @@ from testimonials.auth.oidc.client import (
     current_provider,
     read_answer,
 )
+from testimonials.auth.schemas import GoOnForm
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
@@ -54,7 +55,7 @@ from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
-from testimonials.core.http.security import answer_privately, safe_target
+from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
 
 # Sending a browser to the company's sign-in.
@@ -104,8 +105,8 @@ def describe_company() -> dict[str, Any]:
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def go_to_company() -> ResponseReturnValue:
     """Send the browser to the company's sign-in, and then to `next`."""
-    target, draft = safe_target(request.form.get("next", "")), request.form.get("draft", "")
-    return leave(AttemptPurpose.SIGN_IN, target=target, draft=draft)
+    sent = GoOnForm().read().values
+    return leave(AttemptPurpose.SIGN_IN, target=sent["next"], draft=sent["draft"])
 
 
 @auth.get("/login/company/done")
@@ -136,9 +137,7 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
             record(COMPANY_REFUSED, None, reason=reason or error.message)
     target = g.get("company_target", "")
     page = render_template("auth/company/problem.html", error=error, target=target)
-    response = answer_privately(page, error.status)
-    response.headers.update(error.headers)
-    return response
+    return answer_privately(page, error.status, error.headers)
 
 
 def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
@@ -156,7 +155,7 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
         if arrival.how != How.KNOWN:
             record(COMPANY_LINKED, account.id, who=who)
         signed_in.send(account.id, who=who, groups=person.groups)
-    response = _go_on(attempt, "auth/sign_in/resume.html")
+    response = go_on(attempt.target, attempt.draft)
     set_session_cookie(response, account, cookie)
     return response
 
@@ -193,14 +192,7 @@ def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     with write():
         _, token = note_proof(owner, SignInMethod.COMPANY)
     replace_session_cookie(token)
-    return _go_on(attempt, "auth/company/proved.html")
-
-
-def _go_on(attempt: CompanyAttempt, page: str) -> Response:
-    """Offer to send what was typed before, or go where the person was going."""
-    if draft := read_draft(attempt.draft):
-        return answer_privately(render_template(page, unsent=draft))
-    return redirect(attempt.target or url_for("dashboard.home.show_start"), 303)
+    return go_on(attempt.target, attempt.draft, "auth/company/proved.html")
 
 
 def _find_same(attempt: CompanyAttempt) -> SignedIn:

@@ -15,20 +15,17 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import current_path
 
-# HTML forms: reading one by a schema, and keeping what was typed when a form is refused.
-#
 # A page's form is a `FormSchema` of the fields of `core.web.fields`. A view reads it, and shows the
 # page again with `typed` and `errors` if something is wrong:
 #
 # class RenameForm(FormSchema): name = Text(120, one_line=True, required=True,
 # error_messages={"required": "Add a name."}) website = WebUrl(500, attribute="url")
 #
-# sent = RenameForm().read(request.form) if sent.errors: return show_page(project, sent.typed,
+# sent = RenameForm().read() if sent.errors: return show_page(project, sent.typed,
 # sent.errors), 422 rename(project, **sent.values)
 #
 # `values` has a key for each field, or its `attribute`. An empty field counts as missing: an error
-# if it is required, else its `load_default` or None. Secrets don't belong in a schema, since they
-# are neither trimmed nor shown again.
+# if it is required, else its `load_default` or None.
 
 # More than anybody types into a form here.
 MAX_LENGTH = 64 * 1024
@@ -91,15 +88,17 @@ class FormSchema(Schema):
         if not field_obj.required and field_obj.load_default is missing:
             field_obj.load_default = None
 
-    def read(self, form: Mapping[str, str], *, is_partial: bool = False) -> SentForm:
-        """Return what was sent, checked; with `is_partial`, only the fields that were sent."""
+    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
+        """Return what this request sent, or `form`; with `is_partial`, only fields that it has."""
+        form = request.form if form is None else form
         typed: dict[str, Any] = {
             name: self._read(form, name) for name in self.fields if not is_partial or name in form
         }
         given = {
             name: self._to_value(name, text)
             for name, text in typed.items()
-            if (text if isinstance(text, list) else text.strip())
+            # Of a secret, spaces count.
+            if (text.strip() if not isinstance(self.fields[name], Choices | Secret) else text)
         }
         skipped = [name for name in self.fields if name not in typed]
         typed = {n: text for n, text in typed.items() if not isinstance(self.fields[n], Secret)}
@@ -116,6 +115,11 @@ class FormSchema(Schema):
     def _to_value(self, name: str, text: str) -> Any:
         field = self.fields[name]
         return field.from_text(text) if isinstance(field, RuleField) else text
+
+
+def list_sent() -> list[tuple[str, str]]:
+    """Return all that this request's form sent, as it is to be sent again."""
+    return list(request.form.items(multi=True))
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def read_unsent_form() -> UnsentForm | None:
         return None
     request.max_content_length = MAX_FORM_BYTES
     try:
-        fields = list(request.form.items(multi=True))
+        fields = list_sent()
         had_file = any(file.filename for file in request.files.values())
     except RequestEntityTooLarge:
         return None

@@ -3,6 +3,7 @@
 import re
 import secrets
 import string
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -114,9 +115,11 @@ def register_web(app: Flask) -> None:
     app.after_request(_add_headers)
 
 
-def answer_privately(page: str | Response, status: int = 200) -> Response:
+def answer_privately(
+    page: str | Response, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a page whose URL or content is secret: neither cached nor sent as a referrer."""
-    response = make_response(page, status)
+    response = make_response(page, status, headers or {})
     response.headers["Cache-Control"] = "no-store"
     # no-referrer would blank the Origin of the page's forms.
     response.headers["Referrer-Policy"] = "same-origin"
