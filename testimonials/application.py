@@ -67,7 +67,7 @@ from testimonials.integrations import oauth, setup
 from testimonials.integrations.mcp import server as mcp
 from testimonials.integrations.webhooks import api as webhook_api
 from testimonials.integrations.webhooks.delivery import init_webhooks
-from testimonials.operations import admin, site
+from testimonials.operations import admin, expiry, site
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects import api as project_api
 from testimonials.projects import pages as project_pages
@@ -124,6 +124,8 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.team: (team, workspace_team),
     blueprints.account: (account, security, two_factor),
 }  # fmt: skip
+# What is only done in the background, so that no other module needs it.
+BACKGROUND = (expiry,)
 
 
 def register_routes(app: Flask) -> None:

@@ -5,6 +5,8 @@ import graphlib
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -259,6 +261,20 @@ def test_what_takes_long_for_long_texts_is_used_where_it_is_bounded() -> None:
         for words in STEEP
     }
     assert used == STEEP
+
+
+def test_the_application_loads_what_declares() -> None:
+    """A job that only its command imports would never be done by a service."""
+    declares = re.compile(r"^@(?:every|every_process|job|change|\w+\.connect)\b", re.MULTILINE)
+    declaring = {
+        f"{PACKAGE}.{name}" for name, module in modules().items() if declares.search(module.source)
+    }
+    assert len(declaring) > 15
+    code = "import sys, testimonials.application; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert declaring <= {*loaded.stdout.split()}
 
 
 def test_files_and_functions_are_short() -> None:
