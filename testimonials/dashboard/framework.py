@@ -351,7 +351,7 @@ class AccountPage:
 
     def url(self, parts: Mapping[str, str]) -> str:
         """Return the page's URL; of a button's path only its own parts count."""
-        mine: Values = {name: parts[name] for name in re.findall(r"(\w+)>", self.path)}
+        mine: Values = {name: parts[name] for name in re.findall(r"<(\w+)", self.path)}
         return url_for(self.endpoint, **mine)
 
     def render(

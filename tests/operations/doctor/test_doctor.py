@@ -26,7 +26,7 @@ from testimonials.core.db.migrate import upgrade
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import Job, run_due
+from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
@@ -460,15 +460,15 @@ def test_each_host_is_told_of_its_own_backups(
         instance_path=str(tmp_path / "other"), backup_to=str(tmp_path / "mounted"), **same
     )
     change(first, sql="UPDATE job SET leased_by = 'web1:/data:1:a' WHERE id = 'backup'")
-    copied = {"finished_at": clock.now(), "leased_by": "web1:/data:1:a"}
-    change(first, Job(id="backup-copy", kind="backup-copy", **copied))
+    copied = f"finished_at = {ago(minutes=0)}, leased_by = 'web1:/data:1:a'"
+    change(first, sql=f"UPDATE job SET {copied} WHERE id = 'backup-copy'")
     found = consult(third)
     assert "on web1:/data and is not in BACKUP_TO" in found["backups"]
     assert "Mount the same folder there on all hosts." in found["backups"]
     change(
         first,
         sql=f"UPDATE job SET failed_at = {ago(minutes=1)}, error = 'the disk is full', "
-        "leased_by = 'web1:/data:1:a' WHERE name IN ('backup', 'backup-verify')",
+        "leased_by = 'web1:/data:1:a' WHERE id IN ('backup', 'backup-verify')",
     )
     assert consult(first) == {}
     said = first.test_cli_runner().invoke(args=["doctor"]).stdout
