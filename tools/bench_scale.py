@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import insert, select
 
 from testimonials import create_app
+from testimonials.auth.callers import Scope
 from testimonials.auth.models import Account
-from testimonials.auth.scopes import Scope
 from testimonials.auth.sessions import start_session
 from testimonials.auth.tokens import make_token
 from testimonials.core.extensions import begin_write, db
