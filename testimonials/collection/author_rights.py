@@ -203,9 +203,9 @@ def send_author_mail(
 
 @job(MAIL_LINK, "mail")
 def mail_link(testimonial_id: str) -> None:
-    """Send the author of a new testimonial their link."""
+    """Send the author of a new testimonial their link, if it is still there."""
     with write(partial(take_up, testimonial_id)) as found:
-        if found is not None:
+        if found is not None and not (found[1].deleted_at or found[1].status == "withdrawn"):
             send_author_mail(*found)
 
 

@@ -124,17 +124,24 @@ TELL = "mail.new-testimonial"
 def take_up(testimonial_id: str) -> tuple[Project, Testimonial] | None:
     """Return what a job is about, with the project locked; None if either is gone.
 
-    The job is done with this transaction, so that it mails once; raises `Interrupted` if it was
-    done before.
+    The job is done with this transaction, as by `finish_job`.
     """
     query = select(Project).where(Project.id == Testimonial.project_id)
     query = query.where(Testimonial.id == testimonial_id, Project.deleted_at.is_(None))
     project = db.session.scalars(query.with_for_update(of=Project)).one_or_none()
     row = db.session.get(Testimonial, testimonial_id)
+    finish_job()
+    return (project, row) if project and row else None
+
+
+def finish_job() -> None:
+    """Let a job be done with this transaction, so that it mails once.
+
+    Raises `Interrupted` if it was done before.
+    """
     this = delete(Job).where(Job.id == current_job().id)
     if db.session.scalar(this.returning(Job.id)) is None:
         raise Interrupted
-    return (project, row) if project and row else None
 
 
 def enqueue_telling(row: Testimonial) -> None:
@@ -290,7 +297,7 @@ def _is_between(
 
 @job("mail.link", "mail")
 def answer_link_request(purpose: str, email: str) -> None:
-    with write():
+    with write(finish_job):
         ANSWERS[LinkPurpose(purpose)](email)
 
 
