@@ -53,6 +53,8 @@ def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
     with refusing(lambda fault: IdTokenRefused(f"it can't be read: {fault}"), PyJWTError):
         _require(len(token) <= LONGEST, "it is no signed token")
         header = get_unverified_header(token)
+        # The library knows one extension; we know none.
+        _require("crit" not in header, "it wants something that isn't known here")
         algorithm = header.get("alg")
         _require(algorithm in KINDS, f"its algorithm is {str(algorithm)[:20]}")
         keys = [key for key in find_keys(header.get("kid")) if _fits(key, str(algorithm))]

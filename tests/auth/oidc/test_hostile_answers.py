@@ -75,6 +75,7 @@ PROVES_NOTHING: list[tuple[Change, str]] = [
     (with_header(kid="another"), "its key is not one of the provider's"),
     (with_header(kid=["one"]), "Key ID header parameter must be a string"),
     (with_header(crit=["exp"]), "Unsupported critical extension: exp"),
+    (with_header(crit=["b64"], b64=True), "it wants something that isn't known here"),
     (of_another_key, "its signature is wrong"),
     (with_claims(iss="http://127.0.0.1:1"), "it is from another issuer"),
     (with_claims(aud="another-service"), "it is for another service"),
