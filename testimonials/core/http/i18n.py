@@ -51,6 +51,8 @@ class Language:
     percent: str = "{}%"
     # Whether somebody who speaks it has read the translation.
     is_checked: bool = False
+    # Whether it has the texts of owners too: those of the dashboard, and of signing in.
+    has_dashboard: bool = False
 
     @property
     def decimal(self) -> str:
@@ -58,22 +60,23 @@ class Language:
         return "." if self.thousands == "," else ","
 
 
-ENGLISH = Language("en", "English", is_checked=True)
+ENGLISH = Language("en", "English", is_checked=True, has_dashboard=True)
 # In the order of the language switch: by their own names, those in other scripts last.
 LANGUAGES = (
-    Language("de", "Deutsch", thousands=".", percent="{}\u00a0%"),
+    Language("de", "Deutsch", thousands=".", percent="{}\u00a0%", has_dashboard=True),
     ENGLISH,
-    Language("es", "Español", thousands=".", percent="{}\u00a0%"),
-    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%"),
-    Language("it", "Italiano", thousands="."),
-    Language("nl", "Nederlands", thousands="."),
+    Language("es", "Español", thousands=".", percent="{}\u00a0%", has_dashboard=True),
+    Language("fr", "Français", thousands="\u202f", percent="{}\u202f%", has_dashboard=True),
+    Language("it", "Italiano", thousands=".", has_dashboard=True),
+    Language("nl", "Nederlands", thousands=".", has_dashboard=True),
     Language("pl", "Polski", thousands="\u00a0"),
     Language("pt", "Português", thousands="."),
     Language("sv", "Svenska", thousands="\u00a0", percent="{}\u00a0%"),
     Language("tr", "Türkçe", thousands=".", percent="%{}"),
     Language("ja", "日本語"),
-    Language("ar", "العربية", direction="rtl"),
+    Language("ar", "العربية", direction="rtl", has_dashboard=True),
 )
+DASHBOARD_LANGUAGES = tuple(language for language in LANGUAGES if language.has_dashboard)
 _BY_CODE = {language.code: language for language in LANGUAGES}
 
 _spoken: ContextVar[Language | None] = ContextVar("spoken_language", default=None)
@@ -107,9 +110,13 @@ def use_visitors_language() -> None:
 def use_language(code: str | None = None) -> None:
     """Answer this request in the language of `code`; without one, in the browser's.
 
-    Addresses and forms have no say: in the dashboard ``lang`` is the language of what is edited.
+    Only languages that have the texts of owners count. Addresses and forms have no say: in the
+    dashboard ``lang`` is the language of what is edited.
     """
-    g.language = find_language(code or "") or _read_language() or ENGLISH
+    chosen = find_language(code or "")
+    if chosen is None or not chosen.has_dashboard:
+        chosen = _read_language(DASHBOARD_LANGUAGES)
+    g.language = chosen or ENGLISH
     g.is_translated = True
 
 
@@ -137,17 +144,17 @@ def choose_language() -> Language:
     return _read_language() or ENGLISH
 
 
-def _read_language() -> Language | None:
-    return match_language(request.headers.get("Accept-Language", "")[:LONGEST_ACCEPT])
+def _read_language(among: tuple[Language, ...] = LANGUAGES) -> Language | None:
+    return match_language(request.headers.get("Accept-Language", "")[:LONGEST_ACCEPT], among)
 
 
 @lru_cache(maxsize=500)
-def match_language(accepted: str) -> Language | None:
-    """Return the first of our languages in an Accept-Language header."""
+def match_language(accepted: str, among: tuple[Language, ...] = LANGUAGES) -> Language | None:
+    """Return the first of the languages `among` which an Accept-Language header names one."""
     # The best tags come first, each matched with its region or without: a visitor who prefers
     # Austrian German to English gets German, which matching exact tags first would miss.
     for tag, quality in parse_accept_header(accepted, LanguageAccept):
-        if quality > 0 and (language := find_language(tag)) is not None:
+        if quality > 0 and (language := find_language(tag)) in among:
             return language
     return None
 
@@ -269,6 +276,7 @@ def register_languages(app: Flask) -> None:
     app.jinja_env.globals.update(
         count_days=count_days,
         current_language=current_language,
+        dashboard_languages=DASHBOARD_LANGUAGES,
         languages=LANGUAGES,
         list_switches=list_switches,
         format_average=format_average,

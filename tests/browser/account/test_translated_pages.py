@@ -16,7 +16,7 @@ WIDTH = "document.documentElement.scrollWidth"
 ACCOUNT = ("projects", "account", "account/security", "account/team", "account/activity")
 
 
-@pytest.mark.parametrize("language", sample(["de", "fr", "pl", "ja", "ar"], 2, seed=1))
+@pytest.mark.parametrize("language", sample(["de", "fr", "ar"], 2, seed=1))
 def test_each_page_fits_a_phone(site: Site, open_page: OpenPage, language: str) -> None:
     project = site.create_project()
     project.call(

@@ -10,13 +10,20 @@ import io
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from babel.messages import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from setup import compile_catalogs
-from testimonials.core.http.i18n import DOMAIN, ENGLISH, LANGUAGES, TRANSLATIONS
+from testimonials.core.http.i18n import (
+    DASHBOARD_LANGUAGES,
+    DOMAIN,
+    ENGLISH,
+    LANGUAGES,
+    TRANSLATIONS,
+)
 
 PACKAGE = TRANSLATIONS.parent
 METHODS = [("**.py", "python"), ("templates/**", "jinja2.ext.babel_extract")]
@@ -41,16 +48,34 @@ VOLATILE = tuple(
     )
 )  # fmt: skip
 CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
+# What only owners and their teams read, which not every language has.
+OWNERS_PLACES = (
+    "analytics/", "auth/", "core/event_texts.py", "dashboard/", "integrations/", "operations/",
+    "templates/agents/", "templates/auth/", "templates/dashboard/", "templates/help/",
+    "templates/operator/", "templates/projects/", "transfer/",
+)  # fmt: skip
 
 
 def po_path(code: str) -> Path:
     return TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
-@cache
-def collect() -> Catalog:
-    """Collect every message of the package; once, as reading all of it takes seconds."""
+def collect(code: str) -> Catalog:
+    """Collect the messages that the language has: all of the package, or those of visitors."""
+    has_dashboard = code in [language.code for language in DASHBOARD_LANGUAGES]
     template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
+    for path, message, comments in _extract():
+        is_owners = path.startswith(OWNERS_PLACES) or path.endswith("/events.py")
+        if has_dashboard or not is_owners:
+            template.add(message, auto_comments=comments)
+    for purpose in _list_purposes() if has_dashboard else ():
+        template.add(purpose)
+    return template
+
+
+@cache
+def _extract() -> list[tuple[str, str | tuple[str, ...], list[str]]]:
+    """Find every message of the package; once, as reading all of it takes seconds."""
     found = extract_from_dir(
         PACKAGE,
         METHODS,
@@ -59,11 +84,13 @@ def collect() -> Catalog:
         comment_tags=("Translators:",),
         strip_comment_tags=True,
     )
-    for _, _, message, comments, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        template.add(message, auto_comments=comments)
-    for purpose in _list_purposes():
-        template.add(purpose)
-    return template
+    return [
+        (path, message, comments) for path, _, message, comments, _ in sorted(found, key=_place)
+    ]
+
+
+def _place(found: tuple[Any, ...]) -> tuple[str, int]:
+    return found[0], found[1]
 
 
 def _list_purposes() -> Iterator[str]:
@@ -112,10 +139,9 @@ def untranslated(catalog: Catalog) -> Iterator[Message]:
 
 def main() -> int:
     """Update and compile every language; return 1 if something is untranslated."""
-    template = collect()
     missing: dict[str, list[str]] = {}
     for code in CODES:
-        catalog = update(code, template)
+        catalog = update(code, collect(code))
         po_path(code).parent.mkdir(parents=True, exist_ok=True)
         po_path(code).write_text(render_po(catalog), encoding="utf-8")
         empty = list(untranslated(catalog))

@@ -416,6 +416,11 @@ def test_the_accounts_language_wins_over_the_browser_also_in_errors(
     assert '<html lang="en"' in browser.get(HERE, headers=GERMAN).text
     choose(browser, "")
     assert '<html lang="de"' in browser.get(HERE, headers=GERMAN).text
+    # The dashboard isn't in Polish, but the collection page is.
+    polish = {"Accept-Language": "pl,fr;q=0.8"}
+    choose(browser, "pl")
+    assert '<html lang="de"' in browser.get(HERE, headers=GERMAN).text
+    assert '<html lang="fr"' in browser.get(HERE, headers=polish).text
     choose(browser, "nl")
     missing = browser.get("/dashboard/projects/none/inbox", headers=GERMAN)
     assert (missing.status_code, '<html lang="nl"' in missing.text) == (404, True)
