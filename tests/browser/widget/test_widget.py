@@ -304,6 +304,24 @@ def test_long_text_opens_and_closes(page: Page, pages: Pages) -> None:
     assert look(page, height) == 8 * 28
 
 
+def test_what_hangs_out_of_a_tall_fonts_last_line_is_not_cut(page: Page, pages: Pages) -> None:
+    """Noto Naskh Arabic is as tall as this, and taller than the lines of short words."""
+    tall = "ascent-override:140%;descent-override:60%;src:local('DejaVu Sans')"
+    style = f"<style>@font-face{{font-family:Tall;{tall}}}body{{font-family:Tall}}</style>"
+    answers = {"answers": [["Why?", "Because."]] * 5}
+    texts = ["Short.", "Medium. " * 12, "One line.\n" * 8, "One line.\n" * 9]
+    items = [item(n, text=text, extras=answers) for n, text in enumerate(texts, start=1)]
+    layouts = [feed(items=items, layout=layout) for layout in ("masonry", "list")]
+    open_widgets(page, pages, *layouts, before=style)
+    for n in range(2):
+        cut = "[...root.querySelectorAll('.text')].map(e => e.scrollHeight > e.clientHeight + 1)"
+        assert look(page, cut, n)[0], "the font is not tall"
+        buttons = widget(page, n).get_by_role("button", name="Read more")
+        assert [each.get_attribute("aria-label") for each in buttons.all()] == (
+            ["Read more: Maya Kowalski 4"] if n == 0 else []
+        )
+
+
 def test_a_long_word_overflows_nothing_at_320(page: Page, pages: Pages) -> None:
     page.set_viewport_size({"width": 320, "height": 700})
     word = "W" * 2000

@@ -92,7 +92,8 @@ const render = async (host, feed, url, signal) => {
     return width;
   };
   const clamp = (cards) => {
-    const long = cards.map(({ figure, words }) => figure.matches('.open') || words.scrollHeight > words.clientHeight + 1);
+    // Less than a line, and more than the letters of a tall font hang out of the last one.
+    const long = cards.map(({ figure, words }) => figure.matches('.open') || words.scrollHeight > words.clientHeight + 12);
     cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
   };
   const arrange = () => {

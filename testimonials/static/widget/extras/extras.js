@@ -36,8 +36,8 @@ export default (widget) => {
       words.after(el('dl', { class: 'answers' }, ...values.map((pair) => el('div', {}, ...pair))));
       // Read more is also for what is cut of them, or all of it.
       const list = words.nextSibling;
-      const sum = (name) => values.reduce((total, [, value]) => total + value[name], words[name]);
-      card.words = { get clientHeight() { return sum('clientHeight'); }, get scrollHeight() { return list.clientHeight || kind === 'strip' ? sum('scrollHeight') : Infinity; } };
+      const cut = () => Math.max(...[words, ...values.map(([, value]) => value)].map((each) => each.scrollHeight - each.clientHeight));
+      card.words = { clientHeight: 0, get scrollHeight() { return list.clientHeight || kind === 'strip' ? cut() : Infinity; } };
     }
     if (marks) {
       const { name } = feed.project;
