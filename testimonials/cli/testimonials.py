@@ -12,7 +12,7 @@ from testimonials.collection.schemas import FormCreateSchema, FormSchema
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.db.transactions import next_batch, write
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.resource import load
 from testimonials.core.jobs import LEASE, enqueue
@@ -152,13 +152,8 @@ def undo(project: Project, import_id: str, also_changed: bool) -> Said:
     What was edited, replied to or decided since stays, unless --also-changed is given.
     """
     with write(lambda: lock_project(project.id)) as found:
-
-        def go_on() -> Project:
-            next_batch()
-            return found
-
         row = find_import(found.id, import_id, for_update=True)
-        done = undo_import(found, row, ACTOR, go_on, also_changed=also_changed)
+        done = undo_import(found, row, ACTOR, also_changed=also_changed)
         undone = UndoneImportSchema().dump(done)
     return Said(undone, f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
 

@@ -42,7 +42,7 @@ from testimonials.auth.step_up import (
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError, ValidationFailed
 from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
@@ -115,13 +115,6 @@ def lock_again(access: Access, needed: Role) -> Project:
     """Begin a writing transaction, and return the project locked; raises as `require_role`."""
     begin_write()
     return find_access(access.user, access.project.id, needed, for_update=True).project
-
-
-def go_on_writing(access: Access, needed: Role) -> Project:
-    """Commit a part of a long change, let others write, and return the project locked anew."""
-    db.session.commit()
-    let_others_write()
-    return lock_again(access, needed)
 
 
 def require_proof(

@@ -1,9 +1,8 @@
 """Importing: choosing a file, mapping its columns, watching, undoing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 
 from flask import jsonify, redirect, render_template, request, url_for
@@ -11,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ServiceError
@@ -22,9 +22,10 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.jobs import enqueue_anew
-from testimonials.dashboard.framework import go_on_writing, lock_again, require_role
+from testimonials.dashboard.framework import lock_again, require_role
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.undo import make_undo_token
 from testimonials.transfer.models import TableImport
@@ -339,20 +340,22 @@ def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
 
 
 @settings.post("/dashboard/projects/<project_id>/imports/<import_id>/undo")
-@require_role(Role.ADMIN, for_update=True)
+@require_role(Role.ADMIN)
 def undo_import_here(access: Access, import_id: str) -> ResponseReturnValue:
-    row = find_import(access.project.id, import_id, for_update=True)
     target = url_for(".show_one", import_id=import_id)
     try:
         also = "also_changed" in request.form
-        go_on = partial(go_on_writing, access, Role.ADMIN)
-        done = undo_import(access.project, row, access.user.email, go_on, also_changed=also)
+        with write(_lock(access)) as project:
+            row = find_import(project.id, import_id, for_update=True)
+            done = undo_import(project, row, access.user.email, also_changed=also)
     except ServiceError as error:
-        db.session.rollback()
         return redirect(add_notice(target, error.shown), 303)
     token = make_undo_token(access.project, done.batch)
-    db.session.commit()
     return redirect(add_notice(target, _tell_moved(done.removed), token), 303)
+
+
+def _lock(access: Access) -> Callable[[], Project]:
+    return lambda: find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
 
 
 def _tell_moved(number: int) -> str:

@@ -1,14 +1,15 @@
 """The inbox: the list, decisions, many at once, undoing."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.form_errors import wants_json
@@ -16,16 +17,15 @@ from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.security import safe_target
-from testimonials.dashboard.framework import go_on_writing, lock_again, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox_data import describe_inbox, read_filter, read_page
 from testimonials.dashboard.onboarding import describe_checklist, note
 from testimonials.dashboard.proposal_data import kinds_of
 from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Role
+from testimonials.projects.access import Access, Right, find_access
 from testimonials.projects.defaults import KEEPS_SAMPLES
 from testimonials.projects.models import Project
 from testimonials.projects.proposals import summarise
-from testimonials.testimonials.history import GoOn
 from testimonials.testimonials.inbox import (
     InboxFilter,
     count_samples,
@@ -175,7 +175,7 @@ ALREADY = {
 
 
 @inbox.get("/dashboard/projects/<project_id>/inbox")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def show_inbox(access: Access) -> ResponseReturnValue:
     project = access.project
     wanted = _read_filter(project, request.args)
@@ -195,7 +195,7 @@ def show_inbox(access: Access) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/action")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
     project = access.project
     row = find_testimonial(project, testimonial_id)
@@ -207,37 +207,38 @@ def decide(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/bulk")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def decide_many(access: Access) -> ResponseReturnValue:
     """Apply an action to the selected testimonials, or to all that match the filter."""
     name, ids = _read_action(), _find_chosen(access.project)
-    project = lock_again(access, Role.MODERATOR)
-    batch, count = apply_to_many(project, ids, name, access.user.email, _go_on(access))
-    if not count:
-        raise ActionRefused(_("This can’t be done to any of the selected testimonials."))
+    with _write(access) as project:
+        batch, count = apply_to_many(project, ids, name, access.user.email)
+        if not count:
+            raise ActionRefused(_("This can’t be done to any of the selected testimonials."))
     tab = read_filter(request.form).tab
     text = _tell_rest(report_action(name, tab, count), len(ids) - count)
     return _finish(project, text, batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/tags")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def tag_many(access: Access) -> ResponseReturnValue:
     """Add a tag to all selected testimonials, or remove it from them."""
     ids, name = _find_chosen(access.project), request.form.get("new_tag", "")
     is_off = request.form.get("tagging") == "remove"
-    change, project = remove_tag if is_off else add_tag, lock_again(access, Role.MODERATOR)
+    change = remove_tag if is_off else add_tag
     try:
-        batch, count = change(project, ids, name, access.user.email, _go_on(access))
+        with _write(access) as project:
+            batch, count = change(project, ids, name, access.user.email)
+            if not count:
+                raise ActionRefused(_refuse_tag(is_off=is_off))
     except TagRefused as error:
         raise ActionRefused(error.shown) from None
-    if not count:
-        raise ActionRefused(_refuse_tag(is_off=is_off))
     return _finish(project, _tell_tagged(count, is_off=is_off), batch)
 
 
 @inbox.post("/dashboard/projects/<project_id>/samples")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def settle_samples(access: Access) -> ResponseReturnValue:
     """Move all samples to the trash, or keep them and stop asking."""
     project = access.project
@@ -254,12 +255,12 @@ def settle_samples(access: Access) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/undo")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE)
 def undo(access: Access) -> ResponseReturnValue:
     """Undo the batch that a notice names, or the person's own last change."""
-    project, actor, go_on = access.project, access.user.email, _go_on(access)
-    token = request.form.get("undo", "")
-    undone = undo_batch(project, token, actor, go_on) if token else undo_last(project, actor, go_on)
+    token, actor = request.form.get("undo", ""), access.user.email
+    with _write(access) as project:
+        undone = undo_batch(project, token, actor) if token else undo_last(project, actor)
     left = len(list_steps(project.id, actor))
     text = describe_undone(undone, left)
     row = undone.step.testimonial_id if undone.step.count == 1 else None
@@ -273,8 +274,10 @@ def _read_filter(project: Project, values: Any) -> InboxFilter:
     return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
-def _go_on(access: Access) -> GoOn:
-    return partial(go_on_writing, access, Role.MODERATOR)
+def _write(access: Access) -> AbstractContextManager[Project]:
+    return write(
+        lambda: find_access(access.user, access.project.id, Right.DECIDE, for_update=True).project
+    )
 
 
 def _find_chosen(project: Project) -> Sequence[str]:

@@ -26,7 +26,7 @@ from testimonials.dashboard.proposal_data import (
     name_proposal,
 )
 from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Role, RoleTooLow, find_access
+from testimonials.projects.access import Access, Right, RoleTooLow, find_access
 from testimonials.projects.models import Proposal
 from testimonials.projects.projects import lock_account
 from testimonials.projects.proposals import Decided, Decider, decide_proposals
@@ -40,14 +40,14 @@ class DecisionForm(FormSchema):
 
 
 @inbox.get("/dashboard/projects/<project_id>/proposals")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def show_proposals(access: Access) -> ResponseReturnValue:
     """Show what waits, or with ``?show=decided`` what was decided."""
     return _page(access, Decided())
 
 
 @inbox.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def get_proposed_picture(access: Access, proposal_id: str) -> Response:
     """Return the proposed picture, which only those who decide about it may see."""
     values = _find(access, proposal_id).values
@@ -59,7 +59,7 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
 
 
 @inbox.post("/dashboard/projects/<project_id>/proposals")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def decide_proposal(access: Access) -> ResponseReturnValue:
     """Accept or decline the proposals that the form names."""
     sent, ids = DecisionForm().read(request.form), request.form.getlist("ids")[:MOST_AT_ONCE]
@@ -68,7 +68,7 @@ def decide_proposal(access: Access) -> ResponseReturnValue:
     begin_write()
     # The account first: its limit of requests by mail covers all of its projects.
     lock_account(access.project.account_id)
-    access = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True)
+    access = find_access(access.user, access.project.id, Right.DECIDE, for_update=True)
     decider = Decider(access.user.account_id, access.user.name, kinds_of(access))
     status, note = sent.values["decision"], sent.values["note"]
     decided = decide_proposals(access.project, ids, status, decider, note)

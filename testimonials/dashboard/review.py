@@ -14,6 +14,7 @@ from testimonials.auth.sessions import find_session
 from testimonials.collection.author_rights import can_thank, thank_author
 from testimonials.collection.request_mail import first_name
 from testimonials.core.audit import ActorKind, Event, act_as
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import inbox, projects
 from testimonials.core.http.errors import NotFound, answer_service_error
@@ -24,11 +25,11 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import project_url, wall_url
 from testimonials.dashboard.formatting import describe_testimonial
-from testimonials.dashboard.framework import go_on_writing, require_role
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox import describe_step, return_target
 from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.testimonial import THANKS_LENGTH, ReplyForm, ThanksForm
-from testimonials.projects.access import Access, Role
+from testimonials.projects.access import Access, Right, find_access
 from testimonials.testimonials.fields import REPLY_LENGTH
 from testimonials.testimonials.inbox import find_next_pending
 from testimonials.testimonials.models import Testimonial
@@ -155,7 +156,7 @@ REFUSED = {
 
 
 @inbox.get("/dashboard/projects/<project_id>/decide")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def show_next(access: Access) -> ResponseReturnValue:
     """Lead to the one that has waited longest, or say that all are decided."""
     tally = read_tally(request.args)
@@ -167,13 +168,13 @@ def show_next(access: Access) -> ResponseReturnValue:
 
 
 @inbox.get("/dashboard/projects/<project_id>/decide/<testimonial_id>")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def show_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     return _review_page(access, testimonial_id, read_tally(request.args))
 
 
 @inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def decide_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Approve or reject it, and lead to the next one that waits."""
     action, tally = request.form.get("action", ""), read_tally(request.form)
@@ -192,19 +193,19 @@ def decide_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue
 
 
 @inbox.post("/dashboard/projects/<project_id>/decide/undo")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE)
 def undo_in_review(access: Access) -> ResponseReturnValue:
     """Undo the person's last change, and lead back to what it was about."""
     tally = read_tally(request.form)
-    go_on = partial(go_on_writing, access, Role.MODERATOR)
-    step = undo_last(access.project, access.user.email, go_on).step
-    row = find_testimonial(access.project, step.testimonial_id)
-    db.session.commit()
+    needed = partial(find_access, for_update=True)
+    with write(lambda: needed(access.user, access.project.id, Right.DECIDE)) as access:
+        step = undo_last(access.project, access.user.email).step
+        row = find_testimonial(access.project, step.testimonial_id)
     return redirect(decide_url(row, tally.add(step.action, -1)), 303)
 
 
 @inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/reply")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def reply_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Reply in public, shown once it is approved."""
     tally = read_tally(request.form)
@@ -220,7 +221,7 @@ def reply_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/decide/<testimonial_id>/thanks")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def thank_in_review(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Mail a line to the author, once."""
     tally = read_tally(request.form)

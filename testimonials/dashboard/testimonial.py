@@ -46,7 +46,7 @@ from testimonials.dashboard.formatting import describe_change, describe_hands, d
 from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox import return_target
 from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.access import Access, Right, find_access
 from testimonials.testimonials.fields import (
     REPLY_LENGTH,
     TEXT_LENGTH,
@@ -223,19 +223,19 @@ THEN = "decide"
 
 
 @inbox.get("/dashboard/projects/<project_id>/testimonials/new")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def show_new(access: Access) -> ResponseReturnValue:
     return _form(access, None, empty_values(), {})
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/new")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def add_by_hand(access: Access) -> ResponseReturnValue:
     form = read_testimonial_form()
     if form.errors:
         return _form(access, None, form.typed or empty_values(), form.errors), 422
     begin_write()
-    project = find_access(access.user, access.project.id, Role.MODERATOR, for_update=True).project
+    project = find_access(access.user, access.project.id, Right.DECIDE, for_update=True).project
     form.store_picture()
     add_testimonial(project, form.columns, access.user.email)
     db.session.commit()
@@ -243,7 +243,7 @@ def add_by_hand(access: Access) -> ResponseReturnValue:
 
 
 @inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue:
     project = access.project
     row = find_testimonial(project, testimonial_id)
@@ -251,7 +251,7 @@ def show_testimonial(access: Access, testimonial_id: str) -> ResponseReturnValue
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>")
-@require_role(Role.MODERATOR)
+@require_role(Right.DECIDE)
 def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Change a testimonial; its original text is kept, and highlights follow their words."""
     known = find_testimonial(access.project, testimonial_id)
@@ -259,7 +259,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
     if form.errors:
         return _refuse(access, testimonial_id, form)
     begin_write()
-    project = find_access(access.user, project_id, Role.MODERATOR, for_update=True).project
+    project = find_access(access.user, project_id, Right.DECIDE, for_update=True).project
     row = find_testimonial(project, testimonial_id)
     form.fit_to(row)
     form.store_picture()
@@ -269,7 +269,7 @@ def edit(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/highlights")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Highlight words of a testimonial, or remove a highlight."""
     row, sent = find_testimonial(access.project, testimonial_id), HighlightForm().read(request.form)
@@ -284,7 +284,7 @@ def highlight(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/reply")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def reply(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Reply in public to a testimonial, or remove the reply."""
     row, sent = find_testimonial(access.project, testimonial_id), ReplyForm().read(request.form)
@@ -375,7 +375,7 @@ class TranscriptForm(FormSchema):
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/transcript")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Save the transcript, and captions if a file came with it."""
     row = find_testimonial(access.project, testimonial_id)
@@ -390,7 +390,7 @@ def save_transcript(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.post("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/recording/remove")
-@require_role(Role.MODERATOR, for_update=True)
+@require_role(Right.DECIDE, for_update=True)
 def discard_recording(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Remove the recording for good; its words stay."""
     # Before anything is refused: the page for that reads the form, which may be too large.
@@ -428,7 +428,7 @@ _QUERY = PictureQuerySchema()
 
 
 @inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
     """Show the picture in the chosen look and size, or why it can't be drawn."""
     wanted = _read_wanted(access, testimonial_id)
@@ -440,7 +440,7 @@ def show_picture(access: Access, testimonial_id: str) -> ResponseReturnValue:
 
 
 @inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
-@require_role(Role.READER)
+@require_role(Right.LOOK)
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Serve the picture; `download` in the query makes a browser save it."""
     wanted = _read_wanted(access, testimonial_id)

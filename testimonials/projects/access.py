@@ -25,7 +25,6 @@ from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.auth.step_up import asks_for_more
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import next_batch
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -48,6 +47,16 @@ class Role(IntEnum):
     def label(self) -> str:
         """Its name for people, to be translated where it is shown."""
         return ROLE_LABELS[self]
+
+
+class Right:
+    """What somebody may do in a project: the role that they need for it at least."""
+
+    LOOK = Role.READER
+    # To approve and reject, and whatever else changes testimonials.
+    DECIDE = Role.MODERATOR
+    MANAGE = Role.ADMIN
+    OWN = Role.OWNER
 
 
 ROLE_LABELS = {
@@ -96,12 +105,12 @@ class Access:
 
     @property
     def is_admin(self) -> bool:
-        return self.role >= Role.ADMIN
+        return self.role >= Right.MANAGE
 
     @property
     def may_decide(self) -> bool:
         """Whether they may change anything; readers only look."""
-        return self.role >= Role.MODERATOR
+        return self.role >= Right.DECIDE
 
 
 def find_access(
@@ -258,12 +267,6 @@ def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project
     project = db.session.scalars(query).one_or_none()
     if project is None:
         raise NotFound
-    return project
-
-
-def go_on_writing(project: Project) -> Project:
-    """Begin the next batch of a long change; return the project, which is locked anew."""
-    next_batch()
     return project
 
 

@@ -23,7 +23,7 @@ from testimonials.core.http.signing import TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import unsubscribe_url
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.smtp import ask_before_sending
-from testimonials.projects.access import Role, has_role
+from testimonials.projects.access import Right, has_role
 from testimonials.projects.models import Member, NotificationChoice, Project
 from testimonials.projects.projects import lock_project
 
@@ -169,7 +169,7 @@ def is_mail_wanted(mail: OutboxMail) -> bool:
     token = (mail.list_unsubscribe or "").rpartition("/")[2]
     if (found := unsubscribe_purpose.find(token, 2)) is None:
         return True
-    needed = Role.ADMIN if mail.purpose == PROPOSALS else Role.MODERATOR
+    needed = Right.MANAGE if mail.purpose == PROPOSALS else Right.DECIDE
     is_reader = (
         select(Account.id)
         .join(Project, has_role(Account.id, needed))

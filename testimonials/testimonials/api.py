@@ -1,7 +1,6 @@
 """The API of testimonials: listing, adding, editing, deciding, undoing, tags."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from flask import Flask, Response, current_app
@@ -14,7 +13,7 @@ from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.pagination import Page, add_link, link_to
 from testimonials.core.http.resource import ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
-from testimonials.projects.access import find_version, go_on_writing
+from testimonials.projects.access import find_version
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.proposals_api import keep_picture
@@ -340,11 +339,7 @@ def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
     ``undo`` is what the answer to the change gave. It puts back what was before where nothing has
     changed since, within a day.
     """
-    return {
-        "undoneCount": undo_batch(
-            project, body["undo"], caller.label, partial(go_on_writing, project)
-        ).count
-    }
+    return {"undoneCount": undo_batch(project, body["undo"], caller.label).count}
 
 
 @testimonials.resource(
@@ -375,8 +370,7 @@ def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Valu
     On all testimonials, and in the widgets that select by it. If there is a tag of the new name
     already, the two become one.
     """
-    go_on = partial(go_on_writing, project)
-    name, count = change_name(project, tag, body["name"], caller.label, go_on)
+    name, count = change_name(project, tag, body["name"], caller.label)
     return {"name": name, "count": count}
 
 
@@ -392,6 +386,6 @@ def remove_tag(caller: Caller, project: Project, tag: str) -> Values:
     ``undo`` brings it back for a day. Widgets that select by it show nothing until it is used
     again.
     """
-    name, batch, count = delete_tag(project, tag, caller.label, partial(go_on_writing, project))
+    name, batch, count = delete_tag(project, tag, caller.label)
     undo = make_undo_token(project, batch) if count else None
     return {"name": name, "count": count, "undo": undo}

@@ -12,6 +12,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, record_changes
 from testimonials.core.db.identifiers import name_part, new_identifier
+from testimonials.core.db.transactions import in_batches
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
@@ -175,10 +176,6 @@ def to_json(value: Any) -> Any:
 # About a tenth of a second.
 ROWS = 250
 
-# Commits what was done, lets others write, and returns the project locked anew. It is a door's, as
-# only doors commit; it raises what the door does for who may no longer go on.
-GoOn = Callable[[], Project]
-
 
 @dataclass(frozen=True)
 class Part:
@@ -188,23 +185,15 @@ class Part:
     is_one_of_many: bool = False
 
 
-def in_parts(
-    project: Project,
-    ids: Sequence[str],
-    go_on: GoOn,
-    work: Callable[[Project, Sequence[str], Part], int],
-) -> tuple[str, int]:
+def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> tuple[str, int]:
     """Do `work`, which returns how many it changed, for some of the ids after others.
 
-    `project` is locked. Returns the batch, and how many were changed; the last part is not
-    committed.
+    Within `write`, whose project stays locked. Returns the batch, and how many were changed; the
+    last part is not committed.
     """
     batch, count = new_identifier(), 0
-    for number, start in enumerate(range(0, len(ids), ROWS)):
-        if number:
-            project = go_on()
-        part = Part(name_part(batch, number), len(ids) > ROWS)
-        count += work(project, ids[start : start + ROWS], part)
+    for number, some in enumerate(in_batches(ids, ROWS)):
+        count += work(some, Part(name_part(batch, number), len(ids) > ROWS))
     return batch, count
 
 

@@ -16,7 +16,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.events import BY_HAND, TESTIMONIAL_CREATED
 from testimonials.testimonials.highlights import Ranges, follow_edit
-from testimonials.testimonials.history import GoOn, Part, change_all, in_parts, record_additions
+from testimonials.testimonials.history import Part, change_all, in_parts, record_additions
 from testimonials.testimonials.inbox import InboxFilter, find_rows
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
@@ -119,13 +119,11 @@ def apply_action(
     return change_all(project, changes, actor, name, part)
 
 
-def apply_to_many(
-    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
-) -> tuple[str, int]:
+def apply_to_many(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
     """Do `name` as `apply_action` to as many testimonials as there are, in parts (`in_parts`)."""
     refused: list[ActionRefused] = []
 
-    def work(project: Project, some: Sequence[str], part: Part) -> int:
+    def work(some: Sequence[str], part: Part) -> int:
         rows = find_rows(project.id, InboxFilter(), some, is_all=False)
         try:
             return apply_action(project, rows, name, actor, part)[1]
@@ -133,7 +131,7 @@ def apply_to_many(
             refused.append(error)
             return 0
 
-    batch, count = in_parts(project, ids, go_on, work)
+    batch, count = in_parts(ids, work)
     if refused and not count:
         raise refused[0]
     return batch, count

@@ -14,7 +14,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import decision_url
-from testimonials.projects.access import Access, Role, RoleTooLow, StrongSignInNeeded, find_access
+from testimonials.projects.access import Access, Right, RoleTooLow, StrongSignInNeeded, find_access
 from testimonials.projects.notifications import find_choice
 from testimonials.testimonials.models import Testimonial
 
@@ -93,6 +93,6 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
     if not find_choice(account_id, project_id).decides_by_mail:
         raise DecisionLinkInvalid
     try:
-        return find_access(user, project_id, Role.MODERATOR, for_update=for_update)
+        return find_access(user, project_id, Right.DECIDE, for_update=for_update)
     except (NotFound, RoleTooLow, StrongSignInNeeded):
         raise DecisionLinkInvalid from None

@@ -42,7 +42,7 @@ from testimonials.core.http.urls import project_url
 from testimonials.core.jobs import Interrupted, Job, current_job, enqueue, every, job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
-from testimonials.projects.access import Role, has_role
+from testimonials.projects.access import Right, has_role
 from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications import (
     Reader,
@@ -180,7 +180,7 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
     digest = latest_digest_time(now)
     choice = NotificationChoice
     # Who only looks is told of nothing to decide.
-    is_reader = has_role(choice.account_id, Role.MODERATOR)
+    is_reader = has_role(choice.account_id, Right.DECIDE)
     is_due = or_(
         and_(
             choice.mode == "at_once",

@@ -12,7 +12,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import LINE_BREAK, TAG_LENGTH, TAG_SEPARATORS, UNUSABLE, normalize
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_tags
-from testimonials.testimonials.history import GoOn, Part, change_all, in_parts
+from testimonials.testimonials.history import Part, change_all, in_parts
 from testimonials.testimonials.inbox import InboxFilter, find_rows
 from testimonials.testimonials.models import TestimonialTag
 
@@ -83,9 +83,7 @@ def list_project_tags(project_id: str) -> Sequence[TagCount]:
     return sorted(found, key=lambda tag: fold(tag.name))
 
 
-def add_tag(
-    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
-) -> tuple[str, int]:
+def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
     """Add one tag to those that can have it; `project` is locked. See `in_parts`.
 
     Raises `TagRefused` unless `name` is one valid tag.
@@ -95,16 +93,14 @@ def add_tag(
     def with_tag(tags: list[str]) -> list[str]:
         return tags if len(tags) >= MAX_TAGS else [*tags, tag]
 
-    return _change_tags(project, ids, with_tag, actor, go_on)
+    return _change_tags(project, ids, with_tag, actor)
 
 
-def remove_tag(
-    project: Project, ids: Sequence[str], name: str, actor: str, go_on: GoOn
-) -> tuple[str, int]:
+def remove_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
     """Remove one tag from those that have it; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
-        project, ids, lambda tags: [tag for tag in tags if fold(tag) != folded], actor, go_on
+        project, ids, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
     )
 
 
@@ -112,7 +108,7 @@ def remove_tag(
 tag_renamed = Signal()
 
 
-def rename_tag(project: Project, name: str, new: str, actor: str, go_on: GoOn) -> tuple[str, int]:
+def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, int]:
     """Rename a tag of the locked project, in the trash too; return its name and how many have it.
 
     If there is a tag of the new name, the two become one. Raises `NotFound` and `TagRefused`.
@@ -122,7 +118,7 @@ def rename_tag(project: Project, name: str, new: str, actor: str, go_on: GoOn) -
     wanted = _read_one(new)
     (tag,) = [wanted] if fold(wanted) == fold(old) else spell(known, [wanted])
 
-    def work(project: Project, some: Sequence[str], part: Part) -> int:
+    def work(some: Sequence[str], part: Part) -> int:
         changes = [
             (row, {"tags": sorted({*row.tags} - {old} | {tag}, key=str.casefold)})
             for row in find_rows(project.id, InboxFilter(), some, is_all=False)
@@ -130,18 +126,18 @@ def rename_tag(project: Project, name: str, new: str, actor: str, go_on: GoOn) -
         return change_all(project, changes, actor, "tag", part)[1]
 
     ids = _list_tagged(project, old) if tag != old else ()
-    count = in_parts(project, ids, go_on, work)[1]
+    count = in_parts(ids, work)[1]
     tag_renamed.send(project, old=old, new=tag)
     return tag, count
 
 
-def delete_tag(project: Project, name: str, actor: str, go_on: GoOn) -> tuple[str, str, int]:
+def delete_tag(project: Project, name: str, actor: str) -> tuple[str, str, int]:
     """Remove a tag from all testimonials of the locked project; return its name and the batch.
 
     See `in_parts`. Raises `NotFound`.
     """
     tag = _find_tag(find_spellings(project.id), name)
-    return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor, go_on)
+    return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor)
 
 
 def _find_tag(known: dict[str, str], name: str) -> str:
@@ -178,9 +174,8 @@ def _change_tags(
     ids: Sequence[str],
     make: Callable[[list[str]], list[str]],
     actor: str,
-    go_on: GoOn,
 ) -> tuple[str, int]:
-    def work(project: Project, some: Sequence[str], part: Part) -> int:
+    def work(some: Sequence[str], part: Part) -> int:
         changes = []
         for row in find_rows(project.id, InboxFilter(), some, is_all=False):
             if row.deleted_at is not None or row.status in ("demo", "withdrawn"):
@@ -190,7 +185,7 @@ def _change_tags(
                 changes.append((row, {"tags": after}))
         return change_all(project, changes, actor, "tag", part)[1]
 
-    return in_parts(project, ids, go_on, work)
+    return in_parts(ids, work)
 
 
 def _read_one(text: str) -> str:

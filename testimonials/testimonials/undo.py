@@ -17,7 +17,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.projects.models import Project
-from testimonials.testimonials.history import GoOn, Part, change_all, in_parts
+from testimonials.testimonials.history import Part, change_all, in_parts
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
@@ -70,7 +70,7 @@ class Undone:
     passed: Sequence[Step] = ()
 
 
-def undo_batch(project: Project, token: str, actor: str, go_on: GoOn) -> Undone:
+def undo_batch(project: Project, token: str, actor: str) -> Undone:
     """Put back what a batch changed, where nothing has changed since; `project` is locked.
 
     Raises `ActionRefused` for a token that is too old, used, or of another project.
@@ -85,10 +85,10 @@ def undo_batch(project: Project, token: str, actor: str, go_on: GoOn) -> Undone:
         raise ActionRefused(
             gettext_noop("It has been changed since, so there is nothing left to undo.")
         )
-    return Undone(step, _put_back(project, step, ids, actor, go_on))
+    return Undone(step, _put_back(project, step, ids, actor))
 
 
-def undo_last(project: Project, actor: str, go_on: GoOn) -> Undone:
+def undo_last(project: Project, actor: str) -> Undone:
     """Put back the person's last change in the locked project that isn't undone yet.
 
     What was changed since by somebody else is passed over, for good. Raises `ActionRefused` if
@@ -98,7 +98,7 @@ def undo_last(project: Project, actor: str, go_on: GoOn) -> Undone:
     for batch in list_steps(project.id, actor):
         step, ids = _find(batch)
         if step and ids:
-            return Undone(step, _put_back(project, step, ids, actor, go_on), passed)
+            return Undone(step, _put_back(project, step, ids, actor), passed)
         _mark(PASSED_OVER, _is_of(batch))
         passed += [step] if step else []
     raise ActionRefused(
@@ -138,10 +138,10 @@ def _is_of(batch: str) -> ColumnElement[bool]:
     return and_(of >= batch, of < end_of_parts(batch))
 
 
-def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str, go_on: GoOn) -> int:
+def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> int:
     """Put back changes of a step; those that were changed since are passed over, for good."""
 
-    def work(project: Project, some: Sequence[str], part: Part) -> int:
+    def work(some: Sequence[str], part: Part) -> int:
         changes = _read(project, step.batch, some)
         _, count = change_all(project, changes, actor, "undo", part)
         done = Event.testimonial_id.in_([row.id for row, _ in changes])
@@ -149,7 +149,7 @@ def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str, go_o
         _mark(clock.now(), Event.batch_id == part.id)
         return count
 
-    _, count = in_parts(project, ids, go_on, work)
+    _, count = in_parts(ids, work)
     if count < step.count:
         _mark(PASSED_OVER, _is_of(step.batch), Event.undone_at.is_(None))
     return count

@@ -1,14 +1,12 @@
 """The API of imports."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from marshmallow import Schema, fields, validate
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.blueprints import transfer
 from testimonials.core.http.fields import StrictSchema, Switch, Time
-from testimonials.projects.access import go_on_writing
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.transfer.models import TableImport
@@ -86,5 +84,4 @@ def undo_import(caller: Caller, project: Project, import_id: str, body: Values) 
     decided since stays, unless ``alsoChanged``.
     """
     row = find_import(project.id, import_id, for_update=True)
-    go_on = partial(go_on_writing, project)
-    return take_back(project, row, caller.label, go_on, also_changed=body["alsoChanged"])
+    return take_back(project, row, caller.label, also_changed=body["alsoChanged"])

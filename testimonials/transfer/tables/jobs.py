@@ -27,7 +27,7 @@ from testimonials.core.jobs import Interrupted, current_job, hold_job, job
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
-from testimonials.testimonials.history import GoOn, Part, delete_matching, in_parts
+from testimonials.testimonials.history import Part, delete_matching, in_parts
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.models import TableImport, WaitingArchive
 from testimonials.transfer.tables.columns import ColumnMapping, change_mapping, guess_mapping
@@ -193,7 +193,7 @@ class Undone:
 
 
 def undo_import(
-    project: Project, row: TableImport, actor: str, go_on: GoOn, *, also_changed: bool = False
+    project: Project, row: TableImport, actor: str, *, also_changed: bool = False
 ) -> Undone:
     """Move what an import of the locked project added to the trash; it is over if it still ran.
 
@@ -207,7 +207,7 @@ def undo_import(
         raise NothingToUndo
     here = count_here(row)
 
-    def work(project: Project, some: Sequence[str], part: Part) -> int:
+    def work(some: Sequence[str], part: Part) -> int:
         row = find_import(project.id, import_id, for_update=True)
         removed = delete_matching(project, actor, part, *wanted, Testimonial.id.in_(some))
         row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
@@ -218,7 +218,7 @@ def undo_import(
         db.session.flush()
         return removed
 
-    batch, removed = in_parts(project, ids, go_on, work)
+    batch, removed = in_parts(ids, work)
     return Undone(batch, removed, here - removed)
 
 

@@ -11,7 +11,7 @@ from testimonials.auth.callers import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event, read_after
 from testimonials.core.db import transactions
-from testimonials.dashboard import account, framework
+from testimonials.dashboard import account
 from testimonials.operations import expiry
 from testimonials.projects.models import Project
 from testimonials.testimonials import history
@@ -51,7 +51,7 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (framework, transactions, account, expiry):
+        for module in (transactions, account, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
         return pauses
 
