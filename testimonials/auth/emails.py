@@ -43,7 +43,7 @@ def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: 
         {
             "email": account.email,
             "begun": _describe_beginning(account),
-            "link": link,
+            "link_url": link,
             "days_left": describe_days_left(account),
             "expires_at_label": f"{clock.day(deadline)}, {deadline:%H:%M} UTC",
             "projects": projects,
@@ -182,7 +182,7 @@ def send_plain_mail(
 
     `list_unsubscribe` is the URL that ends mails which the reader did not ask for.
     """
-    values = {"title": title, "lines": lines, "link": link, "button": button, "footnote": footnote}
+    values = {"lines": lines, "link_url": link, "button_label": button, "footnote": footnote}
     send_mail(recipient, purpose, title, "notice", values, list_unsubscribe=list_unsubscribe)
 
 

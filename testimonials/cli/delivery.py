@@ -140,7 +140,7 @@ def make_test_mail(recipient: str) -> OutboxMail:
         purpose="test",
         recipient=recipient,
         subject="Test mail from Testimonials",
-        **render_mail("test", {}),
+        **render_mail("test", {"title": "Test mail from Testimonials"}),
         # The database fills these in for mail in the outbox.
         id=new_identifier(),
         created_at=clock.now(),

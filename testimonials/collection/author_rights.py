@@ -18,13 +18,15 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import author_url
+from testimonials.core.http.urls import author_url, wall_url
 from testimonials.core.jobs import job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
+from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
 from testimonials.projects.projects import names_service
 from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR
+from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.removal import (
     REMOVE,
@@ -33,7 +35,12 @@ from testimonials.testimonials.media.removal import (
 )
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
-from testimonials.testimonials.notifications import NAME_LENGTH, enqueue_telling, take_up
+from testimonials.testimonials.notifications import (
+    NAME_LENGTH,
+    describe_card,
+    enqueue_telling,
+    take_up,
+)
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -162,14 +169,14 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
 
 
 def send_author_mail(
-    project: Project, row: Testimonial, email: str | None = None, words: str = ""
+    project: Project, row: Testimonial, email: str | None = None, thanks: str = ""
 ) -> None:
     """Send the author's own link, in the language of their form.
 
     By default to the author's address; another one that they give on the thank-you page gets the
     link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
-    strangers; `words` are the owner's, who thanks a proven address. Not sent for spam, nor to an
-    address that wants no mail.
+    strangers. With `thanks`, the owner's words to a proven address, it shows an approved one as a
+    card. Not sent for spam, nor to an address that wants no mail.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
@@ -179,11 +186,13 @@ def send_author_mail(
         token = make_author_token(row, is_mailed=is_theirs)
         name, is_ours = cut(project.name, NAME_LENGTH), names_service(project)
         title = gettext("Your testimonial for %(name)s", name=name)
-        values = {
-            "title": title,
+        shown = _describe_shown(project, row) if thanks and row.status == "approved" else {}
+        if shown:
+            title = gettext("Your words are on our site")
+        values = shown | {
             "project_name": name,
-            "words": words,
-            "link": make_author_url(project, token, language.code),
+            "thanks": thanks,
+            "link_url": make_author_url(project, token, language.code),
             # An address that isn't kept needn't be taken back.
             "disown_link": make_author_url(project, token, language.code, "not-mine")
             if is_theirs
@@ -196,9 +205,21 @@ def send_author_mail(
             title,
             "author",
             values,
+            look=project_look(project),
             language=language.code,
-            sender_name=None if is_ours else project.name,
+            sender_name=None if is_ours and not thanks else project.name,
         )
+
+
+def _describe_shown(project: Project, row: Testimonial) -> dict[str, Any]:
+    """Return the card of an approved testimonial, and where it is to be seen."""
+    url = project.page_config["website"] or wall_url(project.slug, project.own_host)
+    return {
+        "shown": describe_card(row, split_text(row.text, row.highlights)),
+        "words": row.text,
+        "site_url": url,
+        "site_label": url.partition("://")[2].removeprefix("www.").rstrip("/"),
+    }
 
 
 @job(MAIL_LINK, "mail")
@@ -329,7 +350,7 @@ def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> 
     """Mail the words to the author, and note it; `project` is locked. Raises `ActionRefused`."""
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
-    send_author_mail(project, row, words=words)
+    send_author_mail(project, row, thanks=words)
     now = clock.now()
     note: dict[str, Any] = {"testimonial_id": row.id, "before": {}, "created_at": now}
     # It changes nothing of the testimonial, so what was done before can still be undone.

@@ -39,11 +39,10 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
-from testimonials.core.images.colors import find_text
+from testimonials.core.images.colors import derive_colours, find_text
 from testimonials.projects.models import Project, Suspension
 from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.widget.colors import derive_colours
 from testimonials.widget.render import page_styles
 from testimonials.widget.settings import read_settings
 from testimonials.widget.wall_pages import redirect_renamed

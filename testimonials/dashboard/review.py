@@ -303,7 +303,8 @@ def show_decision(token: str) -> ResponseReturnValue:
     access, row = find_decision(token)
     owner = find_session(read_session_cookie())
     if owner is not None and owner.account_id == access.user.account_id:
-        return redirect(project_url(access.project.id, f"decide/{row.id}"), 303)
+        query = f"?{request.query_string.decode()}" if request.query_string else ""
+        return redirect(project_url(access.project.id, f"decide/{row.id}{query}"), 303)
     return _link_page(access, row, "")
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url
-from testimonials.core.images.colors import contrast
+from testimonials.core.images.colors import NAMES as COLOURS
+from testimonials.core.images.colors import WHITE, contrast, derive_colours
 from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.dashboard.widget_form import SEPARATOR, Edit
 from testimonials.dashboard.widget_values import (
@@ -23,12 +24,9 @@ from testimonials.projects.defaults import CTA_LABEL_LENGTH, URL_LENGTH
 from testimonials.projects.models import Project
 from testimonials.testimonials.tags import list_project_tags
 from testimonials.widget.call_to_action import CTA_LABEL, read_cta
-from testimonials.widget.colors import NAMES as COLOURS
 from testimonials.widget.colors import (
     PALETTES,
-    WHITE,
     choose_brand,
-    derive_colours,
     explain_changes,
     read_colours,
     write_colours,

@@ -10,7 +10,7 @@ from testimonials.core.http.blueprints import site
 from testimonials.core.http.i18n import ENGLISH
 from testimonials.core.http.openapi import describe_api
 from testimonials.core.http.urls import app_url, base_path, base_url
-from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.images.colors import colour_of, derive_colours, initials_of
 from testimonials.core.settings.current import current_settings
 from testimonials.operations.database import instance_mark
 from testimonials.operations.health import NEEDED, check_host
@@ -19,7 +19,7 @@ from testimonials.operations.reference import Document, describe_reference
 from testimonials.projects.defaults import PALETTES, WIDGET_CONFIG
 from testimonials.projects.widget_design import read_look
 from testimonials.widget.colors import PALETTES as BRANDS
-from testimonials.widget.colors import derive_colours, write_colours
+from testimonials.widget.colors import write_colours
 from testimonials.widget.words import write_words
 
 # What the front page shows: the widget with samples of an invented bakery, and the first call.

@@ -37,7 +37,7 @@ from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
-from testimonials.projects.emails import SUBJECT_NAME
+from testimonials.projects.emails import SUBJECT_NAME, project_look
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
 from testimonials.projects.models import Member, NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
@@ -473,7 +473,6 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
     title = f"{count} {'proposal waits' if count == 1 else 'proposals wait'} for {name}"
     url = make_unsubscribe_url(project.id, account_id)
     values = {
-        "title": title,
         "project_name": name,
         "lines": summarise(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
@@ -481,6 +480,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
         "choose_url": project_url(project.id, "notifications"),
         "unsubscribe_url": url,
     }
-    send_mail(account.email, PROPOSALS, title, "proposals", values, list_unsubscribe=url)
+    look = project_look(project)
+    send_mail(account.email, PROPOSALS, title, "proposals", values, look=look, list_unsubscribe=url)
     note_told_of_proposals(project, account_id, clock.now())
     return True

@@ -38,11 +38,13 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http.urls import project_url
+from testimonials.core.http.urls import image_url, project_url
+from testimonials.core.images.colors import initials_of
 from testimonials.core.jobs import Interrupted, Job, current_job, enqueue, every, job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Right, has_role
+from testimonials.projects.emails import project_look
 from testimonials.projects.models import NotificationChoice, Project
 from testimonials.projects.notifications import (
     Reader,
@@ -71,14 +73,15 @@ def send_submissions_mail(
     length = ONE_LENGTH if total == 1 else MANY_LENGTH
     title = f"{total} new testimonials for {name}"
     if total == 1:
-        did = "wrote a testimonial" if rows[0].returned_at is None else "changed their testimonial"
-        title = f"{cut(rows[0].author_name, NAME_LENGTH)} {did} for {name}"
+        did = "wrote to you" if rows[0].returned_at is None else "changed their testimonial"
+        title = f"{cut(rows[0].author_name, NAME_LENGTH)} {did}"
     url = make_unsubscribe_url(project.id, reader.account_id)
     values = {
-        "title": title,
         "project_name": name,
         "items": [_describe(row, length, reader) for row in rows],
         "more": total - len(rows),
+        # It has Approve and Reject, which open its page with that button in focus.
+        "is_one": total == 1,
         "is_daily": reader.mode == "daily",
         "inbox_url": project_url(project.id, "inbox"),
         # One after another, the one that has waited longest first.
@@ -87,23 +90,39 @@ def send_submissions_mail(
         "choose_url": project_url(project.id, "notifications"),
         "unsubscribe_url": url,
     }
-    send_mail(reader.email, "submissions", title, "submissions", values, list_unsubscribe=url)
+    look = project_look(project)
+    send_mail(
+        reader.email, "submissions", title, "submissions", values, look=look, list_unsubscribe=url
+    )
 
 
 def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
-    details = [row.author_role, row.author_company or ""]
+    url = project_url(row.project_id, f"decide/{row.id}")
+    if reader.decides_by_mail:
+        url = make_decision_url(row, reader.account_id)
     stars = None
     if row.rating is not None:
         whole = int(row.rating)
         stars = f"{'★' * whole}{'☆' * (5 - whole)} {row.rating:g} of 5"
+    words = cut(row.text, length) or f"A {row.kind} recording."
     return {
-        "author_name": cut(row.author_name, NAME_LENGTH),
-        "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
+        "card": describe_card(row, [(words, False)]),
         "stars": stars,
-        "words": cut(row.text, length) or f"A {row.kind} recording.",
-        "url": make_decision_url(row, reader.account_id)
-        if reader.decides_by_mail
-        else project_url(row.project_id, f"decide/{row.id}"),
+        "words": words,
+        "url": url,
+    }
+
+
+def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, Any]:
+    """Return what `card` of `email/_parts.html` shows, with the words in parts, some marked."""
+    details = [row.author_role, row.author_company or ""]
+    return {
+        "name": cut(row.author_name, NAME_LENGTH),
+        "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
+        "rating": row.rating,
+        "parts": parts,
+        "photo_url": image_url(row.avatar_id),
+        "initials": initials_of(row.author_name),
     }
 
 

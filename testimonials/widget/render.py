@@ -22,10 +22,10 @@ from testimonials.core.http.urls import (
     wall_url,
     widget_page_url,
 )
-from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.images.colors import NAMES, Colours, colour_of, initials_of
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
-from testimonials.widget.colors import NAMES, Colours, read_colours
+from testimonials.widget.colors import read_colours
 from testimonials.widget.dates import write_dates
 from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, squeeze

@@ -99,18 +99,26 @@ def test_the_owner_is_told_with_a_link(site: Site, owner: Caller, client: FlaskC
     site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (mail,) = site.mails()
     assert mail.recipient == owner.email
-    assert mail.subject == "Noor <b>Haddad</b> wrote a testimonial for Kiln & Clay"
+    assert mail.subject == "Noor <b>Haddad</b> wrote to you"
     for form in (mail.text, html.unescape(mail.html)):
-        for expected in ("They listened.\nTwice.", "★★★★☆ 4 of 5", "Noor <b>Haddad</b>", "Guide"):
+        for expected in ("They listened.\nTwice.", "★★★★", "Noor <b>Haddad</b>", "Guide"):
             assert expected in form
+    assert "4 of 5" in mail.text
+    assert "Rated 4 out of 5" in mail.html
     assert "<script>" not in mail.html
     assert "<b>" not in mail.html
-    path = link_in(mail, "Guide")
+    path = link_in(mail, "Approve:")
+    assert path == link_in(mail, "Reject:").replace("reject", "approve")
     assert f'href="{ORIGIN}{path}"' in mail.html
     # Signing in first comes back there.
-    assert client.get(path).headers["Location"].startswith(f"/login?next={path}")
+    page = path.partition("?")[0]
+    assert client.get(path).headers["Location"].startswith(f"/login?next={page}")
     assert sign_in(client, owner.email, next=path).headers["Location"] == path
-    assert "They listened." in client.get(path).text
+    page = client.get(path).text
+    assert "They listened." in page
+    # What was chosen in the mail has the focus, and is still to be pressed.
+    (focused,) = re.findall(r"<button[^>]* autofocus[^>]*>", page)
+    assert 'value="approve"' in focused
 
 
 def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(site: Site) -> None:
@@ -139,7 +147,7 @@ def test_colleagues_are_told_and_others_are_not(
     site.send("Ben")
     # What came while the colleague wanted none is not told later; the owner's next is gathered.
     assert [each for each, _ in site.told()] == [owner.email, colleague.email]
-    assert site.told()[1][1] == "Ben wrote a testimonial for Kiln & Clay"
+    assert site.told()[1][1] == "Ben wrote to you"
 
 
 def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site: Site) -> None:
@@ -149,7 +157,7 @@ def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site: Site) -> No
     site.work(seconds=1)
     site.work(minutes=60)
     assert [subject for _, subject in site.told()] == [
-        "Ada wrote a testimonial for Kiln & Clay",
+        "Ada wrote to you",
         "4 new testimonials for Kiln & Clay",
     ]
     listed = site.mails()[1].text
@@ -168,7 +176,7 @@ def test_what_was_decided_or_deleted_is_not_told(app: Flask, site: Site, owner: 
         path = f"/dashboard/projects/{site.project}/testimonials/{testimonial}"
         assert inbox.post(f"{path}/action", data={"action": action}).status_code == 303
     site.work(minutes=5)
-    assert [subject for _, subject in site.told()][1:] == ["Di wrote a testimonial for Kiln & Clay"]
+    assert [subject for _, subject in site.told()][1:] == ["Di wrote to you"]
 
 
 def test_nothing_is_told_of_added_or_deleted_ones(app: Flask, site: Site, owner: Caller) -> None:
@@ -198,7 +206,7 @@ def test_the_daily_mail_has_twenty_and_counts_the_rest(site: Site, owner: Caller
     site.work(hours=3)
     assert len(site.told()) == 1
     site.work(hours=21)
-    assert site.told()[1:] == [(owner.email, "Late wrote a testimonial for Kiln & Clay")]
+    assert site.told()[1:] == [(owner.email, "Late wrote to you")]
     for _ in range(3):
         site.work(days=1)
     assert len(site.told()) == 2
@@ -274,7 +282,7 @@ def test_nobody_is_told_of_what_was_decided_meanwhile(app: Flask, site: Site) ->
     site.post("Ben")
     first, _ = sorted(read_testimonials(app, site.project), key=lambda row: row.created_at)
     change_testimonial(app, first.id, status="rejected")
-    assert [subject for _, subject in site.told()] == ["Ben wrote a testimonial for Kiln & Clay"]
+    assert [subject for _, subject in site.told()] == ["Ben wrote to you"]
 
 
 def test_the_mail_says_how_to_end_it_in_one_click(app: Flask, site: Site, smtp: MailSink) -> None:

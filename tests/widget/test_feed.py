@@ -9,8 +9,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
+from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK
-from testimonials.widget.colors import PALETTES, derive_colours, write_colours
+from testimonials.widget.colors import PALETTES, write_colours
 from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 from tests.widget.conftest import read_feed

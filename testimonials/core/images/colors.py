@@ -1,8 +1,11 @@
-"""Contrast, colors in OKLCH, and initials on a color."""
+"""Contrast, colors in OKLCH, all colors of a brand, and initials on a color."""
 
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 # Whether text can be read on a colour, and which text can (WCAG 2.2, 1.4.3).
 
@@ -91,6 +94,148 @@ def _linear(channel: float) -> float:
 def _shown(linear: float) -> float:
     linear = min(1.0, max(0.0, linear))
     return linear * 12.92 if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+
+
+# All colours of a widget, a page or a mail, derived from one: the brand's.
+#
+# Every text keeps a contrast of 4.5 to 1 to what it stands on, and stars 3 to 1 (WCAG 2.2, 1.4.3
+# and 1.4.11), in the light and the dark theme, whatever the brand's colour is, and the editor
+# says what that changed.
+
+# The order in which the feed has them.
+_GROUPS = (
+    "card text muted line control empty soft tint mark accent star solid on solidmark",
+    "back0 fore0 back1 fore1 back2 fore2",
+)
+NAMES = tuple(" ".join(_GROUPS).split())
+TEXT, GRAPHICS = 4.5, 3.0
+# What each colour stands on, and the least contrast between the two.
+PAIRS = {
+    "text": (("card", "soft", "tint", "mark"), TEXT),
+    "muted": (("card", "soft", "tint"), TEXT),
+    "accent": (("card", "soft", "tint"), TEXT),
+    "on": (("solid", "solidmark"), TEXT),
+    "fore0": (("back0",), TEXT),
+    "fore1": (("back1",), TEXT),
+    "fore2": (("back2",), TEXT),
+    "star": (("card", "soft"), GRAPHICS),
+    "control": (("card", "soft"), GRAPHICS),
+}
+WHITE = "#FFFFFF"
+DARK_STAR = "#FBBF24"
+
+STEP = 0.005
+# How far the hues of authors' initials are from the brand's.
+_TURNS = (0, 30, -20)
+
+Colours = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The colours of both themes by their names, as `#RRGGBB`."""
+
+    light: Colours
+    dark: Colours
+
+
+@lru_cache(maxsize=1000)
+def derive_colours(brand: str) -> Derived:
+    """Return all colours for a brand's `#RRGGBB`; takes about half a millisecond."""
+    return Derived(_derive_light(brand), _derive_dark(brand))
+
+
+def _derive_light(brand: str) -> Colours:
+    lightness, chroma, hue = from_hex(brand)
+    leaning = _lean(hue)
+    trace = _trace(chroma)
+    found = {
+        "card": WHITE,
+        "text": to_hex(0.22, trace, leaning),
+        "muted": to_hex(0.47, trace * 1.4, leaning),
+        "line": to_hex(0.915, trace, leaning),
+        "control": to_hex(0.58, trace * 1.4, leaning),
+        "empty": to_hex(0.87, trace, leaning),
+        "soft": to_hex(0.968, min(chroma * 0.14, 0.024), leaning),
+        "tint": to_hex(0.93, min(chroma * 0.28, 0.05), leaning),
+        "mark": to_hex(0.91, min(chroma * 0.5, 0.085), leaning),
+    }
+    card, soft, tint = (found[name] for name in ("card", "soft", "tint"))
+    accent = (min(lightness, 0.56), chroma, hue)
+    found["accent"] = walk(accent, -STEP, (card, soft, tint), TEXT)
+    found["star"] = walk((0.72, 0.18, 54), -STEP, (card, soft), GRAPHICS)
+    found |= _fill(brand)
+    return found | _initials(chroma, leaning, back=(0.92, 0.05), fore=(0.38, 0.1))
+
+
+def _derive_dark(brand: str) -> Colours:
+    lightness, chroma, hue = from_hex(brand)
+    trace = _trace(chroma)
+    found = {
+        "card": to_hex(0.212, trace * 0.9, hue),
+        "text": to_hex(0.965, trace * 0.4, hue),
+        "muted": to_hex(0.74, trace, hue),
+        "line": to_hex(0.325, trace, hue),
+        "control": to_hex(0.62, trace, hue),
+        "empty": to_hex(0.42, trace, hue),
+        "soft": to_hex(0.262, min(chroma * 0.2, 0.042), hue),
+        "tint": to_hex(0.325, min(chroma * 0.4, 0.09), hue),
+        "mark": to_hex(0.42, min(chroma * 0.55, 0.11), hue),
+        "star": DARK_STAR,
+    }
+    card, soft, tint = (found[name] for name in ("card", "soft", "tint"))
+    accent = (max(lightness, 0.76), min(chroma, 0.15), hue)
+    found["accent"] = walk(accent, STEP, (card, soft, tint), TEXT)
+    is_seen = contrast(brand, card) >= GRAPHICS
+    found |= _fill(brand if is_seen else walk((lightness, chroma, hue), STEP, (card,), GRAPHICS))
+    return found | _initials(chroma, _lean(hue), back=(0.36, 0.07), fore=(0.92, 0.05))
+
+
+def _fill(solid: str) -> Colours:
+    """Return a filled area, what is written on it, and what marks words there.
+
+    A light colour gets dark words rather than becoming mud; the few between the two get a little
+    darker, for white words.
+    """
+    lightness, chroma, hue = from_hex(solid)
+    on = WHITE
+    if contrast(WHITE, solid) < TEXT:
+        on = to_hex(0.2, min(chroma, 0.04), hue)
+        if contrast(on, solid) < TEXT:
+            on, solid = WHITE, walk((lightness, chroma, hue), -STEP, (WHITE,), TEXT)
+    lightness, chroma, hue = from_hex(solid)
+    shift = -0.1 if on == WHITE else 0.07
+    return {"solid": solid, "on": on, "solidmark": to_hex(lightness + shift, chroma, hue)}
+
+
+def _initials(
+    chroma: float, hue: float, *, back: tuple[float, float], fore: tuple[float, float]
+) -> Colours:
+    """Return the colours of authors' initials; `back` and `fore` are lightness and most chroma."""
+    found = {}
+    for number, turn in enumerate(_TURNS):
+        found[f"back{number}"] = to_hex(back[0], min(chroma * 0.4, back[1]), hue + turn)
+        found[f"fore{number}"] = to_hex(fore[0], min(chroma, fore[1]), hue + turn)
+    return found
+
+
+def walk(start: Components, step: float, grounds: Sequence[str], ratio: float) -> str:
+    """Return the first colour on the way to black or white that stands out from all grounds."""
+    lightness, chroma, hue = start
+    while True:
+        colour = to_hex(lightness, chroma, hue)
+        if all(contrast(colour, ground) >= ratio for ground in grounds):
+            return colour
+        lightness += step
+
+
+def _trace(chroma: float) -> float:
+    return 0.12 * min(chroma, 0.1)
+
+
+def _lean(hue: float) -> float:
+    """Return the hue for light tints: those of orange look pink, so they lean towards yellow."""
+    return (hue + 40 * max(0.0, 1 - abs(hue - 54) / 38)) % 360
 
 
 # What is shown for people without a picture: initials, on a colour made from the name.

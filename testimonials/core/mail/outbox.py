@@ -34,6 +34,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, speaking
 from testimonials.core.http.urls import app_url
 from testimonials.core.jobs import Job, enqueue, enqueue_anew
+from testimonials.core.mail.look import Look, own_look
 
 # The outbox: mail is a row, written in the transaction of what it reports. A job of the same id
 # sends it (`core.mail.smtp`), and the row stays as the record of what was sent. If a worker dies,
@@ -91,12 +92,16 @@ def send_mail(
     template: str,
     values: dict[str, Any],
     *,
+    look: Look | None = None,
     language: str = ENGLISH.code,
     sender_name: str | None = None,
     reply_to: str | None = None,
     list_unsubscribe: str | None = None,
 ) -> str:
-    """Put a mail into the outbox, to be sent once the transaction is committed; return its id."""
+    """Put a mail into the outbox, to be sent once the transaction is committed; return its id.
+
+    The template fills `email/_frame.html`. It has the `look` of a business, or ours without one.
+    """
     mail = OutboxMail(
         id=new_identifier(),
         purpose=purpose,
@@ -105,7 +110,7 @@ def send_mail(
         sender_name=sender_name,
         reply_to=reply_to,
         list_unsubscribe=list_unsubscribe,
-        **render_mail(template, values, language),
+        **render_mail(template, {"title": subject} | values, language, look),
     )
     db.session.add(mail)
     enqueue(SEND, id=mail.id)
@@ -113,10 +118,13 @@ def send_mail(
 
 
 def render_mail(
-    template: str, values: dict[str, Any], language: str = ENGLISH.code
+    template: str,
+    values: dict[str, Any],
+    language: str = ENGLISH.code,
+    look: Look | None = None,
 ) -> dict[str, str]:
     """Return text and HTML of a mail; the request may be answered in another language."""
-    values |= {"app_url": app_url()}
+    values |= {"app_url": app_url(), "look": look or own_look()}
     with speaking(language):
         return {
             kind: render_template(f"email/{template}.{ending}", **values)

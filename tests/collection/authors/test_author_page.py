@@ -67,8 +67,8 @@ def test_a_correction_waits_for_the_owner_who_is_told(
     assert (inbox.undo(answer).status_code, visitor.row().status) == (409, "pending")
     told = [mail.subject for mail in mails(app) if mail.purpose == "submissions"]
     assert told == [
-        "Noor Haddad wrote a testimonial for Kiln & Clay",
-        "Noor H. changed their testimonial for Kiln & Clay",
+        "Noor Haddad wrote to you",
+        "Noor H. changed their testimonial",
     ]
     assert "Changed by its author" in inbox.get("inbox").text
     page = inbox.get(f"testimonials/{row.id}").text

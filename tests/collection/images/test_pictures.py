@@ -16,9 +16,9 @@ from testimonials.collection.images.typesetting import Text, measure
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import Limit
+from testimonials.core.images.colors import derive_colours
 from testimonials.core.images.uploads import AVATAR, LOGO
 from testimonials.testimonials import models as rows_of
-from testimonials.widget.colors import derive_colours
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.dashboard.project.test_settings import rename

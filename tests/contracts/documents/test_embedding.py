@@ -7,8 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 import testimonials
+from testimonials.core.images.colors import NAMES
 from testimonials.dashboard.embed_codes import PLATFORMS
-from testimonials.widget.colors import NAMES
 from testimonials.widget.selection import SHAPES
 from tests.conftest import Caller
 from tests.contracts.documents import render_agent_quickstart

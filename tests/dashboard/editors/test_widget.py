@@ -12,8 +12,8 @@ from werkzeug.test import TestResponse
 
 import testimonials
 from testimonials.core.extensions import db
+from testimonials.core.images.colors import NAMES as COLOURS
 from testimonials.projects import defaults, models
-from testimonials.widget.colors import NAMES as COLOURS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 

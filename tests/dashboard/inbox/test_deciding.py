@@ -26,7 +26,7 @@ def mailed_link(inbox: Inbox, recipient: str = "") -> str:
         for mail in mails(inbox.app)
         if mail.purpose == "submissions" and mail.recipient == (recipient or inbox.owner.email)
     ]
-    found = re.search(rf"{ORIGIN}(/\S*decide\S+)", told[-1].text)
+    found = re.search(rf"{ORIGIN}(/\S*decide/[^\s?]+)", told[-1].text)
     assert found, told[-1].text
     return found[1]
 

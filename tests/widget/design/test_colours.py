@@ -7,16 +7,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.images.colors import contrast
-from testimonials.widget.colors import (
-    NAMES,
-    PAIRS,
-    PALETTES,
-    TEXT,
-    derive_colours,
-    explain_changes,
-    measure_contrasts,
-)
+from testimonials.core.images.colors import NAMES, PAIRS, TEXT, contrast, derive_colours
+from testimonials.widget.colors import PALETTES, explain_changes, measure_contrasts
 from tests.conftest import Caller
 from tests.support.rows import change_project
 from tests.support.sampling import rounds, sample
