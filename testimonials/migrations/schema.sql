@@ -128,8 +128,6 @@ CREATE TABLE testimonial (
 
 CREATE INDEX ix_testimonial_visible_by_time ON testimonial (project_id, is_visible, created_at, id);
 
-CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_visible, is_pinned, created_at, id);
-
 CREATE TABLE image (
 	id VARCHAR NOT NULL, 
 	width INTEGER NOT NULL, 
@@ -299,8 +297,6 @@ CREATE TABLE secret_mark (
 	mark VARCHAR NOT NULL, 
 	CONSTRAINT pk_secret_mark PRIMARY KEY (id)
 );
-
-CREATE INDEX ix_testimonial_visible_best_first ON testimonial (project_id, is_visible, is_pinned, rank, created_at, id);
 
 CREATE TABLE saved_widget (
 	id VARCHAR NOT NULL, 
@@ -983,4 +979,8 @@ CREATE INDEX ix_outbox_mail_state ON outbox_mail (state, tried_at);
 
 CREATE INDEX ix_outbox_mail_tried_at ON outbox_mail (tried_at);
 
-INSERT INTO alembic_version (version_num) VALUES ('0008')
+CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_visible, is_pinned, submitted_at, id);
+
+CREATE INDEX ix_testimonial_visible_best_first ON testimonial (project_id, is_visible, is_pinned, rank, submitted_at, id);
+
+INSERT INTO alembic_version (version_num) VALUES ('0009')

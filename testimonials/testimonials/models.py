@@ -72,8 +72,8 @@ class Testimonial(Base):
         # Text first: PostgreSQL would use an index that starts with the project elsewhere.
         Index("ix_testimonial_words", "text_fingerprint", "project_id", "created_at"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
-        Index("ix_testimonial_visible_pinned_first", *_PINNED, "created_at", "id"),
-        Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "created_at", "id"),
+        Index("ix_testimonial_visible_pinned_first", *_PINNED, "submitted_at", "id"),
+        Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "submitted_at", "id"),
         _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
         Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),

@@ -267,7 +267,8 @@ def _write(kind: str, answer: Any) -> str:
 
 # Pages of what a widget or the wall shows.
 #
-# Pages go by key, so nothing repeats or is skipped when something is approved in the meantime.
+# Pages go by key, so nothing repeats or is skipped when something is approved in the meantime. The
+# newest have the newest date on a card; by arrival, imports would look shuffled.
 
 Query = Select[Testimonial]
 
@@ -279,7 +280,7 @@ class Key(NamedTuple):
 
     is_pinned: bool
     rank: float
-    created_at: datetime
+    submitted_at: datetime
     id: str
 
 
@@ -352,11 +353,11 @@ def _list_by_hand(
 
 
 def _list_by_key(query: Query, order: str, key: Key | None, count: int) -> Sequence[Testimonial]:
-    columns: tuple[Any, ...] = (Testimonial.is_pinned, Testimonial.created_at, Testimonial.id)
+    columns: tuple[Any, ...] = (Testimonial.is_pinned, Testimonial.submitted_at, Testimonial.id)
     if order == BEST:
         columns = (Testimonial.is_pinned, Testimonial.rank, *columns[1:])
     if key is not None:
-        values = key if order == BEST else (key.is_pinned, key.created_at, key.id)
+        values = key if order == BEST else (key.is_pinned, key.submitted_at, key.id)
         # Each value takes its column's type: a time is stored as a number.
         pairs = zip(values, columns, strict=True)
         query = query.where(
@@ -367,7 +368,7 @@ def _list_by_key(query: Query, order: str, key: Key | None, count: int) -> Seque
 
 
 def _make_cursor(row: Testimonial) -> str:
-    time = clock.to_milliseconds(row.created_at)
+    time = clock.to_milliseconds(row.submitted_at)
     text = f"{int(row.is_pinned)}.{time}.{row.id}.{float(row.rating or 0)!r}"
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

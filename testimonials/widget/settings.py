@@ -260,7 +260,7 @@ def describe_header(project: Project) -> dict[str, Any]:
 
 def _list_loved(project: Project) -> Sequence[Testimonial]:
     """Return some of four stars or more, from the newest; if few of these are, from the best."""
-    order = Testimonial.is_pinned.desc(), Testimonial.created_at.desc()
+    order = Testimonial.is_pinned.desc(), Testimonial.submitted_at.desc()
     conditions = find_conditions(project, EVERYTHING)
     newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(NEWEST_FACES)
     is_loved = Testimonial.status != "demo", Testimonial.rank >= 4

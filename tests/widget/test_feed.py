@@ -178,7 +178,7 @@ def test_no_repeats_no_gaps(app: Flask, client: FlaskClient, owner: Caller, proj
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     time = clock.now()
     # Ties in time are broken by the id, so that a page may end in the middle of one.
-    ids = [add_testimonial(app, project, created_at=time) for _ in range(5)]
+    ids = [add_testimonial(app, project, submitted_at=time) for _ in range(5)]
     pinned = [add_testimonial(app, project, is_pinned=True) for _ in range(4)]
     feed = _feed(client, project)
     found = _ids(feed)

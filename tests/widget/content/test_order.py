@@ -1,5 +1,7 @@
 """Which testimonials a widget shows, and in which order."""
 
+import re
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -65,6 +67,29 @@ def test_order_and_selection(app: Flask, client: FlaskClient, project: str, rows
         # Whatever is selected, a rating is of all: 5, 4.5, 5, 2, 1 and 3.
         badge = client.get(f"/widget/{project}/feed?shape=badge").json
         assert (badge["badge"]["average"], badge["total"]) == (3.4, 6)
+
+
+def test_the_newest_are_those_of_the_newest_date_shown(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    """However late they arrived; the API's list stays in the order of arrival."""
+    days = [12, 25, 3, 19, 7]
+    for day in days:
+        add_testimonial(
+            app, project, text=f"of day {day}", submitted_at=datetime(2025, 5, day, tzinfo=UTC)
+        )
+    expected = [f"of day {day}" for day in sorted(days, reverse=True)]
+    assert walk(client, project) == expected
+    listed = owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
+    assert [row["text"] for row in listed] == [f"of day {day}" for day in reversed(days)]
+    feed = client.get(f"/widget/{project}/feed.json").json
+    assert [item["content_text"] for item in feed["items"]] == expected[: len(feed["items"])]
+    for path in (f"/widget/{project}", "/kiln/wall", "/kiln/wall?sort=best"):
+        page = client.get(path).text
+        assert (
+            re.findall(r"of day \d+(?=<)", page)
+            == expected[: 3 if path.startswith("/widget") else 5]
+        )
 
 
 def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
