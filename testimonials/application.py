@@ -45,6 +45,7 @@ from testimonials.dashboard import (
     inbox,
     insights,
     invitation,
+    moved,
     onboarding,
     page_editor,
     project_settings,
@@ -113,7 +114,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 }
 # The same for the blueprints inside the dashboard.
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
-    blueprints.home: (home, onboarding),
+    blueprints.home: (home, onboarding, moved),
     blueprints.inbox: (inbox, review, testimonial, proposals),
     blueprints.pages: (page_editor, forms, translations),
     blueprints.widgets: (widget_editor, widgets),

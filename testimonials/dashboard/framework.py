@@ -363,22 +363,23 @@ class AccountPage:
     ) -> ResponseReturnValue:
         if error.status not in CORRECTABLE:
             raise error
+        who = self.enter(owner, parts)
         errors = to_form_errors(error, next(iter(sent.typed), "form"))
         if wants_json():
             return answer_errors(errors)
         more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
         status = 422 if isinstance(error, ValidationFailed) else error.status
-        return self.render(self.enter(owner, parts), parts, status, **more)
+        return self.render(who, parts, status, **more)
 
     def _answer(self, done: Done, owner: SignedIn, parts: Mapping[str, str]) -> ResponseReturnValue:
         if done.page is not None:
             response = done.page.render(done.page.enter(owner, parts), parts, **done.shown)
-        elif wants_json():
-            response = jsonify({"message": done.notice} | done.shown)
         else:
             url = done.to or self.url(parts)
             url = add_notice(url, done.notice, done.undo) if done.notice else url
-            response = redirect(url + (done.anchor and f"#{done.anchor}"), 303)
+            url += done.anchor and f"#{done.anchor}"
+            told = {"ok": True, "message": done.notice, "to": url}
+            response = jsonify(told | done.shown) if wants_json() else redirect(url, 303)
         if done.finish is not None:
             done.finish(response)
         return response

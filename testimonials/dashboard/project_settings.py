@@ -219,7 +219,7 @@ def choose_notifications(access: Access) -> ResponseReturnValue:
 def _notifications_page(access: Access, errors: Errors) -> str:
     return render_template(
         "dashboard/project/notifications.html",
-        shell=build_shell(access, "notifications"),
+        shell=build_shell(access, "settings"),
         notice=read_notice(),
         choice=find_choice(access.user.account_id, access.project.id),
         modes=describe_modes(),

@@ -259,7 +259,7 @@ def preview_requests(access: Access) -> ResponseReturnValue:
     except AskingRefused as error:
         return _refuse(access, form, error)
     preview = describe_preview(project, form, chosen)
-    token, shell = make_batch_token(project), build_shell(access, "share")
+    token, shell = make_batch_token(project), build_shell(access, "collect")
     return render_template(
         "dashboard/requests/requests_preview.html", shell=shell, token=token, **preview
     )
@@ -355,7 +355,7 @@ def _requests_page(access: Access, form: RequestForm) -> str:
     rows, page, counts = list_asked(project, state, read_page(request.args.get("page", "1")))
     return render_template(
         "dashboard/requests/requests.html",
-        shell=build_shell(access, "share"),
+        shell=build_shell(access, "collect"),
         notice=read_notice(),
         is_active=project.is_active,
         values=form.typed,
@@ -424,7 +424,7 @@ def _purchases_page(access: Access, new_secret: str = "") -> str:
     project = access.project
     return render_template(
         "dashboard/requests/purchases.html",
-        shell=build_shell(access, "share"),
+        shell=build_shell(access, "collect"),
         notice=read_notice(),
         last_four=(project.purchase_secret or "")[-4:],
         new_secret=new_secret,

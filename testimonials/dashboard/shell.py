@@ -8,6 +8,7 @@ from werkzeug import Response
 from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.core.http.urls import image_url
 from testimonials.dashboard.proposal_data import count_for
 from testimonials.projects.access import Access, Role, list_last_shared
@@ -15,8 +16,25 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import count_tabs
 
 THEMES = ("system", "light", "dark")
+# The places of a project: where the navigation says that one is, a glyph, the name, the page that
+# it leads to, and the key after G.
+INBOX = ("inbox", "inbox", gettext_noop("Inbox"), "dashboard.inbox.show_inbox", "i")
+PLACES = (
+    INBOX,
+    ("collect", "send", gettext_noop("Collect"), "dashboard.requests.show_requests", "c"),
+    ("widget", "widget", gettext_noop("Widget"), "dashboard.widgets.show_editor", "w"),
+    ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
+    ("settings", "sliders", gettext_noop("Settings"), "dashboard.settings.show_settings", "s"),
+)
+# Pages that still stand beside these.
+OTHERS = (
+    ("page", gettext_noop("Page"), "dashboard.pages.show_page_editor"),
+    ("share", gettext_noop("Share"), "dashboard.share.show_share"),
+    ("integrations", gettext_noop("Integrations"), "dashboard.settings.show_integrations"),
+)
 # So many projects can be chosen at the top of each page; the others are searched for.
 SWITCHED = 10
+Place = tuple[str, str, str, str, str]
 YEAR_SECONDS = 365 * 86400
 
 
@@ -30,17 +48,27 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         "who": owner.name,
         "has_name": owner.display_name is not None,
         "project": project and describe_project(project),
-        # Colleagues who only moderate see the inbox alone.
         "is_admin": access is not None and access.is_admin,
         "is_owner": access is not None and access.role == Role.OWNER,
         # Readers see what moderators see, without what changes it.
         "may_decide": access is not None and access.may_decide,
         **_describe_switcher(owner, project),
         "active": active,
+        "home_url": url_for("dashboard.home.show_start"),
+        "places": [
+            (name, glyph, translate(label), endpoint, key)
+            for name, glyph, label, endpoint, key in _list_places(access)
+        ],
+        "others": [(name, translate(label), endpoint) for name, label, endpoint in OTHERS],
         "counts": project and count_tabs(project.id)[project.id],
         "proposals": access and count_for(access),
         "theme": theme if theme in THEMES else "system",
     }
+
+
+def _list_places(access: Access | None) -> tuple[Place, ...]:
+    """Return where one may go; colleagues who only read or moderate see the inbox alone."""
+    return PLACES if access is not None and access.is_admin else (INBOX,)
 
 
 def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _links(page: LexborHTMLParser, path: str) -> Iterator[str]:
 def read_forms(page: LexborHTMLParser, path: str) -> Iterator[Form]:
     """Read the forms of a page at `path`, with the controls that name them from elsewhere."""
     controls = page.css("input[name], textarea[name], select[name], button[name]")
-    for node in page.css("form"):
+    for node in page.css("form:not([method=dialog])"):
         own = node.attributes.get("id") or None
         inside = {each.mem_id for each in node.css("[name]")}
         fields = [

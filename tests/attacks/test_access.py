@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from testimonials.core.http.signing import TokenPurpose
+from testimonials.dashboard.moved import MOVED
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors
@@ -90,6 +91,9 @@ READER_SEES |= {
     f"{PROJECT}/testimonials/<testimonial_id>{path}" for path in ("", "/picture", "/picture.png")
 }
 READER_DOES = {f"{PROJECT}/leave"}
+# Former addresses lead on; the page there asks for the role.
+MODERATOR_MAY |= MOVED.keys()
+READER_SEES |= MOVED.keys()
 # What an admin may not.
 OWNER_ONLY = {
     f"{PROJECT}/{path}"

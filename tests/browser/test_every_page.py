@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from testimonials.dashboard.moved import MOVED
 from tests.attacks.world import Door
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Site
@@ -29,7 +30,7 @@ PARTS = 8
 NO_PAGES = {
     "It leads on.": {
         "/dashboard", "/dashboard/projects/<project_id>/decide", "/dashboard/tokens/new",
-        "/login/company/done",
+        "/login/company/done", *MOVED,
     },
     "It is a file, which the world has none of, or for programs.": {
         "/media/recordings/<recording_id>",

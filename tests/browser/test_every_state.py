@@ -314,9 +314,6 @@ def beginning(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.locator(".switcher > summary").click()
     yield page
     page.locator(".switcher > summary").click()
-    page.get_by_text("More", exact=True).click()
-    yield page
-    page.goto(f"{project.dashboard}/inbox")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.get_by_text("Theme and sign out").locator("..").click()
     yield page

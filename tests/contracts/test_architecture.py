@@ -17,6 +17,7 @@ from flask import Flask
 import testimonials
 from testimonials.application import DASHBOARD, VIEWS
 from testimonials.dashboard.framework import AccountPage
+from testimonials.dashboard.moved import MOVED
 
 ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
@@ -380,6 +381,7 @@ def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
         if isinstance(argument, ast.Constant)
     }
     written |= {path for module in modules().values() for path in paths_of_pages(module)}
+    written |= {("get", rule) for rule in MOVED}
     served = {
         (method.lower(), rule.rule)
         for rule in described_app.url_map.iter_rules()

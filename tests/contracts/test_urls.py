@@ -18,6 +18,7 @@ WRITERS = {
     "integrations/mcp/stdio.py": "The service that it calls runs elsewhere.",
     "core/http/urls.py": "It is the place for it.",
     "core/http/errors.py": "An unknown address has no view; its beginning says how to answer.",
+    "dashboard/moved.py": "No view has a former address.",
     "operations/metrics.py": "It counts requests by their path.",
     "widget/cache.py": "It answers before Flask knows the request.",
     "auth/oidc/client.py": "Every provider describes itself there.",

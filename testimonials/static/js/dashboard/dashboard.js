@@ -1,6 +1,9 @@
 // Every page of the dashboard works without this file; it spares reloads and clicks.
 
 import { send } from '../post.js';
+import './autosave.js';
+import './dialog.js';
+import './keys.js';
 import './mended.js';
 import './toast.js';
 
@@ -33,7 +36,7 @@ themeForm?.addEventListener('submit', (event) => {
     button.setAttribute('aria-pressed', String(button.value === theme));
   }
   const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches);
-  for (const meta of document.querySelectorAll('meta[name="theme-color"]')) meta.content = dark ? '#0B0B0D' : '#FAFAFA';
+  for (const meta of document.querySelectorAll('meta[name="theme-color"]')) meta.content = dark ? '#0E0E10' : '#FBFBFB';
   const body = new URLSearchParams(new FormData(themeForm));
   body.set('theme', theme);
   // A redirect is the server's usual answer, and following it would load a whole page for nothing.

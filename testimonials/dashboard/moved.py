@@ -1,0 +1,44 @@
+"""Where the pages are that once had another address: links in mails and bookmarks go on working."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import current_app, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.http.blueprints import home
+from testimonials.dashboard.framework import require_session
+from testimonials.projects.access import Role, find_access
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page, and what of it: a part, or values for its address."""
+
+    endpoint: str
+    anchor: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+# Each former address, as a whole rule.
+MOVED = {
+    "/dashboard/projects/<project_id>": Place("dashboard.inbox.show_inbox"),
+}
+
+
+@require_session
+def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
+    """Lead to where the page is now, with what the address says beyond that."""
+    if "project_id" in parts:
+        find_access(owner, parts["project_id"], Role.READER)
+    place = MOVED[str(request.url_rule)]
+    expects = current_app.url_map.is_endpoint_expecting
+    known = {name: text for name, text in parts.items() if expects(place.endpoint, name)}
+    asked: dict[str, Any] = request.args.to_dict() | known | dict(place.values)
+    return redirect(url_for(place.endpoint, **asked | {"_anchor": place.anchor or None}), 303)
+
+
+for _number, _rule in enumerate(MOVED):
+    home.add_url_rule(_rule, f"moved_{_number}", follow, methods=["GET"])

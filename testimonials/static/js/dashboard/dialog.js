@@ -1,0 +1,109 @@
+// A link with data-dialog opens its page over this one: what stands in [data-sheet] there. Without
+// this file it leads to the page. Forms inside send themselves; what is wrong shows in the dialog,
+// and what went well leads to where the server says.
+import { offerCopies } from '../copy.js';
+import { Failure, announce, send } from '../post.js';
+import { showToast } from './toast.js';
+
+const accept = 'text/html';
+let asked = null;
+
+async function read(answer) {
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  return { page, sheet: page.querySelector('[data-sheet]') };
+}
+
+// What the page of the sheet needs and this one doesn't have yet.
+async function load(page) {
+  const has = (kind, name, url) => [...document.querySelectorAll(kind)].some((each) => each[name] === url);
+  const sheets = [...page.querySelectorAll('link[rel="stylesheet"]')].filter(({ href }) => !has('link', 'href', href));
+  await Promise.all(sheets.map((link) => new Promise((done) => {
+    const copy = document.createElement('link');
+    Object.assign(copy, { rel: 'stylesheet', href: link.href, onload: done, onerror: done });
+    document.head.append(copy);
+  })));
+  return [...page.querySelectorAll('script[type="module"][src]')].map(({ src }) => src).filter((src) => !has('script', 'src', src));
+}
+
+async function show(dialog, { page, sheet }) {
+  const scripts = await load(page);
+  dialog.replaceChildren(document.importNode(sheet, true));
+  dialog.classList.toggle('wide', dialog.firstElementChild.classList.contains('wide'));
+  const title = dialog.querySelector('h1, h2');
+  title.id ||= 'dialog-title';
+  dialog.setAttribute('aria-labelledby', title.id);
+  offerCopies(dialog);
+  if (!dialog.open) dialog.showModal();
+  (dialog.querySelector('[aria-invalid="true"], [autofocus]') ?? title).focus();
+  document.dispatchEvent(new CustomEvent('dialog', { detail: dialog }));
+  for (const src of scripts) await import(src);
+}
+
+export async function openDialog(url, opener = document.activeElement) {
+  asked?.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  let found;
+  try {
+    const answer = await send(url, undefined, { method: 'GET', accept, signal });
+    found = answer.ok ? await read(answer) : {};
+  } catch (failure) {
+    if (!signal.aborted && failure instanceof Failure) showToast(failure.message);
+    return;
+  }
+  if (signal.aborted) return;
+  if (!found.sheet) { location.assign(url); return; }
+  const dialog = document.createElement('dialog');
+  dialog.className = 'over';
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    opener?.focus?.();
+  });
+  // A press beside the dialog lands on the dialog itself.
+  dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
+  document.body.append(dialog);
+  await show(dialog, found);
+}
+
+async function submit(dialog, form, submitter) {
+  const body = new FormData(form, submitter);
+  const isFile = form.enctype === 'multipart/form-data';
+  const button = submitter ?? form.querySelector('[type="submit"]');
+  if (button) button.disabled = true;
+  try {
+    const answer = await send(submitter?.getAttribute('formaction') ?? form.getAttribute('action'),
+      isFile ? body : new URLSearchParams(body), { accept, wait: isFile ? 0 : 15000 });
+    if (answer.redirected) { location.assign(answer.url); return; }
+    const found = await read(answer);
+    if (found.sheet) await show(dialog, found);
+    else throw new Failure('fault');
+  } catch (failure) {
+    announce(failure.message);
+    showToast(failure.message);
+  }
+  if (button) button.disabled = false;
+}
+
+document.addEventListener('click', (event) => {
+  if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const dialog = event.target.closest('dialog.over');
+  if (dialog && event.target.closest('[data-dialog-close]')) {
+    event.preventDefault();
+    dialog.close();
+    return;
+  }
+  const link = event.target.closest('a[data-dialog]');
+  if (!link) return;
+  event.preventDefault();
+  const menu = link.closest('details[data-menu]');
+  if (menu) menu.open = false;
+  openDialog(link.href, menu?.querySelector('summary') ?? link);
+});
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  const dialog = form.closest('dialog.over');
+  const isOther = event.submitter?.formTarget || form.target || form.matches('[data-native], [data-autosave], [method="dialog"]');
+  if (!dialog || event.defaultPrevented || form.method !== 'post' || isOther) return;
+  event.preventDefault();
+  submit(dialog, form, event.submitter);
+});

@@ -1,0 +1,88 @@
+"""How much there is to see and to do: taps, controls and heights, so that the pages stay calm."""
+
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import OpenPage, Project
+from tests.browser.pages import follow
+
+pytestmark = pytest.mark.browser
+
+DESK = {"width": 1280, "height": 720}
+PHONE = {"width": 390, "height": 720}
+# A group of radios is one; what only those who hear the page get, or a button opens, is none.
+CONTROLS = """() => new Set(
+  [...document.querySelectorAll('main :is(input, select, textarea, [contenteditable="true"])')]
+  .filter((each) => !['hidden', 'submit'].includes(each.type))
+  .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.offsetWidth > 1)
+  .map((each, index) => each.type === 'radio' ? `radio ${each.name}` : index)).size"""
+
+
+def visible_controls(page: Page) -> int:
+    """Count the fields, choices and switches of a page that can be seen now."""
+    return int(page.evaluate(CONTROLS))
+
+
+def height(page: Page, until: str = "") -> float:
+    """Return how high a page is, or how far from its top the first `until` begins."""
+    if not until:
+        return float(page.evaluate("document.documentElement.scrollHeight"))
+    box = page.locator(until).first.bounding_box()
+    assert box is not None
+    return box["y"] + float(page.evaluate("scrollY"))
+
+
+@dataclass
+class Taps:
+    """Counts what somebody presses."""
+
+    count: int = 0
+
+    def tap(self, control: Locator) -> None:
+        control.click()
+        self.count += 1
+
+    def follow(self, control: Locator) -> None:
+        """Press what leads to another page."""
+        follow(control)
+        self.count += 1
+
+
+PLACES = ["Inbox", "Collect", "Widget", "Insights", "Settings"]
+
+
+def test_a_phone_has_five_places(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, viewport=PHONE)
+    project.sign_in(page, "/inbox")
+    bar = page.get_by_role("navigation", name="Project")
+    expect(bar.get_by_role("link")).to_have_count(5)
+    box = bar.bounding_box()
+    assert box is not None
+    assert round(box["height"]) == 73
+    taps = Taps()
+    for name in PLACES:
+        taps.follow(bar.get_by_role("link", name=name))
+        expect(bar.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+    assert taps.count == len(PLACES)
+
+
+def test_keys_lead_to_the_five_places(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/settings")
+    bar = page.get_by_role("navigation", name="Project")
+    for key, name in zip("icwns", PLACES, strict=True):
+        page.keyboard.press("g")
+        with page.expect_event("load"):
+            page.keyboard.press(key)
+        expect(bar.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="All keys")
+    keys.get_by_role("switch").uncheck()
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("i")
+    page.reload()
+    expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()

@@ -1,0 +1,20 @@
+"""Former addresses lead to where their pages are now."""
+
+from flask import Flask
+
+from testimonials.dashboard.moved import MOVED
+from tests.attacks.conftest import world as world
+from tests.attacks.world import World, find_doors
+
+
+def test_former_addresses_lead_to_their_pages(app: Flask, world: World) -> None:
+    browser = world.open(app, "owner")
+    doors = [door for door in find_doors(app) if door.method == "GET" and door.rule.rule in MOVED]
+    assert len(doors) == len(MOVED)
+    for door in doors:
+        path = world.path(door)
+        answer = browser.get(f"{path}?page=2", follow_redirects=True)
+        assert answer.status_code == 200, path
+        assert answer.request.path != path
+        assert answer.request.args["page"] == "2"
+        assert app.test_client().get(path).location.startswith("/login?")
