@@ -39,6 +39,7 @@ from testimonials.dashboard import (
     consent,
     domain,
     exports,
+    first_steps,
     forms,
     home,
     imports,
@@ -46,7 +47,6 @@ from testimonials.dashboard import (
     insights,
     invitation,
     moved,
-    onboarding,
     page_editor,
     project_settings,
     proposals,
@@ -114,7 +114,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 }
 # The same for the blueprints inside the dashboard.
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
-    blueprints.home: (home, onboarding, moved),
+    blueprints.home: (home, first_steps, moved),
     blueprints.inbox: (inbox, review, testimonial, proposals),
     blueprints.pages: (page_editor, forms, translations),
     blueprints.widgets: (widget_editor, widgets),

@@ -404,8 +404,9 @@ class ProjectPage(AccountPage):
         *,
         role: Role = Role.ADMIN,
         nav: str = "",
+        part_of: str = "",
     ) -> None:
-        super().__init__(blueprint, path, template, nav=nav)
+        super().__init__(blueprint, path, template, nav=nav, part_of=part_of)
         self.role = role
 
     def enter(

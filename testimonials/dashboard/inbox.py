@@ -17,9 +17,9 @@ from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.security import safe_target
+from testimonials.dashboard.first_steps import describe_first_steps, note
 from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox_data import describe_inbox, read_filter, read_page
-from testimonials.dashboard.onboarding import describe_checklist, note
 from testimonials.dashboard.proposal_data import kinds_of
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Right, find_access
@@ -185,11 +185,11 @@ def show_inbox(access: Access) -> ResponseReturnValue:
     return render_template(
         "dashboard/inbox/inbox.html",
         shell=shell,
-        checklist=describe_checklist(access, is_whole=found["is_idle"] and not shell["proposals"]),
         proposed=summarise(project.id, kinds_of(access)) if shell["proposals"] else [],
         notice=read_notice(),
         samples=_count_new_samples(project, wanted),
         can_undo=bool(list_steps(project.id, access.user.email)),
+        **describe_first_steps(access, shell["counts"]["approved"]),
         **found,
     )
 

@@ -107,7 +107,6 @@ def describe_inbox(
             for row in rows
         ],
         # Where nothing waits, the first steps are what there is to do.
-        "is_idle": wanted == InboxFilter() and not rows,
         "total": total,
         "is_all": is_all,
         "split_found": partial(mark_words, read_words(wanted.q)),

@@ -25,7 +25,7 @@ from testimonials.dashboard.framework import (
 from testimonials.dashboard.shell import build_shell
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access, Role, find_access
-from testimonials.projects.defaults import IS_HIDDEN, RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
+from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
 from testimonials.projects.domains import find_domain
 from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
 from testimonials.projects.events import (
@@ -181,7 +181,6 @@ def _settings_page(
         people_count=len(list_members(project)),
         invited_count=len(list_invitations(project)),
         counts=count_by_status(project.id),
-        is_checklist_hidden=project.dashboard_config.get(IS_HIDDEN),
         rated=rated or read_rated(project) or {"kind": "", "name": ""},
         rated_kinds=RATED_LABELS,
         rated_count=rate(project)[1],

@@ -74,7 +74,6 @@ def default_page_config(business_name: str) -> dict[str, Any]:
 # Other keys are refused, since a project's archive is imported by this schema: a key that is
 # missing here would be lost.
 
-HAS_LOOKED, HAS_SHARED = "hasLooked", "hasShared"
 IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
 SHARE_MESSAGE, CTA, RATED = "shareMessage", "cta", "rated"
 
@@ -103,6 +102,7 @@ class RatedSchema(StrictSchema):
 class DashboardConfigSchema(StrictSchema):
     """All keys; one that is missing has never been set."""
 
+    # No longer set; projects and archives from before have them.
     hasLooked = Switch()
     hasShared = Switch()
     hidesChecklist = Switch()

@@ -1,4 +1,4 @@
-"""The Share page and the checklist, as a person uses them."""
+"""The Share page, as a person uses it."""
 
 import base64
 
@@ -39,24 +39,11 @@ def test_snippet_link_and_message_can_be_copied(site: Site, open_page: OpenPage)
     page.get_by_role("tab", name="React", exact=True).click()
     page.locator("[data-copy-code]").click()
     expect_copied(page, page.locator("#code-react").text_content() or "")
-    # The page that was taken for copying alone is not sharing the link.
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_text("0 of 5 done")).to_be_visible()
-    page.goto(project.dashboard + "/share")
-    with page.expect_response("**/checklist") as answer:
-        page.get_by_role("button", name="Copy link").click()
-    assert answer.value.status == 200
+    page.get_by_role("button", name="Copy link").click()
     expect_copied(page, project.page_url)
     page.get_by_label("Message to customers").fill("Only typed, not reloaded")
     page.locator("[data-copy]").filter(has_text="Copy message").click()
     expect_copied(page, "Only typed, not reloaded")
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_text("1 of 5 done")).to_be_visible()
-    page.get_by_text("1 of 5 done").click()
-    page.reload()
-    # Folded, it stays folded.
-    expect(page.get_by_text("1 of 5 done")).to_be_visible()
-    expect(page.get_by_role("button", name="Hide checklist")).to_be_hidden()
 
 
 def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
@@ -148,9 +135,6 @@ def test_the_code_in_the_page_is_the_links(site: Site, open_page: OpenPage) -> N
         [base64.b64encode(picture.screenshot()).decode(), side],
     )
     assert shown == [list(row) for row in expected.matrix_iter(border=4)]
-    with page.expect_response("**/checklist"), page.expect_download() as download:
+    with page.expect_download() as download:
         page.get_by_role("link", name="QR code, SVG").click()
     assert download.value.suggested_filename == f"{project.slug}-qr.svg"
-    # Who takes the code along shares the link.
-    page.goto(project.dashboard + "/inbox")
-    expect(page.get_by_text("1 of 5 done")).to_be_visible()

@@ -21,7 +21,7 @@ from testimonials.core.db.engine import Base
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
-from testimonials.projects.defaults import HAS_SHARED, KEYS
+from testimonials.projects.defaults import IS_HIDDEN, KEYS
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.schemas import TwitterSchema
@@ -144,12 +144,12 @@ def test_the_dashboard_keeps_nothing_that_no_archive_has(app: Flask, project: st
         # What a newer program has kept stays.
         db.session.rollback()
         begin_write()
-        newer = {"ofTomorrow": True, HAS_SHARED: False}
+        newer = {"ofTomorrow": True, IS_HIDDEN: False}
         db.session.execute(update(Project).values(dashboard_config=newer))
         found = db.session.get_one(Project, project)
-        found.dashboard_config = found.dashboard_config | {HAS_SHARED: True}
+        found.dashboard_config = found.dashboard_config | {IS_HIDDEN: True}
         db.session.commit()
-        assert found.dashboard_config == {"ofTomorrow": True, HAS_SHARED: True}
+        assert found.dashboard_config == {"ofTomorrow": True, IS_HIDDEN: True}
 
 
 def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> None:
