@@ -231,7 +231,7 @@ def _ask_for_more() -> Response:
 #     return Done(_("Add these records now."))
 
 # A fault of these leads back to the form; others have a page of their own.
-CORRECTABLE = (400, 409, 422)
+CORRECTABLE = (400, 402, 409, 422)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class AccountPage:
                 try:
                     if sent.errors:
                         raise ValidationFailed.of(sent.errors)
-                    values = _without_project(parts) | sent.values
+                    values = self.values_of(parts) | sent.values
                     if prepare is not None:
                         found = prepare(self.enter(owner, parts, role), **values)
                         values["prepared"] = found
@@ -342,6 +342,10 @@ class AccountPage:
         """Return what the views get of who is here; raise for who may not be."""
         return owner
 
+    def values_of(self, parts: Mapping[str, str]) -> Values:
+        """Return what the views get of a path's parts."""
+        return dict(parts)
+
     def url(self, parts: Mapping[str, str]) -> str:
         """Return the page's URL; of a button's path only its own parts count."""
         mine: Values = {name: parts[name] for name in re.findall(r"<(\w+)", self.path)}
@@ -351,7 +355,7 @@ class AccountPage:
         self, who: SignedIn | Access, parts: Mapping[str, str], status: int = 200, **more: Any
     ) -> Response:
         mine = {name: text for name, text in parts.items() if f"{name}>" in self.path}
-        values = self.describe(who, **_without_project(mine))
+        values = self.describe(who, **self.values_of(mine))
         if isinstance(values, Response):
             return values
         frame = {"notice": read_notice(), "errors": {}, "shell": build_shell(who, self.nav)}
@@ -361,7 +365,8 @@ class AccountPage:
     def _refuse(
         self, owner: SignedIn, parts: Mapping[str, str], sent: SentForm, error: ServiceError
     ) -> ResponseReturnValue:
-        if error.status not in CORRECTABLE:
+        # What is only a button has no page to show again.
+        if error.status not in CORRECTABLE or not (self.template or wants_json()):
             raise error
         who = self.enter(owner, parts)
         errors = to_form_errors(error, next(iter(sent.typed), "form"))
@@ -383,11 +388,6 @@ class AccountPage:
         if done.finish is not None:
             done.finish(response)
         return response
-
-
-def _without_project(parts: Mapping[str, Any]) -> Values:
-    """Return the parts of a path as views get them, who have the project already."""
-    return {name: text for name, text in parts.items() if name != "project_id"}
 
 
 class ProjectPage(AccountPage):
@@ -418,6 +418,10 @@ class ProjectPage(AccountPage):
         for_update: bool = False,
     ) -> Access:
         return find_access(owner, parts["project_id"], role or self.role, for_update=for_update)
+
+    def values_of(self, parts: Mapping[str, str]) -> Values:
+        """Return what the views get of a path's parts: they have the project already."""
+        return {name: text for name, text in parts.items() if name != "project_id"}
 
 
 # Forms whose answer shows a secret: to reload the page must not make another one.

@@ -1,8 +1,9 @@
-"""The dashboard's first pages: projects, and the theme."""
+"""The dashboard's first pages: projects, a new one, and the theme."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from flask import redirect, render_template, request, url_for
+from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account
@@ -11,11 +12,8 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.event_texts import translate_browser
-from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.blueprints import home
-from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.fields import Text
-from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
@@ -26,12 +24,19 @@ from testimonials.dashboard.formatting import (
     describe_time,
     start_small,
 )
-from testimonials.dashboard.framework import require_session
+from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.inbox_data import read_page
-from testimonials.dashboard.shell import THEMES, build_shell
+from testimonials.dashboard.shell import (
+    SWITCHED,
+    THEMES,
+    YEAR_SECONDS,
+    describe_project,
+    list_switched,
+)
 from testimonials.projects.access import search_shared
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_RESTORED
+from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project
 from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
@@ -46,6 +51,79 @@ home.add_app_template_filter(start_small)
 home.add_app_template_filter(translate_browser, "browser")
 
 
+@home.get("/dashboard")
+@require_session
+def show_start(owner: SignedIn) -> ResponseReturnValue:
+    """Go to the inbox of the project that was opened last; of many, to their list."""
+    projects = list_switched(owner, None)
+    if len(projects) > SWITCHED:
+        return redirect(url_for(".show_projects"), 303)
+    if not projects:
+        return redirect(url_for(".show_new_project"), 303)
+    return redirect(_inbox_of(projects[0]), 303)
+
+
+def _inbox_of(project: Project) -> str:
+    return url_for("dashboard.inbox.show_inbox", project_id=project.id)
+
+
+projects = AccountPage(home, "/dashboard/projects", "projects.html", nav="projects")
+
+
+@projects.show
+def show_projects(owner: SignedIn) -> Values:
+    """Describe a page of the projects, or of those that ``?q=`` finds."""
+    q = request.args.get("q", "").replace("\0", "").strip()[:MAX_SEARCH]
+    page = read_page(request.args.get("page", "1"))
+    skip = (page - 1) * PAGE_SIZE
+    rows = search_shared(owner.account_id, q, skip, PAGE_SIZE + 1)
+    shown, has_next = rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
+    return {
+        "projects": _describe(owner, shown),
+        "q": q,
+        "pager": {
+            "prev_url": _address(q, page - 1) if page > 1 else None,
+            "next_url": _address(q, page + 1) if has_next else None,
+            "label": _("%(first)s to %(last)s", first=skip + 1, last=skip + len(shown)),
+        },
+        "deleted": _describe_deleted(owner),
+    }
+
+
+def _describe(owner: SignedIn, shown: Sequence[Project]) -> list[dict[str, Any]]:
+    memberships = list_memberships(owner.account_id, shown)
+    counts = count_tabs(*(project.id for project in shown))
+    return [
+        describe_project(project)
+        | {
+            "slug": project.slug,
+            "is_active": project.is_active,
+            "waiting": counts[project.id]["pending"],
+            "membership": memberships.get(project.id),
+        }
+        for project in shown
+    ]
+
+
+def _describe_deleted(owner: SignedIn) -> list[dict[str, Any]]:
+    return [
+        describe_project(each) | {"id": each.id, "until": format_day(each.deleted_at + GRACE)}
+        for each in list_deleted(owner.account_id)
+        if each.deleted_at is not None
+    ]
+
+
+def _address(q: str, page: int) -> str:
+    return url_for(".show_projects", q=q or None, page=page if page > 1 else None)
+
+
+@projects.save(at="/<project_id>/take-back")
+def take_back_project(owner: SignedIn, project_id: str) -> Done:
+    project = take_back(owner.account_id, project_id)
+    record(PROJECT_RESTORED, project, name=project.name)
+    return Done(to=_inbox_of(project))
+
+
 class NewProjectForm(FormSchema):
     business_name = Text(
         BUSINESS_NAME_LENGTH,
@@ -58,101 +136,31 @@ class NewProjectForm(FormSchema):
     slug = Text(SLUG_LENGTH, one_line=True)
 
 
-@home.get("/dashboard")
-@require_session
-def show_start(owner: SignedIn) -> ResponseReturnValue:
-    """Go to the inbox of the only project, or to the list of projects."""
-    projects = search_shared(owner.account_id, "", 0, 2)
-    if len(projects) == 1:
-        return redirect(url_for("dashboard.inbox.show_inbox", project_id=projects[0].id), 303)
-    return redirect(url_for(".show_projects"), 303)
+new_project = AccountPage(home, "/dashboard/projects/new", "new_project.html", nav="projects")
 
 
-@home.get("/dashboard/projects")
-@require_session
-def show_projects(owner: SignedIn) -> ResponseReturnValue:
-    """Show a page of the projects, or of those that ``?q=`` finds."""
-    return _page(owner, {}, {})
-
-
-@home.post("/dashboard/projects")
-@require_session
-def create_project_here(owner: SignedIn) -> ResponseReturnValue:
-    """Create a project; an account's first one starts with samples."""
-    sent = NewProjectForm().read(request.form)
-    if sent.errors:
-        return _page(owner, sent.errors, sent.typed), 422
-    begin_write()
-    try:
-        project = create_project(owner.account_id, sent.values)
-    except ServiceError as error:
-        db.session.rollback()
-        return _page(owner, to_form_errors(error), sent.typed), 422
-    db.session.commit()
-    return redirect(url_for("dashboard.inbox.show_inbox", project_id=project.id), 303)
-
-
-@home.post("/dashboard/projects/<project_id>/take-back")
-@require_session
-def take_back_project(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    begin_write()
-    project = take_back(owner.account_id, project_id)
-    record(PROJECT_RESTORED, project, name=project.name)
-    db.session.commit()
-    return redirect(url_for("dashboard.inbox.show_inbox"), 303)
-
-
-@home.post("/dashboard/theme")
-@require_session
-def choose_theme(owner: SignedIn) -> ResponseReturnValue:
-    theme = request.form.get("theme", "system")
-    response = redirect(url_for("dashboard.account.show_account"), 303)
-    if theme in THEMES:
-        set_cookie(response, theme_cookie(), theme, 365 * 86400)
-    return response
-
-
-def _page(owner: SignedIn, errors: Errors, values: dict[str, str]) -> str:
-    found = _find_page(owner)
-    shared = found["projects"]
-    return render_template(
-        "dashboard/projects.html",
-        shell=build_shell(owner, "projects"),
-        memberships=list_memberships(owner.account_id, shared),
-        counts=count_tabs(*(project.id for project in shared)),
-        deleted={
-            project: format_day(project.deleted_at + GRACE)
-            for project in list_deleted(owner.account_id)
-            if project.deleted_at is not None
-        },
-        errors=errors,
-        values=values,
-        page_base=collection_page_url(""),
-        limit=describe_plan(get_account(owner.account_id)),
-        **found,
-    )
-
-
-def _find_page(owner: SignedIn) -> dict[str, Any]:
-    """Return the page of projects that the address asks for, and the addresses around it."""
-    q = request.args.get("q", "").replace("\0", "").strip()[:MAX_SEARCH]
-    page = read_page(request.args.get("page", "1"))
-    skip = (page - 1) * PAGE_SIZE
-    rows = search_shared(owner.account_id, q, skip, PAGE_SIZE + 1)
-    shown = rows[:PAGE_SIZE]
+@new_project.show
+def show_new_project(owner: SignedIn) -> Values:
     return {
-        "projects": shown,
-        "q": q,
-        "is_part": bool(q) or page > 1 or len(rows) > PAGE_SIZE,
-        "pager": {
-            "prev_url": _address(q, page - 1) if page > 1 else None,
-            "next_url": _address(q, page + 1) if len(rows) > PAGE_SIZE else None,
-            "label": _("%(first)s to %(last)s", first=skip + 1, last=skip + len(shown))
-            if shown
-            else "",
-        },
+        "page_base": collection_page_url(""),
+        "limit": describe_plan(get_account(owner.account_id)),
+        "deleted": _describe_deleted(owner),
     }
 
 
-def _address(q: str, page: int) -> str:
-    return url_for(".show_projects", q=q or None, page=page if page > 1 else None)
+@new_project.save(NewProjectForm)
+def create_project_here(owner: SignedIn, **values: Any) -> Done:
+    """Create a project; an account's first one starts with samples."""
+    return Done(to=_inbox_of(create_project(owner.account_id, values)))
+
+
+class ThemeForm(FormSchema):
+    theme = Choice(*THEMES, required=True)
+
+
+theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.show_account")
+
+
+@theme.save(ThemeForm)
+def choose_theme(owner: SignedIn, theme: str) -> Done:
+    return Done(finish=lambda answer: set_cookie(answer, theme_cookie(), theme, YEAR_SECONDS))

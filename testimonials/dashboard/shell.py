@@ -1,5 +1,6 @@
 """The frame around every page of the dashboard: who is here, which project, where one can go."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flask import after_this_request, request, url_for
@@ -32,8 +33,8 @@ OTHERS = (
     ("share", gettext_noop("Share"), "dashboard.share.show_share"),
     ("integrations", gettext_noop("Integrations"), "dashboard.settings.show_integrations"),
 )
-# So many projects can be chosen at the top of each page; the others are searched for.
-SWITCHED = 10
+# So many projects can be chosen at the top of each page; of more there is a page.
+SWITCHED = 7
 Place = tuple[str, str, str, str, str]
 YEAR_SECONDS = 365 * 86400
 
@@ -71,18 +72,25 @@ def _list_places(access: Access | None) -> tuple[Place, ...]:
     return PLACES if access is not None and access.is_admin else (INBOX,)
 
 
-def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
-    """Return the projects to choose from, and whether there are more.
+def list_switched(owner: SignedIn, project: Project | None) -> Sequence[Project]:
+    """Return the projects to choose from, those that this browser opened last first.
 
-    Of many these are the ones that this browser opened last, which it keeps in a cookie.
+    One more than are shown means that there are more.
     """
+    return list_last_shared(owner.account_id, _read_opened(project), SWITCHED + 1)
+
+
+def _read_opened(project: Project | None) -> list[str]:
     known = request.cookies.get(opened_cookie(), "").split(".")
     opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
-    opened = [each for each in opened if is_identifier(each)][:SWITCHED]
-    rows = list_last_shared(owner.account_id, opened, SWITCHED + 1)
-    if has_more := len(rows) > SWITCHED:
-        _keep_opened(opened, known)
-    else:
+    return [each for each in opened if is_identifier(each)][:SWITCHED]
+
+
+def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
+    rows = list_switched(owner, project)
+    if len(rows) > 1:
+        _keep_opened(_read_opened(project))
+    if not (has_more := len(rows) > SWITCHED):
         rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
     return {
         "projects": [
@@ -93,9 +101,9 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
     }
 
 
-def _keep_opened(opened: list[str], known: list[str]) -> None:
+def _keep_opened(opened: list[str]) -> None:
     """Have the browser keep which projects it opened last, if that changed."""
-    if opened == known:
+    if ".".join(opened) == request.cookies.get(opened_cookie(), ""):
         return
 
     @after_this_request

@@ -53,7 +53,7 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "account", "claim", "forms", "home", "imports", "inbox", "invitation",
+        "account", "claim", "forms", "imports", "inbox", "invitation",
         "page_editor", "project_settings", "proposals", "request_form", "requests", "review",
         "share", "team", "testimonial", "translations", "widget_editor", "widgets",
         "workspace_team",

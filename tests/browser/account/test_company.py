@@ -53,7 +53,7 @@ def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page:
     page = open_page(f"{site.url}/login")
     assert look(page) == []
     sign_in(page, site, "mira")
-    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+    expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
     page.goto(f"{site.url}/dashboard/account/security")
     expect(page.get_by_text(COMPANY).first).to_be_visible()
     assert look(page) == []
@@ -72,7 +72,7 @@ def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page:
     expect(page).to_have_url(f"{site.url}/login?notice=signed-out")
     # She is still signed in at the company, so one press is enough.
     page.get_by_role("button", name=COMPANY).click()
-    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+    expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
 
 
 def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
@@ -83,7 +83,7 @@ def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: O
     assert look(page) == []
     page.get_by_role("radio", name="Take it away").check()
     follow(page.get_by_role("button", name="Claim my account"))
-    expect(page).to_have_url(f"{site.url}/dashboard/projects")
+    expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
 
 
 def test_what_fails_is_said(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:

@@ -142,7 +142,7 @@ def upload(browser: FlaskClient, content: bytes) -> TestResponse:
 
 
 def test_a_project_is_back(app: Flask, owner: Caller, browser: FlaskClient, tmp_path: Path) -> None:
-    assert f'href="{PATH}"' in browser.get("/dashboard/projects").text
+    assert f'href="{PATH}"' in browser.get("/dashboard/projects/new").text
     page = upload(browser, VERSION_1.read_bytes())
     assert page.status_code == 200
     assert "Testimonials" in text_of(page)

@@ -1,0 +1,43 @@
+"""A new project, from the switcher: its sheet opens over the page, and without script is a page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenPage, Project
+from tests.browser.pages import next_page
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_project_is_created_over_the_page(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, viewport={"width": 1280, "height": 800})
+    project.sign_in(page, "/inbox")
+    switcher = page.locator(".switcher > summary")
+    switcher.click()
+    page.get_by_role("link", name="New project").click()
+    sheet = page.get_by_role("dialog", name="New project")
+    expect(sheet.get_by_role("heading")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(switcher).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="New project").click()
+    sheet.get_by_role("button", name="Create project").click()
+    expect(sheet.get_by_role("alert")).to_be_focused()
+    sheet.get_by_role("alert").get_by_role("link").click()
+    name = sheet.get_by_label("Name of the business")
+    expect(name).to_be_focused()
+    name.fill("Oat & Ember")
+    with next_page(page):
+        page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Inbox", level=1)).to_be_visible()
+    expect(switcher).to_contain_text("Oat & Ember")
+
+
+def test_it_is_a_page_without_script(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, java_script_enabled=False)
+    project.sign_in(page, "/inbox")
+    page.goto(f"{project.site.url}/dashboard/projects/new")
+    page.get_by_label("Name of the business").fill("Fern")
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_role("heading", name="Inbox", level=1)).to_be_visible()
