@@ -38,6 +38,7 @@ from testimonials.transfer.tables.jobs import (
     RUNNING,
     STOPPED,
     UNDONE,
+    NothingToUndo,
     Reading,
     add_draft,
     count_here,
@@ -348,7 +349,7 @@ def undo_import_here(access: Access, import_id: str) -> ResponseReturnValue:
         with write(_lock(access)) as project:
             row = find_import(project.id, import_id, for_update=True)
             done = undo_import(project, row, access.user.email, also_changed=also)
-    except ServiceError as error:
+    except NothingToUndo as error:
         return redirect(add_notice(target, error.shown), 303)
     token = make_undo_token(access.project, done.batch)
     return redirect(add_notice(target, _tell_moved(done.removed), token), 303)

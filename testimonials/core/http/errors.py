@@ -234,7 +234,7 @@ HTTP_MESSAGES = {
 # Where a page uses other words than the API.
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
-    404: gettext_noop("The address may be mistyped, or the page was removed."),
+    404: gettext_noop("It may have moved, or never was. The address may be mistyped, too."),
     405: gettext_noop("This page doesn’t accept what was sent. Go back and try again."),
     413: gettext_noop("What was sent is too large; the limit is 256 KiB."),
     414: gettext_noop("The URL is too long."),
@@ -244,11 +244,11 @@ PAGE_MESSAGES = {
 TITLES = {
     400: gettext_noop("That didn’t work"),
     403: gettext_noop("That came from another site"),
-    404: gettext_noop("Page not found"),
+    404: gettext_noop("This page isn’t here"),
     405: gettext_noop("That can’t be done here"),
     413: gettext_noop("That is too large"),
     429: gettext_noop("Too many requests"),
-    500: gettext_noop("Something went wrong on our side"),
+    500: gettext_noop("That was our fault"),
     503: gettext_noop("Not available right now"),
 }
 
