@@ -117,6 +117,7 @@ def _delete_pictures(ids: list[str]) -> None:
             ~exists().where(Testimonial.avatar_id == Image.id),
             ~exists().where(Recording.poster_id == Image.id),
             ~exists().where(Project.logo_id == Image.id),
+            ~exists().where(Project.brand_logo_id == Image.id),
         )
     )
 

@@ -59,7 +59,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, event_number BIGINT DEFAULT '0' NOT NULL, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, event_number BIGINT DEFAULT '0' NOT NULL, brand JSON DEFAULT '{}' NOT NULL, brand_logo_id VARCHAR, 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -983,4 +983,6 @@ CREATE INDEX ix_testimonial_visible_pinned_first ON testimonial (project_id, is_
 
 CREATE INDEX ix_testimonial_visible_best_first ON testimonial (project_id, is_visible, is_pinned, rank, submitted_at, id);
 
-INSERT INTO alembic_version (version_num) VALUES ('0009')
+CREATE INDEX ix_project_brand_logo_id ON project (brand_logo_id);
+
+INSERT INTO alembic_version (version_num) VALUES ('0010')

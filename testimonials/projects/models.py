@@ -28,6 +28,9 @@ from testimonials.projects.defaults import require_known
 from testimonials.projects.page_design import read_page_design
 from testimonials.projects.widget_design import read_design
 
+# Columns of a project with the id of an image.
+PICTURES = ("logo_id", "brand_logo_id", "cover_id", "portrait_id")
+
 
 class Suspension(IntEnum):
     """What a suspended account's projects still do."""
@@ -73,6 +76,10 @@ class Project(Base):
     widget_draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # An image's id. No foreign key: unused pictures are removed later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
+    # What was set of the brand (`projects.brand`), and under `read` what the website has; and the
+    # id of its logo's image.
+    brand: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
+    brand_logo_id: Mapped[str | None] = mapped_column(index=True)
     # How the collection page looks and what it asks beyond the specified settings; only what
     # differs from the defaults.
     page_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")

@@ -245,7 +245,8 @@ def find_picture(project: Project, image_id: str | None) -> Image | None:
         by_author = exists().where(
             Testimonial.avatar_id == image_id, Testimonial.project_id != project.id
         )
-        as_logo = exists().where(Project.logo_id == image_id, Project.id != project.id)
+        is_shown = or_(Project.logo_id == image_id, Project.brand_logo_id == image_id)
+        as_logo = exists().where(is_shown, Project.id != project.id)
         image = None if db.session.scalar(select(or_(by_author, as_logo))) else image
     if image is None and image_id is not None:
         raise NotFound("There is no such picture. Upload it again.")

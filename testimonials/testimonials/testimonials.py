@@ -22,7 +22,7 @@ from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.http.urls import collection_page_url, widget_page_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.text import TAG_LENGTH
-from testimonials.projects.models import Project
+from testimonials.projects.models import PICTURES, Project
 from testimonials.projects.projects import list_projects, mark_changed, project_created
 from testimonials.testimonials.counts import count_states
 from testimonials.testimonials.models import (
@@ -255,8 +255,8 @@ def delete_unused_images(proposed: Set[str]) -> int:
             Image.created_at <= since,
             ~select(Testimonial.id).where(Testimonial.avatar_id == Image.id).exists(),
             *(
-                ~select(Project.id).where(column == Image.id).exists()
-                for column in (Project.logo_id, Project.cover_id, Project.portrait_id)
+                ~select(Project.id).where(getattr(Project, name) == Image.id).exists()
+                for name in PICTURES
             ),
             ~select(Recording.id).where(Recording.poster_id == Image.id).exists(),
         )

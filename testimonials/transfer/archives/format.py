@@ -18,6 +18,7 @@ from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
+from testimonials.projects.brand import StoredBrandSchema
 from testimonials.projects.defaults import (
     PAGE_CONFIG,
     SLUG_LENGTH,
@@ -301,6 +302,7 @@ PROJECT = Part(
         "status": Choice("active", "inactive"),
         "slug": SLUG,
         "external_id": EXTERNAL_ID,
+        "brand": fields.Nested(StoredBrandSchema, load_default=dict),
         "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
         "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),

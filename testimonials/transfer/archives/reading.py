@@ -18,6 +18,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import ImageDamaged, measure_stored_image
 from testimonials.core.text import load_json, make_printable
+from testimonials.projects.models import PICTURES
 from testimonials.testimonials.media.containers import Contents, check_recording
 from testimonials.testimonials.media.recordings import (
     NoRoom,
@@ -193,10 +194,6 @@ def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
         values = [row[key] for row in rows if row[key] is not None]
         if len(set(values)) != len(values):
             raise ValidationError(f"{name}: Two of them have the same {key}.")
-
-
-# Columns of a project.
-PICTURES = ("logo_id", "cover_id", "portrait_id")
 
 
 def _check_references(archive: Archive) -> None:

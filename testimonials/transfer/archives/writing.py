@@ -27,6 +27,7 @@ from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import (
+    PICTURES,
     Member,
     NotificationChoice,
     OldSlug,
@@ -97,7 +98,7 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
 
     Only a part of it is in memory at a time, however large the project is.
     """
-    images: set[str | None] = {project.logo_id, project.cover_id, project.portrait_id}
+    images: set[str | None] = {getattr(project, name) for name in PICTURES}
     entry = zipfile.ZipInfo(JSON_NAME, clock.now().timetuple()[:6])
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
     with zipfile.ZipFile(out, "w") as archive:

@@ -1,0 +1,126 @@
+"""A project's brand: set once, and what every surface looks like that has no value of its own."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from marshmallow import fields
+
+from testimonials.core.http.fields import Choice, Colour, StrictSchema
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.urls import image_url
+from testimonials.core.text import normalize
+from testimonials.projects.models import Project
+
+# What a business is, with its color until it has one of its own: no project is grey or indigo.
+TRADES = {
+    "bakery": "#C2410C",
+    "cafe": "#7C4A21",
+    "salon": "#065F46",
+    "shop": "#9F1239",
+    "craft": "#92400E",
+    "coach": "#7E3FA0",
+    "software": "#1D5FD1",
+    "anything": "#0F766E",
+}
+TRADE_NAMES = {
+    "bakery": gettext_noop("Bakery"),
+    "cafe": gettext_noop("Café"),
+    "salon": gettext_noop("Salon"),
+    "shop": gettext_noop("Shop"),
+    "craft": gettext_noop("Craft"),
+    "coach": gettext_noop("Coach"),
+    "software": gettext_noop("Software"),
+    "anything": gettext_noop("Something else"),
+}
+# `site`: as the owner's website.
+FONTS = ("site", "plain", "classic")
+
+
+class FoundSchema(StrictSchema):
+    """What the website has, as far as it was read."""
+
+    color = Colour()
+    trade = Choice(*TRADES)
+
+
+class StoredBrandSchema(FoundSchema):
+    """The brand as it is stored: only what was set, and what was read."""
+
+    font = Choice(*FONTS)
+    read = fields.Nested(FoundSchema)
+
+
+# Beginnings of words that tell a trade, in the languages of the public pages, without accents. One
+# that has a trade's word at its end is of that trade too: Landbäckerei, Sportgeschäft.
+_WORDS = {
+    "bakery": "baker bakehouse bread sourdough patisser pastry boulanger panader panific panetter "
+    "padaria backer backstube konditor bakkerij bageri piekarni cukierni firin pasticcer pan",
+    "cafe": "cafe coffee espresso roaster kaffee koffie kawiarni kahve caffe bistro restaurant "
+    "ristorante trattoria pizzer brasserie tearoom",
+    "salon": "salon hair barber beauty friseur coiffeur peluquer parrucchier kapper frisor fryzjer "
+    "kuafor nail spa kosmetik estetic",
+    "shop": "shop store boutique market laden geschaft tienda negozio loja winkel butik sklep "
+    "magaza florist flower book fashion jewel wine outfitter",
+    "craft": "carpent plumb electric roof builder joiner mason paint tischler schreiner maler "
+    "dachdecker handwerk werkstatt workshop garage menuisier plombier carpinter idraulic timmer "
+    "snickare stolarz pottery ceramic landscap garden",
+    "coach": "coach consult therap counsel mentor tutor teach training trainer yoga pilates "
+    "fitness beratung nachhilfe academy",
+    "software": "software app apps labs cloud data tech digital dev saas systems analytics ai api "
+    "studio",
+}
+# These count only as whole words.
+_WHOLE = {"pan", "spa", "app", "apps", "dev", "ai", "api", "data", "nail", "wine", "book"}
+_LONG = 6
+
+
+@dataclass(frozen=True)
+class Brand:
+    """What is in effect: the owner's choice, else what their website has, else their trade's."""
+
+    name: str
+    website: str
+    logo_url: str | None
+    color: str
+    # One of `FONTS` and one of `TRADES`.
+    font: str
+    trade: str
+
+
+def find_brand(project: Project) -> Brand:
+    """Return the project's brand; needs no statement."""
+    trade = _read(project, "trade") or guess_trade(project.name)
+    return Brand(
+        name=project.name,
+        website=project.page_config["website"],
+        # A page's own logo was the only one before there was a brand.
+        logo_url=image_url(project.brand_logo_id or project.logo_id),
+        color=_read(project, "color") or TRADES[trade],
+        font=_read(project, "font") or FONTS[0],
+        trade=trade,
+    )
+
+
+def _read(project: Project, name: str) -> Any:
+    """Return what was set, else what a reading of the website found."""
+    return project.brand.get(name) or project.brand.get("read", {}).get(name)
+
+
+@lru_cache(maxsize=1000)
+def guess_trade(name: str) -> str:
+    """Return the trade of a business by the words of its name."""
+    folded = normalize("NFKD", name).lower()
+    words = re.findall(r"[a-z]+", re.sub("[\u0300-\u036f]", "", folded))
+    for word in words:
+        for trade, known in _WORDS.items():
+            if any(_matches(word, each) for each in known.split()):
+                return trade
+    return "anything"
+
+
+def _matches(word: str, known: str) -> bool:
+    if known in _WHOLE:
+        return word == known
+    return word.startswith(known) or (len(known) >= _LONG and known in word)
