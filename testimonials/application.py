@@ -35,6 +35,7 @@ from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.dashboard import (
     account,
+    brand,
     claim,
     consent,
     domain,
@@ -121,7 +122,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.share: (share,),
     blueprints.requests: (requests,),
     blueprints.insights: (insights,),
-    blueprints.settings: (project_settings, domain, tokens, webhooks, imports, exports),
+    blueprints.settings: (project_settings, brand, domain, tokens, webhooks, imports, exports),
     blueprints.team: (team, workspace_team),
     blueprints.account: (account, security, two_factor),
 }  # fmt: skip

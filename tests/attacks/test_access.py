@@ -76,7 +76,7 @@ PROJECT = "/dashboard/projects/<project_id>"
 MODERATOR_MAY = {
     f"{PROJECT}/{path}"
     for path in (
-        "proposals", "inbox", "bulk", "undo", "decide", "decide/undo", "decide/<testimonial_id>",
+        "brand.css", "proposals", "inbox", "bulk", "undo", "decide", "decide/undo", "decide/<testimonial_id>",
         "decide/<testimonial_id>/reply", "decide/<testimonial_id>/thanks", "testimonials/new",
         *(f"testimonials/<testimonial_id>{each}" for each in (
             "", "/action", "/highlights", "/reply", "/transcript", "/recording/remove", "/picture",
@@ -86,7 +86,7 @@ MODERATOR_MAY = {
     )
 }  # fmt: skip
 # What a reader may see, and the one thing that they may do.
-READER_SEES = {f"{PROJECT}/{path}" for path in ("proposals", "inbox")}
+READER_SEES = {f"{PROJECT}/{path}" for path in ("brand.css", "proposals", "inbox")}
 READER_SEES |= {
     f"{PROJECT}/testimonials/<testimonial_id>{path}" for path in ("", "/picture", "/picture.png")
 }
