@@ -76,7 +76,8 @@ PROJECT = "/dashboard/projects/<project_id>"
 MODERATOR_MAY = {
     f"{PROJECT}/{path}"
     for path in (
-        "brand.css", "proposals", "inbox", "bulk", "undo", "decide", "decide/undo", "decide/<testimonial_id>",
+        "brand.css", "proposals", "inbox", "bulk", "undo", "decide", "decide/undo",
+        "decide/<testimonial_id>",
         "decide/<testimonial_id>/reply", "decide/<testimonial_id>/thanks", "testimonials/new",
         *(f"testimonials/<testimonial_id>{each}" for each in (
             "", "/action", "/highlights", "/reply", "/transcript", "/recording/remove", "/picture",

@@ -263,7 +263,7 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     first, second = read_rows(app, project), read_rows(app, told["_id"])
     ids = {
         "id", "project_id", "testimonial_id", "batch_id", "avatar_id", "logo_id", "cover_id",
-        "portrait_id",
+        "portrait_id", "brand_logo_id",
     }  # fmt: skip
     other = ids | {"slug", "submission_key", "before", "next_mail_at", "email_hash", "mail_id"}
     other |= {"widget_design", "widget_draft"}
