@@ -38,7 +38,6 @@ from testimonials.dashboard import (
     brand,
     claim,
     consent,
-    domain,
     exports,
     first_steps,
     forms,
@@ -48,14 +47,15 @@ from testimonials.dashboard import (
     insights,
     invitation,
     moved,
+    ownership,
     page_editor,
-    project_settings,
+    people,
     proposals,
     requests,
     review,
     security,
+    settings,
     share,
-    team,
     testimonial,
     tokens,
     translations,
@@ -63,7 +63,6 @@ from testimonials.dashboard import (
     webhooks,
     widget_editor,
     widgets,
-    workspace_team,
 )
 from testimonials.integrations import oauth, setup
 from testimonials.integrations.mcp import server as mcp
@@ -122,8 +121,8 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.share: (share,),
     blueprints.requests: (requests,),
     blueprints.insights: (insights,),
-    blueprints.settings: (project_settings, brand, domain, tokens, webhooks, imports, exports),
-    blueprints.team: (team, workspace_team),
+    blueprints.settings: (settings, brand, tokens, webhooks, imports, exports),
+    blueprints.people: (people, ownership),
     blueprints.account: (account, security, two_factor),
 }  # fmt: skip
 # What is only done in the background, so that no other module needs it.

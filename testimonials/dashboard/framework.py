@@ -231,21 +231,23 @@ def _ask_for_more() -> Response:
 #     return Done(_("Add these records now."))
 
 # A fault of these leads back to the form; others have a page of their own.
-CORRECTABLE = (400, 402, 409, 422)
+CORRECTABLE = (400, 402, 409, 422, 429)
 
 
 @dataclass(frozen=True)
 class Done:
     """What a button did: a notice, and the URL that shows it; without one, the page itself.
 
-    `undo` names the batch that the notice offers to undo. `page` is shown at once instead, with
-    what is `shown` this once. `finish` gets the answer once all is committed, to set cookies.
+    `undo` names the batch that the notice offers to undo, or what `undo_url` brings back. `page` is
+    shown at once instead, with what is `shown` this once. `finish` gets the answer once all is
+    committed, to set cookies.
     """
 
     notice: str = ""
     to: str = ""
     anchor: str = ""
     undo: str | None = None
+    undo_url: str = ""
     page: "AccountPage | None" = None
     shown: Values = field(default_factory=dict)
     finish: Callable[[Response], object] | None = None
@@ -374,14 +376,17 @@ class AccountPage:
             return answer_errors(errors)
         more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
         status = 422 if isinstance(error, ValidationFailed) else error.status
-        return self.render(who, parts, status, **more)
+        response = self.render(who, parts, status, **more)
+        response.headers.extend(error.headers)
+        return response
 
     def _answer(self, done: Done, owner: SignedIn, parts: Mapping[str, str]) -> ResponseReturnValue:
         if done.page is not None:
             response = done.page.render(done.page.enter(owner, parts), parts, **done.shown)
         else:
             url = done.to or self.url(parts)
-            url = add_notice(url, done.notice, done.undo) if done.notice else url
+            if done.notice:
+                url = add_notice(url, done.notice, done.undo, done.undo_url)
             url += done.anchor and f"#{done.anchor}"
             told = {"ok": True, "message": done.notice, "to": url}
             response = jsonify(told | done.shown) if wants_json() else redirect(url, 303)

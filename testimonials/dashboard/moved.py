@@ -22,9 +22,16 @@ class Place:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
+PROJECT = "/dashboard/projects/<project_id>"
 # Each former address, as a whole rule.
 MOVED = {
-    "/dashboard/projects/<project_id>": Place("dashboard.inbox.show_inbox"),
+    PROJECT: Place("dashboard.inbox.show_inbox"),
+    f"{PROJECT}/domain": Place("dashboard.settings.show_domain"),
+    f"{PROJECT}/leave": Place("dashboard.people.show_leaving"),
+    f"{PROJECT}/notifications": Place("dashboard.settings.show_mail"),
+    f"{PROJECT}/offer": Place("dashboard.people.show_offer"),
+    f"{PROJECT}/team": Place("dashboard.people.show_people"),
+    "/dashboard/account/team": Place("dashboard.people.show_all_people"),
 }
 
 

@@ -20,12 +20,19 @@ THEMES = ("system", "light", "dark")
 # The places of a project: where the navigation says that one is, a glyph, the name, the page that
 # it leads to, and the key after G.
 INBOX = ("inbox", "inbox", gettext_noop("Inbox"), "dashboard.inbox.show_inbox", "i")
+SETTINGS = (
+    "settings",
+    "sliders",
+    gettext_noop("Settings"),
+    "dashboard.settings.show_settings",
+    "s",
+)
 PLACES = (
     INBOX,
     ("collect", "send", gettext_noop("Collect"), "dashboard.requests.show_requests", "c"),
     ("widget", "widget", gettext_noop("Widget"), "dashboard.widgets.show_editor", "w"),
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
-    ("settings", "sliders", gettext_noop("Settings"), "dashboard.settings.show_settings", "s"),
+    SETTINGS,
 )
 # Pages that still stand beside these.
 OTHERS = (
@@ -68,8 +75,8 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
 
 
 def _list_places(access: Access | None) -> tuple[Place, ...]:
-    """Return where one may go; colleagues who only read or moderate see the inbox alone."""
-    return PLACES if access is not None and access.is_admin else (INBOX,)
+    """Return where one may go; who only reads or decides sees the inbox, and what is their own."""
+    return PLACES if access is not None and access.is_admin else (INBOX, SETTINGS)
 
 
 def list_switched(owner: SignedIn, project: Project | None) -> Sequence[Project]:

@@ -60,9 +60,9 @@ class Right:
 
 
 ROLE_LABELS = {
-    Role.READER: gettext_noop("Reader"),
-    Role.MODERATOR: gettext_noop("Moderator"),
-    Role.ADMIN: gettext_noop("Admin"),
+    Role.READER: gettext_noop("Reads"),
+    Role.MODERATOR: gettext_noop("Decides"),
+    Role.ADMIN: gettext_noop("Manages"),
     Role.OWNER: gettext_noop("Owner"),
 }
 

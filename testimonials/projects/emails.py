@@ -58,7 +58,7 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
         ],
         footnote=f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, say "
         "no on that page, or do nothing.",
-        link=project_url(project.id, "offer"),
+        link=project_url(project.id, "people/offer"),
         button="Look at the offer",
     )
 

@@ -40,7 +40,7 @@ def _unsubscribe_page(project: Project, *, is_done: bool) -> str:
         "projects/notifications/unsubscribe.html",
         project_name=project.name,
         is_done=is_done,
-        choose_url=project_url(project.id, "notifications"),
+        choose_url=project_url(project.id, "settings/mail"),
     )
 
 

@@ -477,7 +477,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
         "lines": summarise(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
         "url": project_url(project.id, "proposals"),
-        "choose_url": project_url(project.id, "notifications"),
+        "choose_url": project_url(project.id, "settings/mail"),
         "unsubscribe_url": url,
     }
     look = project_look(project)

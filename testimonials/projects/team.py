@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select
 from testimonials.auth.accounts import called
 from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.events import COMPANY_ROLE_CHANGED
-from testimonials.auth.models import Account
+from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.oidc.accounts import awaited, signed_in
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.tokens import revoke_tokens_made_by
@@ -54,7 +54,7 @@ class InAllProjects(ServiceError):
     status = 409
     code = "IN_ALL_PROJECTS"
     default_message = gettext_noop(
-        "This role is one in all projects of the owner, who changes it under Account, Team. "
+        "This role is one in all projects of the owner, who changes it under People. "
         "Nothing was changed."
     )
 
@@ -234,6 +234,31 @@ def remove_member(access: Access, account_id: str) -> TeamMember:
     member = _find_here(access, account_id)
     _end_membership(access.project, account_id)
     return member
+
+
+def ends_for_good(project: Project, account_id: str) -> bool:
+    """Return whether somebody made tokens or invitations here, which end with their role."""
+    token, sent = AccessToken, TeamInvitation
+    made = select(token.id).where(token.project_id == project.id, token.revoked_at.is_(None))
+    invited = select(sent.id).where(sent.project_id == project.id)
+    of_theirs = (
+        made.where(token.made_by_id == account_id),
+        invited.where(sent.invited_by_id == account_id),
+    )
+    return db.session.scalar(select(or_(*(each.exists() for each in of_theirs)))) or False
+
+
+def bring_back(access: Access, account_id: str, role: str) -> TeamMember:
+    """Give somebody who was removed from the locked project their role again; return them.
+
+    Raises `NotFound` where their account is gone, and `RoleTooLow`.
+    """
+    require_over(access.role, ROLES[role])
+    if db.session.get(Account, account_id) is None:
+        raise NotFound(gettext_noop("Nobody in this project has this id."))
+    if find_role(access.project, account_id) is None:
+        set_role(access.project, account_id, role)
+    return find_member(access.project, account_id)
 
 
 def leave_project(access: Access) -> None:

@@ -87,7 +87,7 @@ def send_submissions_mail(
         # One after another, the one that has waited longest first.
         "decide_url": project_url(project.id, "decide"),
         "is_link": reader.decides_by_mail,
-        "choose_url": project_url(project.id, "notifications"),
+        "choose_url": project_url(project.id, "settings/mail"),
         "unsubscribe_url": url,
     }
     look = project_look(project)

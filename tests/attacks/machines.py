@@ -218,7 +218,7 @@ class Slugs(Machine):
         key = self.choose(list(self.projects), index)
         who, old, deleted = self.projects[key]
         slug = f"story-{self.story}-{name}"
-        path = f"/dashboard/projects/{key}/slug"
+        path = f"/dashboard/projects/{key}/settings/address"
         answer = self.browsers[who].post(path, data={"slug": slug})
         expected = 404 if deleted is not None else 303 if self.is_free(slug, key) else 422
         assert answer.status_code == expected, answer.text
@@ -232,7 +232,7 @@ class Slugs(Machine):
     def delete(self, index: int) -> None:
         key = self.choose(list(self.projects), index)
         who, slug, deleted = self.projects[key]
-        path = f"/dashboard/projects/{key}/delete"
+        path = f"/dashboard/projects/{key}/settings/delete"
         answer = self.browsers[who].post(path, data={"confirm": slug, "proof": PASSWORD})
         assert answer.status_code == (303 if deleted is None else 404), answer.text
         if deleted is None:
@@ -312,7 +312,7 @@ class Invitations(Machine):
     @rule(who=st.integers(0, 3), index=few, role=st.sampled_from(["admin", "moderator"]))
     def invite(self, who: int, index: int, role: str) -> None:
         email = self.person(index)
-        mine, status = self.act(who, "team/invitations", email=email, role=role)
+        mine, status = self.act(who, "people", email=email, role=role)
         is_there = email in self.members or email in self.invited
         expected = {"stranger": 404, "moderator": 403}.get(mine) or (
             403 if mine == "admin" and role == "admin" else 422 if is_there else 303
@@ -327,7 +327,7 @@ class Invitations(Machine):
     def send_again(self, index: int) -> None:
         email = self.choose(list(self.invited), index)
         role, link, _sender = self.invited[email]
-        _, status = self.act(0, "team/invitations/resend", email=email)
+        _, status = self.act(0, "people/invitations/resend", email=email)
         assert status == 303
         self.old_links.append((email, link))
         self.invited[email] = (role, mailed_path(self.app, "invitation"), self.owner.email)
@@ -336,7 +336,7 @@ class Invitations(Machine):
     @rule(index=few)
     def take_back(self, index: int) -> None:
         email = self.choose(list(self.invited), index)
-        _, status = self.act(0, "team/invitations/revoke", email=email)
+        _, status = self.act(0, "people/invitations/withdraw", email=email)
         assert status == 303
         self.old_links.append((email, self.invited.pop(email)[1]))
 
@@ -361,7 +361,7 @@ class Invitations(Machine):
     @rule(index=few, role=st.sampled_from(["admin", "moderator"]))
     def change_role(self, index: int, role: str) -> None:
         email = self.choose(list(self.members), index)
-        path = f"team/members/{self.people[email].account_id}/role"
+        path = f"people/{self.people[email].account_id}/role"
         assert self.act(0, path, role=role)[1] == 303
         self.members[email] = role
         if role == "moderator":
@@ -372,9 +372,9 @@ class Invitations(Machine):
     def go(self, index: int, leaves: bool) -> None:
         email = self.choose(list(self.members), index)
         if leaves:
-            status = self.browsers[email].post(f"{self.base}/leave").status_code
+            status = self.browsers[email].post(f"{self.base}/people/leave").status_code
         else:
-            path = f"team/members/{self.people[email].account_id}/remove"
+            path = f"people/{self.people[email].account_id}/remove"
             status = self.act(0, path)[1]
         assert status == 303
         del self.members[email]
@@ -394,9 +394,9 @@ class Invitations(Machine):
             role = self.members.get(email, "")
             assert browser.get(f"{self.base}/inbox").status_code == (200 if role else 404)
             team = {"admin": 200, "moderator": 403}.get(role, 404)
-            assert browser.get(f"{self.base}/team").status_code == team
+            assert browser.get(f"{self.base}/people").status_code == team
             assert self.people[email].get(f"/v1/projects/{self.id}").status_code == 404
-        page = self.mine.get(f"{self.base}/team").text
+        page = self.mine.get(f"{self.base}/people").text
         for email in self.people:
             assert (f">{email}<" in page) == (email in self.members or email in self.invited)
 

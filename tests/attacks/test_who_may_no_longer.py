@@ -138,7 +138,7 @@ def make_reset_link(scene: Scene) -> str:
 
 
 def make_invitation(scene: Scene) -> str:
-    scene.press(f"{scene.base}/team/invitations", email="noor@example.com", role="reader")
+    scene.press(f"{scene.base}/people", email="noor@example.com", role="reader")
     return mailed_path(scene.app, "invitation")
 
 
@@ -291,12 +291,12 @@ def suspend(scene: Scene) -> None:
 
 
 def hand_over(scene: Scene) -> None:
-    scene.press(f"{scene.base}/team/offer", receiver=scene.admin.account_id)
-    scene.press(f"{scene.base}/offer/accept", by=scene.admin)
+    scene.press(f"{scene.base}/people/hand-over", receiver=scene.admin.account_id)
+    scene.press(f"{scene.base}/people/offer/accept", by=scene.admin)
 
 
 def change_member(scene: Scene, action: str, **form: str) -> None:
-    path = f"{scene.base}/team/members/{scene.person.account_id}/{action}"
+    path = f"{scene.base}/people/{scene.person.account_id}/{action}"
     scene.press(path, by=scene.owner, **form)
 
 
@@ -304,7 +304,7 @@ def change_member(scene: Scene, action: str, **form: str) -> None:
 EVENTS: dict[str, tuple[bool, Callable[[Scene], object]]] = {
     "owner suspended": (True, suspend),
     "colleague suspended": (False, suspend),
-    "colleague removed": (False, lambda scene: change_member(scene, "remove")),
+    "colleague removed": (False, lambda scene: change_member(scene, "remove", is_sure="true")),
     "colleague made reader": (False, lambda scene: change_member(scene, "role", role="reader")),
     "handed over": (True, hand_over),
     "signed out everywhere": (True, lambda scene: scene.press(f"{ACCOUNT}/security/sessions/end")),
@@ -345,7 +345,7 @@ def make_scene(app: Flask, owner: Caller, outsider: Caller, receiver: Receiver) 
         person = owner if is_owner else outsider
         browser = open_browser(app, person)
         scene = Scene(app, project, owner, outsider, person, browser, receiver)
-        scene.press(f"{scene.base}/notifications", mode="at_once", decides_by_mail="1")
+        scene.press(f"{scene.base}/settings/mail", mode="at_once", decides_by_mail="1")
         scene.yours = Visitor(app.test_client(), project, SLUG).write()
         return scene
 

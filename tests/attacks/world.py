@@ -195,8 +195,12 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
     image = _fill(app, browser, owner, project)
     proposal = propose(owner, project, "logo", {"imageId": hold_picture(app)}, reason=SECRET)["_id"]
     propose(owner, project, "testimonial.add", {"authorName": NAME, "text": SECRET})
-    expect(browser.post(f"/dashboard/projects/{deleted}/delete", data={"confirm": "deleted-slug"}))
-    expect(browser.post(f"{base}/team/members/{people['removed'].account_id}/remove"))
+    expect(
+        browser.post(
+            f"/dashboard/projects/{deleted}/settings/delete", data={"confirm": "deleted-slug"}
+        )
+    )
+    expect(browser.post(f"{base}/people/{people['removed'].account_id}/remove"))
     expect(browsers["gone"].post("/dashboard/account/delete", data={"confirm": "gone@example.com"}))
     other = people["outsider"].create_project(slug="theirs")["_id"]
     webhook = add_webhook(app, project)
@@ -258,18 +262,18 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     logo = (io.BytesIO(to_bytes(photo(80, 60), "PNG")), "logo.png")
     expect(browser.post(f"{base}/page/logo", data={"logo": logo}))
     form = {"mode": "at_once", "decides_by_mail": "1"}
-    expect(browser.post(f"{base}/notifications", data=form))
+    expect(browser.post(f"{base}/settings/mail", data=form))
     Visitor(client, project, SLUG).write(text=SECRET)
     ask(browser, project, "Asked <asked@example.com>")
     form = {"email": "next@example.com", "role": "moderator"}
-    expect(browser.post(f"{base}/team/invitations", data=form))
+    expect(browser.post(f"{base}/people", data=form))
     form = {"author_name": "Third", "text": SECRET, "submitted_on": "2024-01-01"}
     form["tags"] = "secret-tag"
     expect(browser.post(f"{base}/testimonials/new", data=form))
     expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
-    expect(browser.post(f"{base}/domain", data={"host": "secret.example.com"}))
+    expect(browser.post(f"{base}/settings/domain", data={"host": "secret.example.com"}))
     form = {"email": "invited@example.com", "role": "moderator", "reach": "all"}
-    expect(browser.post("/dashboard/account/team/invitations", data=form))
+    expect(browser.post("/dashboard/account/people", data=form))
     form = {"email": "new@example.com"}
     assert browser.post("/dashboard/account/email", data=form).status_code == 303
     assert ask_for_link(client, "/forgot", owner.email).status_code == 200

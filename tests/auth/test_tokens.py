@@ -135,7 +135,7 @@ def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(
     assert unknown.status_code == 404
     assert unknown.text == agent.get(f"/v1/projects/{outsider.create_project()['_id']}").text
     browser, base = open_browser(app, owner), f"/dashboard/projects/{project}"
-    assert browser.post(f"{base}/delete", data={"confirm": "kiln"}).status_code == 303
+    assert browser.post(f"{base}/settings/delete", data={"confirm": "kiln"}).status_code == 303
     assert agent.get(path).status_code == 404
     assert data_of(agent.get("/v1/projects")) == []
     assert browser.post(f"{base}/take-back").status_code == 303

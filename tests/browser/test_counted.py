@@ -1,5 +1,6 @@
 """How much there is to see and to do: taps, controls and heights, so that the pages stay calm."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -86,3 +87,25 @@ def test_keys_lead_to_the_five_places(open_page: OpenPage, project: Project) -> 
     page.keyboard.press("i")
     page.reload()
     expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
+
+
+def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(
+    open_page: OpenPage, project: Project
+) -> None:
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/settings")
+    assert height(page) <= 960
+    # Ten rows, of which one is a switch.
+    rows = page.locator("main :is(a.line, form.line)").filter(visible=True)
+    expect(rows).to_have_count(10)
+    assert visible_controls(page) == 1
+    page.goto(f"{project.dashboard}/inbox")
+    taps = Taps()
+    taps.follow(page.get_by_role("link", name="Settings"))
+    taps.follow(page.get_by_role("link", name=re.compile("^People")))
+    invite = page.get_by_role("button", name="Invite", exact=True)
+    expect(invite).to_be_in_viewport()
+    page.get_by_label("Their email address").fill("sana@example.com")
+    taps.follow(invite)
+    expect(page.get_by_text("The invitation is on its way.")).to_be_visible()
+    assert taps.count == 3

@@ -39,7 +39,7 @@ NO_PAGES = {
     },
     "It takes a company's provider, as in account/test_company.": {"/login/company/claim"},
     "It takes a mailed link, as in account/test_company.": {"/dashboard/account/company/mailed"},
-    "It takes an offer, as in test_every_state.": {"/dashboard/projects/<project_id>/offer"},
+    "It takes an offer, as in test_every_state.": {"/dashboard/projects/<project_id>/people/offer"},
     "It takes a recording, as in test_every_state.": {"/yours/<token>/recording"},
 }  # fmt: skip
 # What is no page of its own, but a part of one or of a mail.
@@ -63,8 +63,8 @@ MORE = {
         f"{PROJECT}/share?platform=squarespace&shape=one&pin=1",
     ),
     "reader": (
-        f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/team",
-        "/dashboard/account/team",
+        f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/people",
+        "/dashboard/account/people",
     ),
 }  # fmt: skip
 # Rules that a page may break, and why.

@@ -236,13 +236,15 @@ def inviting(site: Site, open_page: OpenPage) -> Iterator[Page]:
     join(stranger)
     stranger.goto(link)
     yield stranger
-    owner.goto(f"{project.dashboard}/team")
-    press(owner, "Send invitation", "One thing needs a change")
+    owner.goto(f"{project.dashboard}/people")
+    press(owner, "Invite", "One thing needs a change")
+    yield owner
+    owner.goto(f"{project.dashboard}/people/hand-over")
     yield owner
     owner.get_by_label("New owner").select_option(index=0)
     follow(owner.get_by_role("button", name="Offer the project"))
     yield owner
-    stranger.goto(f"{project.dashboard}/offer")
+    stranger.goto(f"{project.dashboard}/people/offer")
     yield stranger
     follow(stranger.get_by_role("button", name="Become the owner"))
     yield stranger
@@ -250,20 +252,22 @@ def inviting(site: Site, open_page: OpenPage) -> Iterator[Page]:
 
 def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, owner = enter(site, open_page)
-    owner.goto(f"{site.url}/dashboard/account/team")
+    owner.goto(f"{site.url}/dashboard/account/people")
     yield owner
     email = f"{next(numbers)}{ADDRESS}"
     owner.get_by_label("Their email address").fill(email)
-    owner.get_by_role("radio", name="Reader").check()
-    follow(owner.get_by_role("button", name="Send invitation"))
+    owner.get_by_label("Role", exact=True).select_option("reader")
+    follow(owner.get_by_role("button", name="Invite", exact=True))
     reader = open_page(site.mailed_link(email, rf"{site.url}/invite/\S+"))
     yield reader
     join(reader)
     yield reader
-    owner.goto(f"{project.dashboard}/team")
+    owner.goto(f"{project.dashboard}/people")
     yield owner
-    owner.goto(f"{site.url}/dashboard/account/team")
-    follow(owner.get_by_role("link", name=re.compile(f"Remove {email[:9]}")))
+    owner.goto(f"{site.url}/dashboard/account/people")
+    owner.locator("summary").filter(has_text=email).click()
+    yield owner
+    follow(owner.get_by_role("link", name="Remove from all of your projects"))
     yield owner
 
 
@@ -352,7 +356,7 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
 
 
 def deciding_by_mail(site: Site, open_page: OpenPage) -> Iterator[Page]:
-    project, phone = enter(site, open_page, "/notifications")
+    project, phone = enter(site, open_page, "/settings/mail")
     phone.get_by_label("Decide from the mail without signing in").check()
     follow(phone.get_by_role("button", name="Save"))
     send_testimonial(open_page(project.page_url), project, "Hannah Whitlock")

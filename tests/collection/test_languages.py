@@ -261,7 +261,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
 
 
 def test_a_renamed_one_leads(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
-    path = f"/dashboard/projects/{project}/slug"
+    path = f"/dashboard/projects/{project}/settings/address"
     assert open_browser(app, owner).post(path, data={"slug": "clay"}).status_code == 303
     answer = client.get("/kiln?lang=de&name=a%26b")
     assert (answer.status_code, answer.headers["Location"]) == (307, "/clay?lang=de&name=a%26b")

@@ -77,7 +77,7 @@ class Site:
             run_due("jobs")
 
     def choose(self, caller: Caller, mode: str, status: int = 303) -> None:
-        path = f"/dashboard/projects/{self.project}/notifications"
+        path = f"/dashboard/projects/{self.project}/settings/mail"
         assert open_browser(self.app, caller).post(path, data={"mode": mode}).status_code == status
 
     def told(self) -> list[tuple[str, str]]:
@@ -184,7 +184,7 @@ def test_nothing_is_told_of_added_or_deleted_ones(app: Flask, site: Site, owner:
     add_testimonial(app, site.project, status="pending", source="import")
     site.send("Ada", "Ben")
     browser = open_browser(app, owner)
-    browser.post(f"/dashboard/projects/{site.project}/delete", data={"confirm": "kiln"})
+    browser.post(f"/dashboard/projects/{site.project}/settings/delete", data={"confirm": "kiln"})
     site.work(minutes=6)
     assert len(site.told()) == 1
 

@@ -40,7 +40,7 @@ SILENT_VIEWS = {
     "collection.note_started": "The list of who was asked says it.",
     "collection.take_answer": "The list of who was asked says it.",
     "dashboard.requests.remove_request": FORGOTTEN, "collection.delete_request": FORGOTTEN,
-    "projects.end_mails": PREFERENCE, "dashboard.settings.choose_notifications": PREFERENCE,
+    "projects.end_mails": PREFERENCE, "dashboard.settings.save_mail": PREFERENCE,
     "dashboard.home.hide_steps": PREFERENCE, "dashboard.account.change_language": PREFERENCE,
     "dashboard.home.choose_theme": PREFERENCE,
     "agents.answer_agent": "What a tool does is recorded by the view that it runs.",

@@ -31,7 +31,7 @@ BLUEPRINTS = (
     "analytics", "webhooks", "agents", "oauth", "transfer", "dashboard", "admin", "site",
 )  # fmt: skip
 IN_DASHBOARD = (
-    "home", "inbox", "pages", "widgets", "share", "requests", "insights", "settings", "team",
+    "home", "inbox", "pages", "widgets", "share", "requests", "insights", "settings", "people",
     "account",
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route", "save")
@@ -54,9 +54,8 @@ WAITING = {
     f"dashboard.{name}"
     for name in (
         "account", "claim", "forms", "imports", "inbox", "invitation",
-        "page_editor", "project_settings", "proposals", "request_form", "requests", "review",
-        "share", "team", "testimonial", "translations", "widget_editor", "widgets",
-        "workspace_team",
+        "page_editor", "proposals", "request_form", "requests", "review",
+        "share", "testimonial", "translations", "widget_editor", "widgets",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.

@@ -107,7 +107,7 @@ def test_what_only_the_dashboard_has_says_where(owner: Caller) -> None:
         ("DELETE /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
         ("PUT /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
         ("POST /v1/projects/{id}/testimonials/x/approve", "/dashboard/projects/{id}/inbox"),
-        ("GET /v1/projects/{id}/team/members", "/dashboard/projects/{id}/team"),
+        ("GET /v1/projects/{id}/team/members", "/dashboard/projects/{id}/people"),
         ("POST /v1/projects/{id}/import", "/dashboard/projects/{id}/import"),
         ("GET /v1/projects/{id}/export", "/dashboard/projects/{id}/settings"),
         ("POST /v1/projects/{id}/widgets", "/dashboard/projects/{id}/widgets"),

@@ -224,19 +224,19 @@ def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider
     owner.patch(f"/v1/projects/{project}/widget-config", {})
     browser, base = open_browser(app, owner), f"/dashboard/projects/{project}"
     invited = {"email": outsider.email, "role": "moderator"}
-    browser.post(f"{base}/team/invitations", data=invited)
+    browser.post(f"{base}/people", data=invited)
     colleague = open_browser(app, outsider)
     colleague.post(mailed_path(app, "invitation"))
-    browser.post(f"{base}/team/members/{outsider.account_id}/role", data={"role": "admin"})
+    browser.post(f"{base}/people/{outsider.account_id}/role", data={"role": "admin"})
     # A draft leaves no event; publishing it does.
     for layout in ("carousel", "masonry"):
         colleague.post(f"{base}/widget", data={"layout": layout})
         colleague.post(f"{base}/widget/publish")
     colleague.post(f"{base}/bulk", data={"action": "delete", "all": "1", "status": "all"})
-    colleague.post(f"{base}/leave")
-    browser.post(f"{base}/slug", data={"slug": "fable"})
+    colleague.post(f"{base}/people/leave")
+    browser.post(f"{base}/settings/address", data={"slug": "fable"})
     browser.post(f"{base}/export/csv", buffered=True)
-    browser.post(f"{base}/delete", data={"confirm": "fable"})
+    browser.post(f"{base}/settings/delete", data={"confirm": "fable"})
     events = read_events(app, owner.account_id)
     told = [(each.type, each.actor_kind, each.actor_name) for each in events]
     agent = ("agent", owner.api_key[-4:])

@@ -62,9 +62,7 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     moved_clock.move(minutes=1)
     add_member(app, project, outsider, "admin")
     form = {"email": "new@example.com", "role": "moderator"}
-    answer = open_browser(app, owner).post(
-        f"/dashboard/projects/{project}/team/invitations", data=form
-    )
+    answer = open_browser(app, owner).post(f"/dashboard/projects/{project}/people", data=form)
     assert answer.status_code == 303
     rows = [(row["email"], row["role"], row["state"]) for row in run_json(app, "members", "fern")]
     assert rows == [

@@ -31,9 +31,9 @@ share = Blueprint("share", __name__)
 requests = Blueprint("requests", __name__)
 insights = Blueprint("insights", __name__)
 settings = Blueprint("settings", __name__)
-team = Blueprint("team", __name__)
+people = Blueprint("people", __name__)
 account = Blueprint("account", __name__)
 for _part in (
-    home, inbox, pages, widgets, share, requests, insights, settings, team, account,
+    home, inbox, pages, widgets, share, requests, insights, settings, people, account,
 ):  # fmt: skip
     dashboard.register_blueprint(_part)

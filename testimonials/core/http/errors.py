@@ -65,7 +65,7 @@ PLACES = (
     (
         r"\w+",
         r"projects/(\w+)/(?:team|members|invitations|users)(?:/.*)?",
-        "team",
+        "people",
         "The owner invites colleagues in the dashboard: {}",
     ),
     (

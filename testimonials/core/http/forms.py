@@ -177,20 +177,23 @@ NOTICE_SECONDS = 60
 notice_purpose = TokenPurpose("notice")
 
 
-def add_notice(target: str, text: str, undo_token: str | None = None) -> str:
-    """Add a notice to a URL; an empty token offers to undo the person's own last change."""
-    values = {"notice": notice_purpose.sign([text, undo_token])}
+def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: str = "") -> str:
+    """Add a notice to a URL; an empty token offers to undo the person's own last change.
+
+    Without an `undo_url`, what is undone are changes of testimonials.
+    """
+    values = {"notice": notice_purpose.sign([text, undo_token, undo_url])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
 
 
 def read_notice() -> dict[str, str | None] | None:
     """Return the notice in this request's URL, if it is less than a minute old."""
     try:
-        (text, token), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
+        (text, token, url), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
     return {
         "text": text,
-        "undo_url": None if token is None else url_for("dashboard.inbox.undo"),
+        "undo_url": None if token is None else url or url_for("dashboard.inbox.undo"),
         "undo_token": token,
     }

@@ -65,7 +65,7 @@ def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> 
             {"current": PASSWORD, "password": "another one here"},
         ),
         ("/dashboard/account/key", {"proof": PASSWORD}),
-        (f"{inbox.base}/delete", {"confirm": "salon"}),
+        (f"{inbox.base}/settings/delete", {"confirm": "salon"}),
         (f"{inbox.base}/bulk", {"action": "delete", "all": "1", "status": "all"}),
         (f"{inbox.base}/testimonials/new", {"text": "x" * 100_000}),
         (f"{inbox.base}/testimonials/new", {}),

@@ -205,7 +205,7 @@ def test_only_who_was_invited(
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     project = owner.create_project(slug="kiln")["_id"]
     page = open_browser(app, owner)
-    path = f"/dashboard/projects/{project}/team/invitations"
+    path = f"/dashboard/projects/{project}/people"
     sent = page.post(path, data={"email": MIRA["email"], "role": "moderator"})
     assert sent.status_code in (200, 303), sent.text
     assert sign_in_by(provider, app).status_code == 303

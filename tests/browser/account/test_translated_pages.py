@@ -13,7 +13,7 @@ PAGES = (
     "integrations", "settings", "invitations", "import", "domain", "team",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth"
-ACCOUNT = ("projects", "account", "account/security", "account/team", "account/activity")
+ACCOUNT = ("projects", "account", "account/security", "account/people", "account/activity")
 
 
 @pytest.mark.parametrize("language", sample(["de", "fr", "ar"], 2, seed=1))

@@ -29,7 +29,7 @@ def test_from_the_mail_to_the_website_in_two_taps(site: Site, open_page: OpenPag
     project = site.create_project()
     visitor = open_page(project.page_url)
     phone = open_page(site.url, has_touch=True, viewport={"width": 360, "height": 740})
-    project.sign_in(phone, "/notifications")
+    project.sign_in(phone, "/settings/mail")
     send_testimonial(visitor, project, "Hannah Whitlock")
     # The first tap is on the mail's button.
     phone.goto(site.mailed_link(project.email, r"https?://\S+/decide/\S+"))

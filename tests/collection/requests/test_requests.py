@@ -376,7 +376,7 @@ def test_a_link_outlives_its_project_and_its_account(
 ) -> None:
     ask(browser, project, NOOR)
     path = link_of(requests_to(app)[0], "ask me again")
-    browser.post(f"/dashboard/projects/{project}/delete", data={"confirm": "kiln"})
+    browser.post(f"/dashboard/projects/{project}/settings/delete", data={"confirm": "kiln"})
     assert (client.get(path).status_code, client.post(path).status_code) == (200, 200)
     assert read_hidden(client.get(path).text)["lang"] == "en"
     assert preview(browser, owner.create_project(slug="other")["_id"], NOOR).status_code == 422

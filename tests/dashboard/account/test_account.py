@@ -294,8 +294,8 @@ def test_a_removed_account_leaves_nothing(
     owner.create_testimonial(project["_id"])
     gone = owner.create_project(slug="gone")
     owner.create_testimonial(gone["_id"])
-    browser.post(f"/dashboard/projects/{gone['_id']}/delete", data={"confirm": "gone"})
-    browser.post(f"/dashboard/projects/{project['_id']}/slug", data={"slug": "renamed"})
+    browser.post(f"/dashboard/projects/{gone['_id']}/settings/delete", data={"confirm": "gone"})
+    browser.post(f"/dashboard/projects/{project['_id']}/settings/address", data={"slug": "renamed"})
     outsider.create_testimonial(outsider.create_project(slug="theirs")["_id"])
     other = open_browser(app, owner)
 
@@ -371,8 +371,8 @@ def test_a_name_stands_where_others_read_of_a_person(
         assert owner.email not in colleague.get(path).text
     assert "Shared by <bdi>Mira Osk</bdi>" in colleague.get("/dashboard/projects").text
     assert "<bdi>Mira Osk</bdi>" in colleague.get(f"{here}/testimonials/{row}").text
-    team = browser.get(f"{here}/team").text
-    assert "<bdi>Mira Osk</bdi></strong>" in team
+    team = browser.get(f"{here}/people").text
+    assert "<bdi>Mira Osk</bdi>" in team
     assert owner.email in team
     told = "<bdi>Mira Osk</bdi></strong> <bdi>changed the display name"
     assert told in browser.get(f"{HERE}/activity").text

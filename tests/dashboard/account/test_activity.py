@@ -25,7 +25,7 @@ def busy(app: Flask, client: FlaskClient, owner: Caller, outsider: Caller) -> Fl
     sign_in(client, owner.email, "wrong", ip="203.0.113.7")
     add_member(app, project, outsider, "admin")
     colleague = open_browser(app, outsider)
-    colleague.post(f"/dashboard/projects/{project}/status", data={"status": "inactive"})
+    colleague.post(f"/dashboard/projects/{project}/settings/live", data={"live": "false"})
     colleague.post("/dashboard/account/security/sessions/end")
     return open_browser(app, owner)
 
@@ -47,7 +47,7 @@ def test_owners_read_what_was_done_to_what_is_theirs(
     assert "created =Fern" not in theirs
     # The address of a former colleague is not followed.
     project = read_events(app, owner.account_id)[0].project_id
-    busy.post(f"/dashboard/projects/{project}/team/members/{outsider.account_id}/remove")
+    busy.post(f"/dashboard/projects/{project}/people/{outsider.account_id}/remove")
     page = busy.get(HERE).text
     former = f"A former user (…{outsider.account_id[-6:]})"
     assert f"{former}</bdi></strong> <bdi>paused" in page

@@ -34,7 +34,7 @@ def mailed_link(inbox: Inbox, recipient: str = "") -> str:
 def decide_by_mail(inbox: Inbox, client: FlaskClient) -> None:
     """Choose links that decide, as somebody who looks after the project."""
     data = {"mode": "at_once", "decides_by_mail": "1"}
-    assert client.post(f"{inbox.base}/notifications", data=data).status_code == 303
+    assert client.post(f"{inbox.base}/settings/mail", data=data).status_code == 303
 
 
 def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox: Inbox, client: FlaskClient) -> None:
@@ -173,7 +173,7 @@ def test_a_link_ends_with_any_change_a_week_and_the_role(
     assert mailed_link(inbox) == f"{inbox.base}/decide/{maya}"
     assert client.get(path).status_code == 200
     assert client.get(f"{path[:-3]}abc").status_code == 404
-    gone = inbox.client.post(f"{inbox.base}/team/members/{outsider.account_id}/remove")
+    gone = inbox.client.post(f"{inbox.base}/people/{outsider.account_id}/remove")
     assert gone.status_code == 303
     assert client.post(path, data={"action": "approve"}).status_code == 404
     add_member(inbox.app, inbox.project, outsider, "moderator")

@@ -34,7 +34,7 @@ def test_the_dashboard_opens_where_one_was_last(browser: FlaskClient, owner: Cal
     assert browser.get("/dashboard").location == f"{PAGE}/{two}/inbox"
     browser.get(f"{PAGE}/{one}/inbox")
     assert browser.get("/dashboard").location == f"{PAGE}/{one}/inbox"
-    browser.post(f"{PAGE}/{one}/delete", data={"confirm": "one"})
+    browser.post(f"{PAGE}/{one}/settings/delete", data={"confirm": "one"})
     assert browser.get("/dashboard").location == f"{PAGE}/{two}/inbox"
 
 
@@ -53,7 +53,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
 def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: Caller) -> None:
     browser = open_browser(make_app(project_limit=1), owner)
     first = create(browser, "One").headers["Location"].removesuffix("/inbox")
-    browser.post(f"{first}/delete", data={"confirm": "one"})
+    browser.post(f"{first}/settings/delete", data={"confirm": "one"})
     assert create(browser, "Two").status_code == 303
     assert "Restore" in browser.get(NEW).text
     answer = browser.post(f"{first}/take-back")

@@ -193,11 +193,11 @@ def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
 
 def test_a_message_follows_the_address(inbox: Inbox) -> None:
     old = message_on(inbox.get("share").text)
-    inbox.client.post(f"{inbox.base}/slug", data={"slug": "new"})
+    inbox.client.post(f"{inbox.base}/settings/address", data={"slug": "new"})
     assert message_on(inbox.get("share").text) == old.replace("/fern", "/new")
     here = "https://testimonials.example.com/new"
     save(inbox, f"Mine: {here}, not {here}er or {here}/thanks")
-    inbox.client.post(f"{inbox.base}/slug", data={"slug": "newer-still"})
+    inbox.client.post(f"{inbox.base}/settings/address", data={"slug": "newer-still"})
     followed = f"Mine: {here}er-still, not {here}er or {here}/thanks"
     assert message_on(inbox.get("share").text) == followed
 

@@ -100,7 +100,7 @@ def test_an_account_has_it_all(app: Flask, owner: Caller, outsider: Caller, tmp_
     trashed = owner.create_project(slug="trashed")["_id"]
     add_member(app, outsider.create_project(slug="theirs")["_id"], owner, "admin")
     browser = open_browser(app, owner)
-    browser.post(f"/dashboard/projects/{trashed}/delete", data={"confirm": "trashed"})
+    browser.post(f"/dashboard/projects/{trashed}/settings/delete", data={"confirm": "trashed"})
     answer = browser.post("/dashboard/account/export", buffered=True)
     assert answer.status_code == 200
     path = tmp_path / "all.zip"

@@ -122,12 +122,12 @@ def test_without_a_role_nobody_imports_more(app: Flask, inbox: Inbox, outsider: 
     add_member(app, inbox.project, outsider, "admin")
     other = Inbox(app, outsider, open_inbox(app, outsider).client, inbox.project)
     start(other, upload(other, FIVE))
-    inbox.client.post(f"{inbox.base}/team/members/{outsider.account_id}/remove")
+    inbox.client.post(f"{inbox.base}/people/{outsider.account_id}/remove")
     work(app)
     row = read_import(app)
     assert (row.state, row.added) == ("stopped", 0)
     path = start(inbox, upload(inbox, "Name,Review\nA,B\n")).request.path
-    inbox.client.post(f"{inbox.base}/delete", data={"confirm": "fern"})
+    inbox.client.post(f"{inbox.base}/settings/delete", data={"confirm": "fern"})
     work(app)
     assert count_rows(app, models.Testimonial) == 0
     inbox.client.post(f"{inbox.base}/take-back")

@@ -39,10 +39,10 @@ def hook(app: Flask, owner: Caller, admin: Caller, receiver: Receiver) -> Hook:
 
 
 def leave(app: Flask, hook: Hook, owner: Caller, admin: Caller, how: str) -> None:
-    base = f"/dashboard/projects/{hook.project}/team/members/{admin.account_id}"
+    base = f"/dashboard/projects/{hook.project}/people/{admin.account_id}"
     browser = open_browser(app, owner)
     if how == "removed":
-        assert browser.post(f"{base}/remove").status_code == 303
+        assert browser.post(f"{base}/remove", data={"is_sure": "true"}).status_code == 303
     elif how == "demoted":
         assert browser.post(f"{base}/role", data={"role": "moderator"}).status_code == 303
     else:

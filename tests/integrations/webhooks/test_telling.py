@@ -65,7 +65,7 @@ def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
         (here, EDITED), (f"{here}/reply", {"reply": "Thank you"}),
         (f"{here}/highlights", {"words": "bread"}), (f"{here}/action", {"action": "pin"}),
         (f"{here}/action", {"action": "reject"}), (f"{here}/action", {"action": "delete"}),
-        (f"{here}/action", {"action": "restore"}), (f"{base}/status", {"status": "paused"}),
+        (f"{here}/action", {"action": "restore"}), (f"{base}/settings/live", {"live": "false"}),
     ):  # fmt: skip
         browser.post(path, data=form)
     told = take(hook, receiver)

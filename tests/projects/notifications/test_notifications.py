@@ -21,32 +21,31 @@ def project(owner: Caller) -> str:
     return str(owner.create_project(businessName="Fern & Fable")["_id"])
 
 
-def chosen(browser: FlaskClient, project: str, page: str = "notifications") -> str:
-    answer = browser.get(f"/dashboard/projects/{project}/{page}")
+def chosen(browser: FlaskClient, project: str) -> str:
+    answer = browser.get(f"/dashboard/projects/{project}/settings/mail")
     assert answer.status_code == 200
     (mode,) = re.findall(r'name="mode" value="(\w+)" checked', answer.text)
     return str(mode)
 
 
-def choose(browser: FlaskClient, project: str, mode: str, **form: str) -> str:
-    path = f"/dashboard/projects/{project}/notifications"
-    answer = browser.post(path, data={"mode": mode} | form)
+def choose(browser: FlaskClient, project: str, mode: str) -> str:
+    path = f"/dashboard/projects/{project}/settings/mail"
+    answer = browser.post(path, data={"mode": mode})
     assert answer.status_code == 303
     return answer.headers["Location"]
 
 
 def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str) -> None:
-    assert chosen(browser, project) == chosen(browser, project, "settings") == "at_once"
-    for mode in ("daily", "never", "at_once"):
+    assert chosen(browser, project) == "at_once"
+    for mode, value in (("daily", "Once a day"), ("never", "Never"), ("at_once", "At once")):
         page = browser.get(choose(browser, project, mode)).text
         assert "Your choice is saved." in page
-        assert chosen(browser, project) == chosen(browser, project, "settings") == mode
-    where = choose(browser, project, "daily", **{"from": "settings"})
-    assert where.startswith(f"/dashboard/projects/{project}/settings?")
-    assert "Your choice is saved." in browser.get(where).text
+        assert chosen(browser, project) == mode
+        # The row of the settings says it.
+        assert value in browser.get(f"/dashboard/projects/{project}/settings").text
     choose(browser, project, "never")
     for mode in ("", "often", "AT_ONCE"):
-        answer = browser.post(f"/dashboard/projects/{project}/notifications", data={"mode": mode})
+        answer = browser.post(f"/dashboard/projects/{project}/settings/mail", data={"mode": mode})
         assert answer.status_code == 422
         assert "Choose at once, once a day or never." in answer.text
     assert chosen(browser, project) == "never"
@@ -60,4 +59,4 @@ def test_moderator_choice(app: Flask, browser: FlaskClient, outsider: Caller, pr
     assert chosen(browser, project) == "at_once"
     account = colleague.get("/dashboard/account").text
     assert "Once a day" in account
-    assert f'href="/dashboard/projects/{project}/notifications"' in account
+    assert f'href="/dashboard/projects/{project}/settings/mail"' in account

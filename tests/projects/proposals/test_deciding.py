@@ -325,7 +325,7 @@ def test_it_follows_the_choice_for_new_testimonials(
     form = {"mode": mode}
     browser = open_browser(app, owner)
     assert (
-        browser.post(f"/dashboard/projects/{project}/notifications", data=form).status_code == 303
+        browser.post(f"/dashboard/projects/{project}/settings/mail", data=form).status_code == 303
     )
     moved_clock.time = moved_clock.time.replace(hour=9, minute=0)
     moved_clock.move(days=1)

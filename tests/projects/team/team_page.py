@@ -27,7 +27,7 @@ class Team:
 
     @property
     def base(self) -> str:
-        return f"/dashboard/projects/{self.project}/team"
+        return f"/dashboard/projects/{self.project}/people"
 
     def page(self) -> str:
         answer = self.browser.get(self.base)
@@ -35,10 +35,10 @@ class Team:
         return answer.text
 
     def post(self, path: str, **data: Any) -> TestResponse:
-        return self.browser.post(f"{self.base}/{path}", data=data)
+        return self.browser.post(f"{self.base}/{path}".rstrip("/"), data=data)
 
     def invite(self, email: str = NOOR, role: str = "moderator") -> TestResponse:
-        return self.post("invitations", email=email, role=role)
+        return self.post("", email=email, role=role)
 
     def seen_by(self, caller: Caller) -> "Team":
         """Return the same page as somebody else sees it."""

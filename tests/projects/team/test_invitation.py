@@ -41,7 +41,7 @@ def test_somebody_new_chooses_a_password(team: Team, client: FlaskClient, link: 
     assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
     assert is_in(client, team)
     assert (members(team.app), invited(team.app)) == ({NOOR: "moderator"}, {})
-    assert client.get(f"/dashboard/projects/{team.project}/team").status_code == 403
+    assert client.get(f"/dashboard/projects/{team.project}/people").status_code == 403
     # It is an account like any other.
     other = team.app.test_client()
     assert sign_in(other, NOOR).status_code == 303
@@ -183,7 +183,7 @@ def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient,
         if is_again:
             team.invite()
             link = mailed_path(team.app, "invitation")
-            assert team.post("invitations/revoke", email=NOOR).status_code == 303
+            assert team.post("invitations/withdraw", email=NOOR).status_code == 303
         for gone in (
             client.get(link), accept(client, link, password=PASSWORD),
             client.get(f"{link}/decline"), client.post(f"{link}/decline"),
@@ -265,7 +265,7 @@ def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPa
 def test_accepting_or_taking_back_wins(team: Team, link: str, make_caller: MakeCaller) -> None:
     browser = open_browser(team.app, make_caller(NOOR, is_claimed=True))
     accepted, revoked = race(
-        lambda: accept(browser, link), lambda: team.post("invitations/revoke", email=NOOR)
+        lambda: accept(browser, link), lambda: team.post("invitations/withdraw", email=NOOR)
     )
     assert (accepted, revoked) in ((303, 404), (410, 303))
     assert members(team.app) == ({NOOR: "moderator"} if accepted == 303 else {})

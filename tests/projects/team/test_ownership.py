@@ -29,12 +29,12 @@ pytestmark = pytest.mark.postgres
 
 
 def offer(team: Team, receiver: Caller, **form: str) -> None:
-    assert team.post("offer", receiver=receiver.account_id, **form).status_code == 303
+    assert team.post("hand-over", receiver=receiver.account_id, **form).status_code == 303
 
 
 def answer(team: Team, receiver: Caller, word: str) -> int:
     browser = open_browser(team.app, receiver)
-    return browser.post(f"/dashboard/projects/{team.project}/offer/{word}").status_code
+    return browser.post(f"/dashboard/projects/{team.project}/people/offer/{word}").status_code
 
 
 def owner_of(team: Team) -> str:
@@ -44,11 +44,12 @@ def owner_of(team: Team) -> str:
 
 
 def test_an_admin_says_yes_and_both_are_told(team: Team, owner: Caller, admin: Caller) -> None:
-    assert "Offer the project" in team.page()
+    hand_over = f"{team.base}/hand-over"
+    assert "Offer the project" in team.browser.get(hand_over).text
     offer(team, admin, keeps_team="1")
     assert purposes(team.app)[-1] == ("ownership-offer", admin.email)
-    assert "Withdraw the offer" in team.page()
-    seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/offer")
+    assert "Withdraw the offer" in team.browser.get(hand_over).text
+    seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/people/offer")
     assert seen.status_code == 200
     assert owner.email in seen.text
     assert owner_of(team) == owner.email
@@ -62,7 +63,7 @@ def test_an_admin_says_yes_and_both_are_told(team: Team, owner: Caller, admin: C
         assert {each.account_id for each in events} == {owner.account_id, admin.account_id}
     # The second yes, and the former owner's form, find nothing any more.
     assert answer(team, admin, "accept") == 303
-    assert team.post("offer", receiver=admin.account_id).status_code == 403
+    assert team.post("hand-over", receiver=admin.account_id).status_code == 403
 
 
 def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(
@@ -72,7 +73,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(
     assert answer(team, admin, "decline") == 303
     assert answer(team, admin, "accept") == 303
     offer(team, admin)
-    assert team.post("offer/withdraw").status_code == 303
+    assert team.post("hand-over/withdraw").status_code == 303
     assert answer(team, admin, "accept") == 303
     offer(team, admin)
     moved_clock.move(days=7.1)
@@ -86,10 +87,10 @@ def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
 ) -> None:
     other = make_caller("other@example.com", is_claimed=True)
     for receiver in (other.account_id, owner.account_id, "", "0" * 24):
-        assert team.post("offer", receiver=receiver).status_code == 400
+        assert team.post("hand-over", receiver=receiver).status_code == 422
     add_member(team.app, team.project, other, "moderator")
-    assert team.post("offer", receiver=other.account_id).status_code == 400
-    assert team.seen_by(admin).post("offer", receiver=admin.account_id).status_code == 403
+    assert team.post("hand-over", receiver=other.account_id).status_code == 422
+    assert team.seen_by(admin).post("hand-over", receiver=admin.account_id).status_code == 403
     second = make_caller("second@example.com", is_claimed=True)
     add_member(team.app, team.project, second, "admin")
     offer(team, admin)
@@ -98,7 +99,7 @@ def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
     assert answer(team, other, "accept") == 403
     assert owner_of(team) == owner.email
     # Without the role there is nothing to answer.
-    assert team.post(f"members/{admin.account_id}/role", role="reader").status_code == 303
+    assert team.post(f"{admin.account_id}/role", role="reader").status_code == 303
     assert answer(team, admin, "accept") == 403
 
 
@@ -121,7 +122,7 @@ def test_an_account_at_its_limit_is_refused(team: Team, owner: Caller, admin: Ca
     runner = team.app.test_cli_runner()
     runner.invoke(args=["accounts", "set-limit", admin.email, "0"])
     offer(team, admin)
-    seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/offer")
+    seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/people/offer")
     assert "Your account is at its limit of projects: 0." in seen.text
     assert "offer/accept" not in seen.text
     assert answer(team, admin, "accept") == 409
@@ -182,7 +183,7 @@ def test_of_two_answers_at_once_one_counts(team: Team, owner: Caller, admin: Cal
 
     def send(place: int) -> int:
         word = "accept" if place % 2 else "decline"
-        return browsers[place].post(f"{base}/offer/{word}").status_code
+        return browsers[place].post(f"{base}/people/offer/{word}").status_code
 
     found = at_once(4, send)
     # PostgreSQL doesn't find the project for who waited while its owner changed.

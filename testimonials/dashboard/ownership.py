@@ -1,0 +1,156 @@
+"""Handing a project over: the owner's offer, and the page on which an admin answers it."""
+
+from collections.abc import Mapping
+
+from flask import redirect, url_for
+from marshmallow import fields
+from werkzeug import Response
+
+from testimonials.auth.accounts import get_account
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.audit import record
+from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import people
+from testimonials.core.http.fields import Switch
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.integrations.webhooks.endpoints import list_endpoints
+from testimonials.projects.access import Access, Role
+from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
+from testimonials.projects.events import (
+    OWNERSHIP_DECLINED,
+    OWNERSHIP_OFFERED,
+    OWNERSHIP_TAKEN,
+    OWNERSHIP_WITHDRAWN,
+)
+from testimonials.projects.invitations import INVITE_PER_ACCOUNT
+from testimonials.projects.projects import lock_account
+from testimonials.projects.team import list_members
+from testimonials.testimonials.testimonials import count_by_status
+from testimonials.transfer.ownership import (
+    accept_offer,
+    find_obstacle,
+    find_offer,
+    find_own_offer,
+    offer_project,
+    withdraw_offer,
+)
+
+
+class OfferForm(FormSchema):
+    receiver = fields.String(load_default="")
+    keeps_team = Switch(load_default=False)
+
+
+handing_over = ProjectPage(
+    people,
+    "/dashboard/projects/<project_id>/people/hand-over",
+    "people/hand_over.html",
+    role=Role.OWNER,
+    nav="settings",
+)
+
+
+@handing_over.show
+def show_hand_over(access: Access) -> Values:
+    members, offer = list_members(access.project), find_offer(access.project)
+    names = {each.account_id: each.name for each in members}
+    return {
+        "admins": [each for each in members if each.role == Role.ADMIN],
+        "offer": offer,
+        "receiver": names.get(offer.receiver_id, "") if offer else "",
+    }
+
+
+def _count_offer(access: Access, **_values: object) -> None:
+    limiter.count(INVITE_PER_ACCOUNT, access.user.account_id)
+
+
+@handing_over.save(OfferForm, step_up=gettext_noop("hand this project over"), prepare=_count_offer)
+def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
+    """Offer the project to one of its admins, and mail them."""
+    made = offer_project(access, receiver, keeps_team=keeps_team)
+    email = get_account(made.receiver_id).email
+    send_offer_mail(access.project, made, email, access.user.email)
+    record(OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
+    return Done(_("The offer is on its way."))
+
+
+@handing_over.save(at="/withdraw")
+def withdraw_offer_here(access: Access) -> Done:
+    withdraw_offer(access.project)
+    record(OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
+    return Done(_("The offer is withdrawn."))
+
+
+class OfferPage(ProjectPage):
+    """The page that answers an offer."""
+
+    def enter(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None = None,
+        *,
+        for_update: bool = False,
+    ) -> Access:
+        if for_update:
+            # Before the project, as whatever needs room for one locks them.
+            lock_account(owner.account_id)
+        return super().enter(owner, parts, role, for_update=for_update)
+
+
+offered = OfferPage(
+    people, "/dashboard/projects/<project_id>/people/offer", "people/offer.html", nav="settings"
+)
+
+
+@offered.show
+def show_offer(access: Access) -> Values | Response:
+    """Say what the admin would get; without an offer to them, show the team."""
+    if (offer := find_own_offer(access)) is None:
+        return redirect(url_for(".show_people"), 303)
+    project = access.project
+    members = list_members(project)
+    return {
+        "owner_name": members[0].name,
+        "testimonial_count": sum(count_by_status(project.id).values()),
+        "people_count": len(members),
+        "webhook_count": len(list_endpoints(project)),
+        "has_purchase_secret": bool(project.purchase_secret),
+        "keeps_team": offer.keeps_team,
+        "expires_at": offer.expires_at,
+        "obstacle": find_obstacle(project, get_account(access.user.account_id)),
+    }
+
+
+@offered.save(at="/accept")
+def accept_offer_here(access: Access) -> Done:
+    """Take the project over; see `accept_offer`."""
+    if find_own_offer(access) is None:
+        return Done(to=url_for(".show_people"))
+    former = get_account(access.project.account_id)
+    accept_offer(access)
+    _record_taken(access, former)
+    return Done(_("The project is yours."), url_for(".show_people"))
+
+
+@offered.save(at="/decline")
+def decline_offer(access: Access) -> Done:
+    if find_own_offer(access) is not None:
+        withdraw_offer(access.project)
+        record(OWNERSHIP_DECLINED, access.project, name=access.project.name)
+    return Done(to=url_for(".show_people"))
+
+
+def _record_taken(access: Access, former: Account) -> None:
+    """Tell the former owner, by mail too, and put it into the records of both."""
+    project, user = access.project, access.user
+    is_in = any(each.account_id == former.id for each in list_members(project))
+    send_handed_over_mail(project, former.email, user.email, is_in=is_in)
+    details = {"name": project.name, "old": former.email, "email": user.email}
+    record(OWNERSHIP_TAKEN, former.id, **details)
+    record(OWNERSHIP_TAKEN, project, **details)

@@ -1,0 +1,346 @@
+"""People: who is in a project, or in all of an owner's; inviting, roles, removing, leaving."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import redirect, request, url_for
+from marshmallow import fields
+from werkzeug import Response
+
+from testimonials.auth.email_addresses import Email
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.audit import record
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import people
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import Choice, Switch
+from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.signing import TokenPurpose
+from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
+from testimonials.dashboard.people_rows import describe_all_people, describe_project_people
+from testimonials.integrations.webhooks.endpoints import list_endpoints
+from testimonials.projects.access import ROLES, Access, Role
+from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
+from testimonials.projects.events import (
+    INVITATION_SENT,
+    INVITATION_WITHDRAWN,
+    MEMBER_CHANGED,
+    MEMBER_LEFT,
+    MEMBER_REMOVED,
+)
+from testimonials.projects.invitations import (
+    INVITE_PER_ACCOUNT,
+    INVITE_PER_EMAIL,
+    NewInvitation,
+    invite,
+    name_invited,
+    resend_invitation,
+    revoke_invitation,
+)
+from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_account
+from testimonials.projects.team import (
+    bring_back,
+    change_colleague,
+    change_role,
+    ends_for_good,
+    find_colleague,
+    find_member,
+    find_workspace,
+    leave_project,
+    may_manage,
+    remove_colleague,
+    remove_member,
+    require_over,
+    set_role,
+)
+
+# How long a removal can be undone by the line that tells of it.
+UNDO_SECONDS = 600
+
+undo_purpose = TokenPurpose("member-removal")
+
+
+class RoleForm(FormSchema):
+    role = Choice(
+        *ROLES,
+        required=True,
+        error_messages=dict.fromkeys(("required", "invalid"), gettext_noop("Choose a role.")),
+    )
+
+
+class InviteForm(RoleForm):
+    email = Email(required=True)
+
+
+class ProjectIds(Choices):
+    """Ids of projects whose boxes are ticked."""
+
+    def __init__(self) -> None:
+        super().__init__(missing="")
+        self.required, self.load_default = False, None
+
+    def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
+        return list(value)
+
+
+class InviteToAllForm(InviteForm):
+    reach = Choice("all", "some", load_default="all")
+    projects = ProjectIds()
+
+
+class AddressForm(FormSchema):
+    # Of an invitation, as it is listed.
+    email = fields.String(load_default="")
+
+
+class RemoveForm(FormSchema):
+    is_sure = Switch(load_default=False)
+
+
+class UndoForm(FormSchema):
+    undo = fields.String(load_default="")
+
+
+# The people of a project.
+
+project_people = ProjectPage(
+    people, "/dashboard/projects/<project_id>/people", "people/people.html", nav="settings"
+)
+
+
+@project_people.show
+def show_people(access: Access) -> Values:
+    return describe_project_people(access)
+
+
+def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
+    """Count a mail to this address, before anything is locked."""
+    user = who.user if isinstance(who, Access) else who
+    limiter.count(INVITE_PER_ACCOUNT, user.account_id)
+    limiter.count(INVITE_PER_EMAIL, hash_secret(email))
+
+
+def _send(project: Project, user: SignedIn, new: NewInvitation) -> None:
+    invitation = new.invitation
+    send_invitation_mail(project, invitation, new.link, user.email)
+    record(INVITATION_SENT, project, email=invitation.email, role=invitation.role)
+
+
+@project_people.save(InviteForm, prepare=_count_mail)
+def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
+    _send(
+        access.project, access.user, invite(access.project, access.user, access.role, email, role)
+    )
+    return Done(_("The invitation is on its way."))
+
+
+@project_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
+def resend(access: Access, email: str, prepared: None) -> Done:
+    """Mail an invitation again, with a new link."""
+    project, user = access.project, access.user
+    _send(project, user, resend_invitation(project, user, access.role, email))
+    return Done(_("A new mail is on its way. The earlier link has stopped working."))
+
+
+@project_people.save(AddressForm, at="/invitations/withdraw")
+def withdraw(access: Access, email: str) -> Done:
+    revoke_invitation(access.project, access.role, email)
+    record(INVITATION_WITHDRAWN, access.project, email=email)
+    return Done(_("The invitation is withdrawn."))
+
+
+@project_people.save(RoleForm, at="/<account_id>/role", role=Role.OWNER)
+def give_role(access: Access, account_id: str, role: str) -> Done:
+    member = change_role(access, account_id, role)
+    details = {"email": member.email, "member": account_id, "role": role}
+    record(MEMBER_CHANGED, access.project, **details)
+    return Done(_("The role is changed."))
+
+
+# Removing somebody asks only where something would be lost for good.
+
+removal = ProjectPage(
+    people,
+    "/dashboard/projects/<project_id>/people/<account_id>/remove",
+    "people/removal.html",
+    nav="settings",
+)
+
+
+@removal.show
+def show_removal(access: Access, account_id: str) -> Values | Response:
+    member = find_member(access.project, account_id)
+    if not may_manage(access.role, member.role):
+        return redirect(url_for(".show_people"), 303)
+    return {"email": member.email, "back_url": url_for(".show_people")}
+
+
+def _ends_for_good(project: Project, account_id: str) -> bool:
+    keeps = any(each.keeper_id == account_id for each in list_endpoints(project))
+    return keeps or ends_for_good(project, account_id)
+
+
+@removal.save(RemoveForm)
+def remove(access: Access, account_id: str, is_sure: bool) -> Done:
+    project = access.project
+    require_over(access.role, find_member(project, account_id).role)
+    if not is_sure and _ends_for_good(project, account_id):
+        return Done(page=removal)
+    member = remove_member(access, account_id)
+    record(MEMBER_REMOVED, project, email=member.email, member=account_id)
+    people_url, text = url_for(".show_people"), _("Removed from the project.")
+    if is_sure or member.here is None:
+        return Done(text, people_url)
+    undo = undo_purpose.sign([project.id, account_id, member.here.name.lower()])
+    return Done(text, people_url, undo=undo, undo_url=url_for(".undo_removal"))
+
+
+@project_people.save(UndoForm, at="/undo")
+def undo_removal(access: Access, undo: str) -> Done:
+    """Give back the role of somebody who was removed a moment ago."""
+    found = undo_purpose.find(undo, 3, UNDO_SECONDS)
+    if found is None or found[0] != access.project.id:
+        raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
+    _project_id, account_id, role = found
+    member = bring_back(access, account_id, role)
+    details = {"email": member.email, "member": account_id, "role": role}
+    record(MEMBER_CHANGED, access.project, **details)
+    return Done(_("They are in the project again."))
+
+
+leaving = ProjectPage(
+    people,
+    "/dashboard/projects/<project_id>/people/leave",
+    "people/leaving.html",
+    role=Role.READER,
+    nav="settings",
+)
+
+
+@leaving.show
+def show_leaving(access: Access) -> Values | Response:
+    if access.role == Role.OWNER:
+        return redirect(url_for(".show_people"), 303)
+    return {"back_url": url_for("dashboard.settings.show_settings")}
+
+
+@leaving.save()
+def leave(access: Access) -> Done:
+    leave_project(access)
+    record(MEMBER_LEFT, access.project, email=access.user.email)
+    return Done(to=url_for("dashboard.home.show_projects"))
+
+
+# The people in all projects of an owner.
+
+
+class AllPeoplePage(AccountPage):
+    """The account's page of people; its buttons lead back to the project one came from."""
+
+    def url(self, parts: Mapping[str, str]) -> str:
+        here = request.args.get("project", "")
+        return url_for(".show_all_from_here", project_id=here) if here else super().url(parts)
+
+
+all_people = AllPeoplePage(people, "/dashboard/account/people", "people/people.html", nav="account")
+all_from_here = ProjectPage(
+    people,
+    "/dashboard/projects/<project_id>/people/all",
+    "people/people.html",
+    role=Role.OWNER,
+    nav="settings",
+)
+
+
+@all_people.show
+def show_all_people(owner: SignedIn) -> Values:
+    return describe_all_people(owner, None)
+
+
+@all_from_here.show
+def show_all_from_here(access: Access) -> Values:
+    return describe_all_people(access.user, access.project)
+
+
+def _send_to_all(owner: SignedIn, new: NewInvitation) -> None:
+    invitation = new.invitation
+    names = name_invited(invitation)
+    send_workspace_invitation_mail(invitation, new.link, owner.email, names)
+    record(INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
+
+
+@all_people.save(InviteToAllForm, step_up="invite a colleague", prepare=_count_mail)
+def invite_to_all(
+    owner: SignedIn, email: str, role: str, reach: str, projects: list[str] | None, prepared: None
+) -> Done:
+    ids = (projects or []) if reach == "some" else None
+    place = lock_account(owner.account_id)
+    _send_to_all(owner, invite(place, owner, Role.OWNER, email, role, ids))
+    return Done(_("The invitation is on its way."))
+
+
+@all_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
+def resend_to_all(owner: SignedIn, email: str, prepared: None) -> Done:
+    """Mail an invitation again, with a new link."""
+    place = lock_account(owner.account_id)
+    _send_to_all(owner, resend_invitation(place, owner, Role.OWNER, email))
+    return Done(_("A new mail is on its way. The earlier link has stopped working."))
+
+
+@all_people.save(AddressForm, at="/invitations/withdraw")
+def withdraw_from_all(owner: SignedIn, email: str) -> Done:
+    revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
+    record(INVITATION_WITHDRAWN, owner.account_id, email=email)
+    return Done(_("The invitation is withdrawn."))
+
+
+@all_people.save(RoleForm, at="/<account_id>/role", step_up="change what a colleague may do")
+def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
+    """Give somebody of the team a role in all projects."""
+    member = change_colleague(owner.account_id, account_id, role)
+    details = {"email": member.email, "member": account_id, "role": role}
+    record(MEMBER_CHANGED, owner.account_id, **details)
+    return Done(_("The role is changed."))
+
+
+removal_from_all = AccountPage(
+    people, "/dashboard/account/people/<account_id>/remove", "people/removal.html", nav="account"
+)
+
+
+@removal_from_all.show
+def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
+    member = find_colleague(owner.account_id, account_id)
+    return {"member": member, "email": member.email, "back_url": url_for(".show_all_people")}
+
+
+@removal_from_all.save()
+def remove_from_all(owner: SignedIn, account_id: str) -> Done:
+    """End somebody's roles in all of the owner's projects."""
+    email = remove_colleague(owner.account_id, account_id).email
+    record(MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
+    return Done(_("Removed from all of your projects."), url_for(".show_all_people"))
+
+
+leaving_workspace = AccountPage(
+    people, "/dashboard/account/people/of/<owner_id>/leave", "people/leaving.html", nav="account"
+)
+
+
+@leaving_workspace.show
+def show_workspace_leaving(owner: SignedIn, owner_id: str) -> Values:
+    left = find_workspace(owner.account_id, owner_id)
+    return {"left": left, "back_url": url_for(".show_all_people")}
+
+
+@leaving_workspace.save()
+def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
+    """Leave somebody else's team; roles in single projects stay."""
+    left = find_workspace(owner.account_id, owner_id)
+    set_role(lock_account(left.owner_id), owner.account_id, None)
+    record(MEMBER_LEFT, left.owner_id, email=owner.email)
+    return Done(_("You have left the team."), url_for(".show_all_people"))

@@ -1,0 +1,290 @@
+"""A project's settings: one list of rows, and the page behind each of them."""
+
+from typing import Any
+
+from flask import url_for
+
+from testimonials.core.audit import record
+from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import settings
+from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.fields import Choice, Switch, Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop, ngettext
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.urls import collection_page_url, wall_url
+from testimonials.core.images.colors import colour_of
+from testimonials.dashboard.formatting import describe_modes
+from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.projects import domains
+from testimonials.projects.access import Access, Role
+from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
+from testimonials.projects.events import (
+    PROJECT_CHANGED,
+    PROJECT_DELETED,
+    PROJECT_PAUSED,
+    PROJECT_RENAMED,
+    PROJECT_RESUMED,
+)
+from testimonials.projects.notifications import MODES, find_choice, set_decides_by_mail, set_mode
+from testimonials.projects.settings import move_to_trash, rename_slug, set_active
+from testimonials.projects.team import list_members
+from testimonials.testimonials.testimonials import count_by_status
+from testimonials.widget.call_to_action import change_rated, read_rated
+from testimonials.widget.settings import rate
+
+CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
+# So many faces stand in the row of people.
+FACES = 2
+
+# The list. Who only decides or reads sees what is theirs alone: their mail, and leaving.
+
+overview = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings",
+    "settings/settings.html",
+    role=Role.READER,
+)
+
+
+class LiveForm(FormSchema):
+    live = Switch(load_default=False)
+
+
+@overview.show
+def show_settings(access: Access) -> Values:
+    mode = find_choice(access.user.account_id, access.project.id).mode
+    shown = {"mail": describe_modes()[mode][0]}
+    return shown | _describe_rows(access) if access.is_admin else shown
+
+
+def _describe_rows(access: Access) -> dict[str, Any]:
+    project, domain = access.project, domains.find_domain(access.project)
+    members = list_members(project)
+    rated = read_rated(project)
+    return {
+        "slug": project.slug,
+        "domain": domain.host if domain else _("None yet"),
+        "is_domain_ready": bool(domain and domain.serving_since),
+        "stars": rated["name"] if rated else _("Off"),
+        "faces": [(each.name[:1].upper(), colour_of(each.email)) for each in members[:FACES]],
+        "people": _name_people([each.name for each in members if each.email != access.user.email]),
+        "is_active": project.is_active,
+    }
+
+
+def _name_people(others: list[str]) -> str:
+    if not others:
+        return _("Only you")
+    if len(others) == 1:
+        return _("You and %(name)s", name=others[0])
+    return ngettext("%(num)s person", "%(num)s people", len(others) + 1)
+
+
+@overview.save(LiveForm, at="/live", role=Role.ADMIN)
+def switch_live(access: Access, live: bool) -> Done:
+    """Open the page and the widget, or close both."""
+    set_active(access.project, is_active=live)
+    record(PROJECT_RESUMED if live else PROJECT_PAUSED, access.project)
+    return Done(_("Your page is open.") if live else _("Your page is closed, the widget is empty."))
+
+
+# The address of the page.
+
+address = ProjectPage(
+    settings, "/dashboard/projects/<project_id>/settings/address", "settings/address.html"
+)
+
+
+class AddressForm(FormSchema):
+    slug = Text(
+        SLUG_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write the new address.")},
+    )
+
+
+@address.show
+def show_address(access: Access) -> Values:
+    slug = access.project.slug
+    return {
+        "typed": {"slug": slug},
+        "prefix": collection_page_url(""),
+        # The address that can be changed, also where the project has its own host name.
+        "page_url": collection_page_url(slug),
+    }
+
+
+@address.save(AddressForm)
+def change_address(access: Access, slug: str) -> Done:
+    project, old = access.project, access.project.slug
+    rename_slug(project, slug)
+    if project.slug != old:
+        record(PROJECT_RENAMED, project, old=old, slug=project.slug)
+    return Done(_("The address is changed."))
+
+
+# A host name of the customer's own.
+
+domain = ProjectPage(
+    settings, "/dashboard/projects/<project_id>/settings/domain", "settings/domain.html"
+)
+
+
+class HostForm(FormSchema):
+    host = Text(
+        domains.LONGEST,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write a host name of yours.")},
+    )
+
+
+@domain.show
+def show_domain(access: Access) -> Values:
+    project, found = access.project, domains.find_domain(access.project)
+    own = project.own_host
+    return {
+        "domain": found,
+        "typed": {"host": found.host if found else ""},
+        "page_url": collection_page_url(project.slug),
+        "own_url": collection_page_url(project.slug, own) if own else None,
+    }
+
+
+@domain.save(HostForm)
+def set_domain(access: Access, host: str) -> Done:
+    """Say which name it shall be; the page then shows the records."""
+    domains.set_domain(access.project, host)
+    return Done()
+
+
+def _look(access: Access) -> tuple[str, domains.Finding] | None:
+    """Look the name up, before a lock is taken, so that nobody waits for the DNS."""
+    if (found := domains.find_domain(access.project)) is None:
+        return None
+    limiter.count(CHECKS_PER_PROJECT, access.project.id)
+    return found.host, domains.look_at(found.host)
+
+
+@domain.save(at="/check", prepare=_look)
+def check_domain(access: Access, prepared: tuple[str, domains.Finding] | None) -> Done:
+    if prepared is not None:
+        domains.note_finding(access.project, *prepared)
+    return Done(anchor="state")
+
+
+@domain.save(at="/remove")
+def remove_domain(access: Access) -> Done:
+    if domains.find_domain(access.project) is None:
+        raise NotFound("There is no host name to remove.")
+    domains.remove_domain(access.project)
+    return Done(_("The host name is removed. Your links use the usual address again."))
+
+
+# What the ratings are about, for search engines; no kind switches that off.
+
+RATED_LABELS = dict(
+    zip(
+        RATED_KINDS,
+        (gettext_noop("A product"), gettext_noop("An application"), gettext_noop("A course")),
+        strict=True,
+    )
+)
+stars = ProjectPage(
+    settings, "/dashboard/projects/<project_id>/settings/stars", "settings/stars.html"
+)
+
+
+class StarsForm(FormSchema):
+    kind = Choice(*RATED_KINDS)
+    name = Text(RATED_NAME_LENGTH, one_line=True)
+
+
+@stars.show
+def show_stars(access: Access) -> Values:
+    project = access.project
+    return {
+        "typed": read_rated(project) or {"kind": "", "name": ""},
+        "kinds": RATED_LABELS,
+        "count": rate(project)[1],
+        "wall_url": wall_url(project.slug, project.own_host),
+    }
+
+
+@stars.save(StarsForm)
+def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
+    """Set what the ratings are about in structured data, or turn that off."""
+    if kind and not name:
+        raise ValidationFailed.of({"name": [_("Write the name of what is rated.")]})
+    change_rated(access.project, {"kind": kind, "name": name} if kind and name else None)
+    record(PROJECT_CHANGED, access.project)
+    return Done(_("Your choice is saved."))
+
+
+# Somebody's own mail about the project.
+
+mail = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/mail",
+    "settings/mail.html",
+    role=Role.MODERATOR,
+)
+
+
+class MailForm(FormSchema):
+    mode = Choice(
+        *MODES,
+        required=True,
+        error_messages=dict.fromkeys(
+            ("required", "invalid"), gettext_noop("Choose at once, once a day or never.")
+        ),
+    )
+    decides_by_mail = Switch(load_default=False)
+
+
+@mail.show
+def show_mail(access: Access) -> Values:
+    choice = find_choice(access.user.account_id, access.project.id)
+    typed = {"mode": choice.mode, "decides_by_mail": choice.decides_by_mail}
+    return {"typed": typed, "modes": describe_modes()}
+
+
+@mail.save(MailForm)
+def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
+    set_mode(access.project, access.user.account_id, mode)
+    set_decides_by_mail(access.project, access.user.account_id, is_on=decides_by_mail)
+    return Done(_("Your choice is saved."))
+
+
+# Deleting the project: what can't be taken back for long asks.
+
+deletion = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/delete",
+    "settings/delete.html",
+    role=Role.OWNER,
+)
+
+
+class DeleteForm(FormSchema):
+    confirm = Text(SLUG_LENGTH, one_line=True, load_default="")
+
+
+@deletion.show
+def show_deletion(access: Access) -> Values:
+    return {"slug": access.project.slug, "counts": count_by_status(access.project.id)}
+
+
+@deletion.save(DeleteForm, step_up="delete this project")
+def delete_project(access: Access, confirm: str) -> Done:
+    """Delete the project if its slug was typed; the owner can restore it for 7 days."""
+    project = access.project
+    if confirm != project.slug:
+        wrong = _("Type %(slug)s to delete this project.", slug=project.slug)
+        raise ValidationFailed.of({"confirm": [wrong]})
+    move_to_trash(project)
+    record(PROJECT_DELETED, project, name=project.name)
+    return Done(to=url_for("dashboard.home.show_projects"))
