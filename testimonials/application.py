@@ -35,6 +35,7 @@ from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.dashboard import (
     account,
+    add_to_site,
     brand,
     claim,
     consent,
@@ -117,7 +118,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
     blueprints.inbox: (inbox, review, testimonial, proposals),
     blueprints.pages: (page_editor, forms, translations),
-    blueprints.widgets: (widget_editor, widgets),
+    blueprints.widgets: (widget_editor, widgets, add_to_site),
     blueprints.share: (share,),
     blueprints.requests: (requests,),
     blueprints.insights: (insights,),

@@ -1,8 +1,11 @@
 """How pages describe testimonials, their history, times, plans and notification choices."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
@@ -237,3 +240,18 @@ def describe_age(time: datetime) -> str:
     if age < timedelta(days=7):
         return ngettext("%(num)s day ago", "%(num)s days ago", age // timedelta(days=1))
     return format_day(time)
+
+
+_TOKEN = re.compile(r"""(?P<value>"[^"\n]*")|(?P<name>(?<![\w-])[\w-]++)(?==")|(?P<rest>.|\n)""")
+
+
+def highlight(code: str) -> Markup:
+    """Return code with the names and values of its attributes in spans."""
+    parts = []
+    for token in _TOKEN.finditer(code):
+        text = escape(token[0])
+        kind = token.lastgroup
+        parts.append(
+            text if kind == "rest" else Markup('<span class="code-{}">{}</span>').format(kind, text)
+        )
+    return Markup("").join(parts)

@@ -3,12 +3,11 @@
 import io
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from flask import (
     Response,
-    g,
     jsonify,
     make_response,
     redirect,
@@ -26,47 +25,24 @@ from testimonials.core.http.blueprints import share
 from testimonials.core.http.fields import Text
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import FormSchema
-from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import (
     collection_page_url,
     form_url,
-    fragment_url,
     image_url,
-    json_feed_url,
-    newsletter_url,
-    script_url,
     wall_url,
-    widget_page_url,
 )
-from testimonials.dashboard.embed_codes import (
-    Choice,
-    describe_choice,
-    describe_platforms,
-    describe_policy,
-    read_choice,
-)
-from testimonials.dashboard.formatting import describe_age
 from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
-from testimonials.widget.embed import reserve_space
-from testimonials.widget.formats import (
-    IN_NEWSLETTER,
-    PARAMETERS,
-    add_query,
-    choose_items,
-    render_newsletter,
-)
-from testimonials.widget.sightings import find_newest_sighting
 
 if TYPE_CHECKING:
     from segno import QRCode
 
 
-# The Share page's message to customers, and where the widget was last seen.
+# The Share page's message to customers.
 
 # The placeholder for the link in a stored message, which follows the page to a new address.
 LINK = "{link}"
@@ -76,21 +52,6 @@ class MessageForm(FormSchema):
     """The message to customers; empty for the suggested one."""
 
     message = Text(MESSAGE_LENGTH, load_default="")
-
-
-def describe_sighting(project: Project) -> dict[str, Any] | None:
-    """Return where and when the widget was last seen, None if nowhere."""
-    found = find_newest_sighting(project.id)
-    if found is None:
-        return None
-    origin, time = found
-    label = describe_age(time)
-    is_date = label[0].isdigit() and not label.endswith("ago")
-    return {
-        "host": origin.partition("://")[2],
-        "label": _("on %(day)s", day=label) if is_date else label.lower(),
-        "time": time,
-    }
 
 
 def default_message(project: Project) -> str:
@@ -130,47 +91,6 @@ def describe_mail(project: Project, message: str) -> dict[str, str]:
     # RFC 6068 asks for CRLF.
     body = quote(message.replace("\n", "\r\n"), safe="")
     return {"subject": subject, "url": f"mailto:?subject={quote(subject, safe='')}&body={body}"}
-
-
-# What the Share page offers for places that take no widget.
-
-
-def describe_elsewhere(project: Project, choice: Choice) -> dict[str, str]:
-    """Return each format of the chosen testimonials, and its address."""
-    chosen = {name: value for name, value in choice.selection.query.items() if name in PARAMETERS}
-    items = choose_items(project, chosen, IN_NEWSLETTER)
-    return {
-        "newsletter": render_newsletter(items),
-        "newsletter_url": add_query(newsletter_url(project.id), chosen),
-        "json_feed_url": add_query(json_feed_url(project.id), chosen),
-        "address": choice.add_to(widget_page_url(project.id)),
-        "shortcode": _write_shortcode(project, choice),
-        "element": _write_element(project, choice),
-    }
-
-
-def _write_shortcode(project: Project, choice: Choice) -> str:
-    """Return the shortcode of the plugin in packages/wordpress."""
-    values = {"project": project.id} | choice.selection.query
-    # These would end it, and have no other spelling there.
-    ends = str.maketrans("", "", '"[]')
-    written = (f'{name}="{value.translate(ends)}"' for name, value in values.items())
-    return f"[testimonials_widget {' '.join(written)}]"
-
-
-def _write_element(project: Project, choice: Choice) -> str:
-    """Return the element of the package in packages/testimonials-widget."""
-    # `id` is every element's own.
-    names = {"id": "testimonial"}
-    attributes = {"project": project.id, "src": script_url()}
-    attributes |= {names.get(name, name): value for name, value in choice.selection.query.items()}
-    if height := reserve_space(project, choice.selection):
-        attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
-    written = Markup(" ").join(
-        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
-    )
-    link = Markup('<a href="{}">Read our testimonials</a>').format(widget_page_url(project.id))
-    return f"<testimonials-widget {written}>{link}</testimonials-widget>"
 
 
 # QR codes of a link, to show in a page and to print.
@@ -218,7 +138,6 @@ def _save(link: str, kind: str, scale: int) -> bytes:
 @share.get("/dashboard/projects/<project_id>/share")
 @require_role(Role.ADMIN)
 def show_share(access: Access) -> ResponseReturnValue:
-    """Show the page; ``?platform=`` opens that tab, other parameters are for `read_choice`."""
     return _page(access, message_of(access.project), {})
 
 
@@ -272,19 +191,11 @@ def show_card(access: Access) -> ResponseReturnValue:
 def _page(access: Access, message: str, errors: Errors) -> str:
     project = access.project
     link = collection_page_url(project.slug, project.own_host)
-    choice = read_choice(project, request.args)
-    g.has_preview = True
     return render_template(
         "dashboard/share/share.html",
         shell=build_shell(access, "share"),
         is_active=project.is_active,
-        choice=describe_choice(project, choice),
-        platforms=describe_platforms(project, request.args.get("platform", ""), choice),
-        policy=describe_policy(project, choice),
-        elsewhere=describe_elsewhere(project, choice),
-        sighting=describe_sighting(project),
         wall_url=wall_url(project.slug, project.own_host),
-        fragment_url=choice.add_to(fragment_url(project.id)),
         link=link,
         forms=[
             {

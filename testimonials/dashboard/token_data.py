@@ -13,7 +13,7 @@ from testimonials.core import clock
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.core.http.urls import agent_guide_url, base_url, mcp_url
-from testimonials.dashboard.embed_codes import highlight
+from testimonials.dashboard.formatting import highlight
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
 

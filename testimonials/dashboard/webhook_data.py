@@ -6,8 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from testimonials.core import clock
-from testimonials.dashboard.embed_codes import highlight
-from testimonials.dashboard.formatting import describe_time
+from testimonials.dashboard.formatting import describe_time, highlight
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.integrations.webhooks.log import list_newest
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint

@@ -18,8 +18,8 @@ from testimonials.core.http.form_errors import answer_errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.dashboard.add_to_site import describe_sighting
 from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.share import describe_sighting
 from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.widget_controls import (
     DEFAULTS,

@@ -75,12 +75,14 @@ def default_page_config(business_name: str) -> dict[str, Any]:
 # missing here would be lost.
 
 IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
-SHARE_MESSAGE, CTA, RATED = "shareMessage", "cta", "rated"
+SHARE_MESSAGE, CTA, RATED, MADE_WITH = "shareMessage", "cta", "rated", "madeWith"
 
 MESSAGE_LENGTH = 2_000
 CTA_LABEL_LENGTH = 60
 URL_LENGTH = 500
 RATED_NAME_LENGTH = 120
+# What a site is made with.
+SITES = ("wordpress", "shopify", "webflow", "wix", "squarespace", "framer", "other", "code")
 # Search engines may show ratings of these, but never of a business that collects its own.
 RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 
@@ -110,6 +112,7 @@ class DashboardConfigSchema(StrictSchema):
     shareMessage = Text(MESSAGE_LENGTH)
     cta = fields.Nested(CtaSchema)
     rated = fields.Nested(RatedSchema)
+    madeWith = Choice(*SITES)
 
 
 KEYS = frozenset(DashboardConfigSchema().fields)

@@ -55,10 +55,10 @@ def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage
     assert page.context.cookies(host) == []
     # Who isn't signed in is led back to the page they wanted.
     page.context.clear_cookies()
-    page.goto(f"{project.dashboard}/share?platform=react")
+    page.goto(f"{project.dashboard}/widget/add-to-site?widget=")
     page.get_by_label("Email").fill(project.email)
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
     follow(page.get_by_role("button", name="Sign in"))
-    assert page.url == f"{project.dashboard}/share?platform=react"
+    assert page.url == f"{project.dashboard}/widget/add-to-site?widget="
     assert [url for url in asked if url.startswith(host) and not url.startswith(site.url)] == []
     assert any("/static/" in url for url in asked)

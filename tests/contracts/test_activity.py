@@ -58,6 +58,7 @@ SILENT_VIEWS = {
     "dashboard.settings.redeliver_one": SENDING, "dashboard.settings.redeliver_since": SENDING,
     "webhooks.redeliver_webhook": SENDING, "dashboard.widgets.discard_changes": DRAFT,
     "dashboard.widgets.undo_draft": DRAFT, "media.begin_upload": UNSENT,
+    "dashboard.widgets.mail_steps": WRITES_NOTHING,
     "media.append_piece": UNSENT, "media.set_poster": UNSENT,
     "media.discard_upload": UNSENT, "analytics.note_seen": COUNTED,
 }  # fmt: skip

@@ -164,24 +164,22 @@ def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, pr
     assert stored(app) == {project: {"https://fern.example"}}
 
 
-def test_the_share_page_says_where(
+def test_the_owner_is_told_where(
     app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
 ) -> None:
     browser = open_browser(app, owner)
 
     def seen() -> str:
-        page = browser.get(f"/dashboard/projects/{project}/share").text
-        found = re.search(r'<p class="seen[^>]*>(.*?)</p>', page, re.DOTALL)
-        assert found
-        return re.sub(r"<[^>]+>", "", found[1]).strip()
+        path = f"/dashboard/projects/{project}/widget/add-to-site/seen"
+        return str((browser.get(path).json or {}).get("said"))
 
-    assert seen().startswith("Not seen on a website yet.")
+    assert seen() == "None"
     see(client, project, "https://fern.example:8443")
-    assert seen() == "Seen on fern.example:8443 just now"
+    assert seen() == "Seen just now on fern.example:8443"
     run_sweep(app)
     moved_clock.move(minutes=6)
-    assert seen() == "Seen on fern.example:8443 6 minutes ago"
+    assert seen() == "Seen 6 minutes ago on fern.example:8443"
     moved_clock.move(days=1)
-    assert seen() == "Seen on fern.example:8443 yesterday"
+    assert seen() == "Seen yesterday on fern.example:8443"
     moved_clock.move(days=29)
-    assert re.fullmatch(r"Seen on fern\.example:8443 on \d+ \w{3} \d{4}", seen())
+    assert re.fullmatch(r"Seen on \d+ \w{3} \d{4} on fern\.example:8443", seen())

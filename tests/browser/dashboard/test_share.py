@@ -31,64 +31,13 @@ def expect_copied(page: Page, words: str) -> None:
     )
 
 
-def test_snippet_link_and_message_can_be_copied(site: Site, open_page: OpenPage) -> None:
+def test_link_and_message_can_be_copied(site: Site, open_page: OpenPage) -> None:
     project, page = open_share(site, open_page, permissions=CLIPBOARD, viewport=WIDE)
-    snippet = project.call("GET", "/embed-snippet")
-    page.get_by_role("button", name="Copy snippet").click()
-    expect_copied(page, f"{snippet['container']}\n{snippet['script']}")
-    page.get_by_role("tab", name="React", exact=True).click()
-    page.locator("[data-copy-code]").click()
-    expect_copied(page, page.locator("#code-react").text_content() or "")
     page.get_by_role("button", name="Copy link").click()
     expect_copied(page, project.page_url)
     page.get_by_label("Message to customers").fill("Only typed, not reloaded")
     page.locator("[data-copy]").filter(has_text="Copy message").click()
     expect_copied(page, "Only typed, not reloaded")
-
-
-def test_tabs_by_keyboard(site: Site, open_page: OpenPage) -> None:
-    _, page = open_share(site, open_page, viewport=WIDE)
-    page.get_by_role("tab").first.focus()
-    for key, name in (
-        ("End", "Hugo"),
-        ("ArrowRight", "Plain HTML"),
-        ("ArrowLeft", "Hugo"),
-        ("Home", "Plain HTML"),
-        ("ArrowRight", "WordPress"),
-    ):
-        page.keyboard.press(key)
-        expect(page.get_by_role("tab", name=name, selected=True)).to_be_focused()
-        expect(page.get_by_role("tabpanel")).to_have_count(1)
-    # Only the chosen tab is a stop; the panel is the next.
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("tabpanel", name="WordPress")).to_be_focused()
-
-
-def test_a_choice_shows_at_once_and_stays(site: Site, open_page: OpenPage) -> None:
-    project, page = open_share(site, open_page, viewport=WIDE)
-    project.call("POST", "/testimonials", {"authorName": "Maya", "text": "Bliss.", "rating": 4.5})
-    page.reload()
-    preview = page.frame_locator("[data-preview]")
-    expect(preview.get_by_text("Bliss.", exact=True).last).to_be_visible()
-    page.get_by_role("tab", name="React", exact=True).click()
-    page.get_by_role("radio", name="Rating badge").check()
-    code = page.locator("#code-react")
-    expect(code).to_contain_text('data-testimonials-shape="badge"')
-    expect(preview.get_by_role("link", name="4.5").last).to_be_visible()
-    # The frame is as high as the badge, and no higher.
-    expect(page.locator("[data-preview]")).to_have_js_property("offsetHeight", 60)
-    page.get_by_role("switch", name="Pin this version").check()
-    expect(code).to_contain_text("script.integrity = 'sha384-")
-    page.reload()
-    expect(page.get_by_role("radio", name="Rating badge")).to_be_checked()
-    expect(page.get_by_role("tab", name="React", exact=True, selected=True)).to_be_visible()
-    expect(code).to_contain_text("script.integrity = 'sha384-")
-    page.route("**/share?*", lambda route: route.fulfill(status=503, body=""))
-    page.get_by_role("radio", name="Compact strip").check()
-    expect(page.get_by_text("The snippet below is not what you chose")).to_be_visible()
-    page.unroute("**/share?*")
-    page.get_by_role("button", name="Update the snippet").click()
-    expect(code).to_contain_text('data-testimonials-shape="strip"')
 
 
 def test_the_message_saves_itself(site: Site, open_page: OpenPage) -> None:

@@ -1,14 +1,15 @@
 """The embed snippet, as the API returns it, on a page of another origin."""
 
 import re
-from contextlib import nullcontext
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from testimonials.core.db.transactions import write
+from testimonials.projects.projects import lock_project
+from testimonials.widget.settings import save_widget
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.widget.conftest import HostPage
-from tests.support.sampling import sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -75,46 +76,17 @@ def test_strict_policy_of_the_host_needs_the_service_alone(
     check_widget(open_page(host.url))
 
 
-@pytest.mark.parametrize("is_pinned", sample([False, True], 1, seed=2))
-def test_what_the_share_page_gives_for_each_shape_shows_that_shape(
-    site: Site, host: HostPage, open_page: OpenPage, is_pinned: bool
-) -> None:
-    project = site.create_project()
-    fill(project)
-    owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
-    project.sign_in(owner)
-    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share{'?pin=1' if is_pinned else ''}")
-    for name, shape, selector, count in (
-        ("Whole widget", "", ".tm.masonry .card", 3),
-        ("One testimonial", "single", ".tm.single .card", 1),
-        ("Rating badge", "badge", ".tm.badge a.badge", 1),
-        ("In a sentence", "badge-sentence", ".tm.badge-sentence a.badge", 1),
-        ("Faces", "people", ".tm.people a.badge", 1),
-        ("Compact strip", "strip", ".tm.strip .card", 3),
-    ):
-        # What stood there before is no answer to the choice.
-        with owner.expect_response("**/share?*") if name != "Whole widget" else nullcontext():
-            owner.get_by_role("radio", name=name).check()
-        code = owner.locator("#code-html")
-        expect(code).to_contain_text(f'data-testimonials-shape="{shape}"' if shape else "")
-        host.body = code.text_content() or ""
-        assert ("integrity" in host.body) == is_pinned
-        visitor = open_page(host.url, viewport={"width": 1280, "height": 900})
-        container = visitor.locator('[data-testimonials-state="ready"]')
-        expect(container.locator(selector)).to_have_count(count)
-        expect(container.locator(selector).first).to_be_visible()
-        visitor.close()
-
-
 def test_the_code_for_frames_shows_the_shape(
     site: Site, host: HostPage, open_page: OpenPage
 ) -> None:
     project = site.create_project()
     fill(project)
+    with site.app.app_context(), write(lambda: lock_project(project.id)) as locked:
+        save_widget(locked, "badge").design = {"shape": "badge"}
     owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
     project.sign_in(owner)
-    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share?shape=badge&platform=frame")
-    host.body = owner.locator("#more-frame").text_content() or ""
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/widget/add-to-site?widget=badge")
+    host.body = owner.locator("#frame").text_content() or ""
     for script in ("", None):
         visitor = open_page("about:blank")
         if script is not None:
@@ -136,15 +108,15 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     fill(project)
     owner = open_page(f"{site.url}/")
     project.sign_in(owner)
-    owner.goto(f"{site.url}/dashboard/projects/{project.id}/share")
-    expect(owner.get_by_text("Not seen on a website yet.")).to_be_visible()
+    owner.goto(f"{site.url}/dashboard/projects/{project.id}/widget/add-to-site")
+    expect(owner.get_by_text("Watching for the first visit…")).to_be_visible()
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
     visitor = open_page(host.url)
     check_widget(visitor)
     # On a busy machine it may be minutes ago.
-    seen = re.compile(rf"Seen on {host.url.removeprefix('http://').rstrip('/')} (just|\d+ min)")
-    owner.reload()
+    seen = re.compile(rf"Seen (just|\d+ min).* on {host.url.removeprefix('http://').rstrip('/')}")
+    # The page that is open says it by itself.
     expect(owner.get_by_text(seen)).to_be_visible()
     # The same answer out of memory is noted as well, and our own page is no website of others.
     visitor.reload()

@@ -8,8 +8,9 @@ from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.core.images.colors import NAMES
-from testimonials.dashboard.embed_codes import PLATFORMS
+from testimonials.dashboard.add_to_site import LANGUAGES
 from testimonials.widget.selection import SHAPES
+from testimonials.widget.steps import CODE, OTHER, SITES
 from tests.conftest import Caller
 from tests.contracts.documents import render_agent_quickstart
 
@@ -129,8 +130,8 @@ def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document: str
 
 def test_kinds_of_websites(document: str) -> None:
     titles = re.findall(r"^### (.+)$", section(document, "Each kind of website"), re.MULTILINE)
-    for full_name, _ in PLATFORMS.values():
-        name = full_name.partition(",")[0]
+    sites = [name for kind, name in SITES.items() if kind not in (OTHER, CODE)]
+    for name in ("Plain HTML", "Notion", *sites, *list(LANGUAGES.values())[1:]):
         assert any(title.startswith(name) for title in titles), name
 
 

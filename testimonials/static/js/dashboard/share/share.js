@@ -1,5 +1,3 @@
-// The Share page works without this file: tabs are links, the message has a Save button.
+// The Share page works without this file: the message has a Save button.
 import '../../copy.js';
-import './embed.js';
 import './message.js';
-import './tabs.js';

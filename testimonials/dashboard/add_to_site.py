@@ -1,0 +1,218 @@
+"""The page that puts a widget on a site: three steps, or lines to copy for who writes code."""
+
+from typing import Any
+
+from flask import jsonify, render_template, request
+from flask.typing import ResponseReturnValue
+from markupsafe import Markup, escape
+
+from testimonials.auth.email_addresses import Email
+from testimonials.core.audit import record
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.extensions import limiter
+from testimonials.core.http.blueprints import widgets
+from testimonials.core.http.fields import Choice
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import translate
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http.urls import (
+    base_url,
+    fragment_url,
+    json_feed_url,
+    newsletter_url,
+    origin_of,
+    script_url,
+    widget_page_url,
+)
+from testimonials.core.settings.current import current_settings
+from testimonials.dashboard.formatting import describe_age, highlight
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.projects.access import Access, Role
+from testimonials.projects.defaults import MADE_WITH
+from testimonials.projects.defaults import SITES as KINDS
+from testimonials.projects.events import PROJECT_CHANGED
+from testimonials.projects.models import Project
+from testimonials.widget.embed import (
+    build_checked_script,
+    build_snippet,
+    container_attributes,
+    frame_height,
+    reserve_space,
+)
+from testimonials.widget.formats import (
+    IN_NEWSLETTER,
+    add_query,
+    choose_items,
+    render_newsletter,
+)
+from testimonials.widget.selection import Selection
+from testimonials.widget.settings import find_settings, find_widget
+from testimonials.widget.sightings import find_newest_sighting
+from testimonials.widget.steps import SITES, STEPS, find_made_with, send_steps_mail
+
+MAILS_PER_ACCOUNT = Limit("steps-mail-account", 20, "from one account")
+MAILS_PER_EMAIL = Limit("steps-mail-email", 3, "for one e-mail address")
+# Each language's name, and the template of its code in widget/embed/.
+LANGUAGES = {
+    "html": "HTML",
+    "react": "React",
+    "vue": "Vue",
+    "next": "Next.js",
+    "astro": "Astro",
+    "hugo": "Hugo",
+}
+
+steps_page = ProjectPage(
+    widgets,
+    "/dashboard/projects/<project_id>/widget/add-to-site",
+    "widget/add_to_site.html",
+    nav="widget",
+)
+
+
+class MadeWithForm(FormSchema):
+    made_with = Choice(*KINDS, required=True)
+
+
+class SomebodyForm(FormSchema):
+    """Whom to mail the steps."""
+
+    email = Email(is_lasting=False, required=True)
+
+
+@steps_page.show
+def show_steps(access: Access) -> Values:
+    """Show the steps of the widget that ``?widget=`` names, by default of the project's own."""
+    project, name = access.project, request.args.get("widget", "")
+    find_widget(project, name)
+    selection = Selection(widget=name)
+    code = _describe_code(project, selection)
+    codes = {
+        each: highlight(render_template(f"dashboard/widget/embed/{each}.txt", code=code))
+        for each in LANGUAGES
+    }
+    return {
+        "widget": name,
+        "sites": SITES,
+        "made_with": find_made_with(project),
+        "steps": [(each, _write_steps(*steps)) for each, steps in STEPS.items()],
+        "languages": LANGUAGES,
+        "codes": codes,
+        "places": _describe_places(project, selection),
+        "lines": _describe_lines(project, selection),
+        "sighting": describe_sighting(project),
+        "may_mail": bool(current_settings().smtp_url),
+    }
+
+
+@steps_page.save(MadeWithForm, at="/made-with")
+def keep_made_with(access: Access, made_with: str) -> Done:
+    """Remember what the site is made with, for the next time."""
+    project = access.project
+    project.dashboard_config = project.dashboard_config | {MADE_WITH: made_with}
+    record(PROJECT_CHANGED, project)
+    return Done(to=_here())
+
+
+@steps_page.save(SomebodyForm, at="/mail")
+def mail_steps(access: Access, email: str) -> Done:
+    project, account_id = access.project, access.user.account_id
+    name = request.args.get("widget", "")
+    find_widget(project, name)
+    limiter.count(MAILS_PER_ACCOUNT, account_id)
+    limiter.count(MAILS_PER_EMAIL, hash_secret(email))
+    send_steps_mail(project, name, find_made_with(project), email, access.user.email)
+    return Done(_("The steps go to %(email)s. An answer comes to you.", email=email), to=_here())
+
+
+@widgets.get("/dashboard/projects/<project_id>/widget/add-to-site/seen")
+@require_role(Role.ADMIN)
+def get_sighting(access: Access) -> ResponseReturnValue:
+    """Tell the script that waits for it where the widget was seen."""
+    return jsonify(describe_sighting(access.project))
+
+
+def _here() -> str:
+    return f"{request.path.rpartition('/')[0]}?{request.query_string.decode()}".rstrip("?")
+
+
+def describe_sighting(project: Project) -> dict[str, Any] | None:
+    """Return where and when the widget was last seen, None if nowhere."""
+    found = find_newest_sighting(project.id)
+    if found is None:
+        return None
+    origin, time = found
+    label = describe_age(time)
+    is_date = label[0].isdigit() and not label.endswith("ago")
+    label = _("on %(day)s", day=label) if is_date else label.lower()
+    host = origin.partition("://")[2]
+    said = _("Seen %(time)s on %(host)s", time=label, host=host)
+    return {"url": origin, "host": host, "label": label, "time": time, "said": said}
+
+
+def _write_steps(first: str, second: str, name: str, third: str, note: str) -> dict[str, Any]:
+    choose = escape(translate(second)) % {"name": Markup("<strong>{}</strong>").format(name)}
+    return {"lines": [translate(first), choose, translate(third)], "note": note and translate(note)}
+
+
+def _describe_code(project: Project, selection: Selection) -> dict[str, Any]:
+    snippet = build_snippet(project, selection)
+    return {
+        "container": snippet["container"],
+        "script": snippet["script"],
+        "script_url": script_url(),
+        "attributes": container_attributes(project, selection),
+        "height": reserve_space(project, selection),
+        "page": widget_page_url(project.id),
+        "fragment": add_query(fragment_url(project.id), selection.query),
+    }
+
+
+def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
+    """Return what places get that take no script."""
+    values = {"project": project.id} | selection.query
+    shape = find_settings(project, selection.widget).design["shape"]
+    height = frame_height(selection.with_shape(shape))
+    address = add_query(widget_page_url(project.id), selection.query)
+    return {
+        "fragment": add_query(fragment_url(project.id), selection.query),
+        "feed": add_query(json_feed_url(project.id), selection.query),
+        "newsletter": render_newsletter(choose_items(project, selection.query, IN_NEWSLETTER)),
+        "newsletter_url": add_query(newsletter_url(project.id), selection.query),
+        "address": address,
+        "frame": f'<iframe src="{escape(address)}" title="Testimonials" loading="lazy" '
+        f'width="100%" height="{height}" frameborder="0"></iframe>',
+        # Of the plugin in packages/wordpress.
+        "shortcode": "[testimonials_widget {}]".format(
+            " ".join(f'{name}="{value}"' for name, value in values.items())
+        ),
+        "element": _write_element(project, selection),
+    }
+
+
+def _write_element(project: Project, selection: Selection) -> str:
+    """Return the element of the package in packages/testimonials-widget."""
+    attributes = {"project": project.id, "src": script_url()} | selection.query
+    if height := reserve_space(project, selection):
+        attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
+    written = Markup(" ").join(
+        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
+    )
+    link = Markup('<a href="{}">Read our testimonials</a>').format(widget_page_url(project.id))
+    return f"<testimonials-widget {written}>{link}</testimonials-widget>"
+
+
+def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
+    """Return the lines that a website's Content-Security-Policy needs, and the pinned script.
+
+    The rule is for its style sheet, if the policy forbids style attributes.
+    """
+    names = ("script-src", "connect-src", "img-src")
+    height = reserve_space(project, selection)
+    return {
+        "policy": "\n".join(f"{name} {origin_of(base_url())};" for name in names),
+        "rule": f'[data-testimonials-project="{project.id}"] '
+        f"{{ min-height: {height}; --tm-reserve: {height} }}",
+        "pinned": build_checked_script(),
+    }

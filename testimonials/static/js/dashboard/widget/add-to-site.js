@@ -1,0 +1,28 @@
+// Watches for the first visit while the steps are open. Without this file, opening them again tells.
+import { send } from '../../post.js';
+
+const EVERY_MS = 4000;
+
+async function look(place) {
+  const answer = await send(place.dataset.watch, undefined, { method: 'GET' });
+  const seen = answer.ok && await answer.json();
+  if (!seen || !place.isConnected) return Boolean(seen);
+  place.querySelector('[data-watching]').hidden = true;
+  place.querySelector('[data-said]').textContent = seen.said;
+  place.querySelector('[data-look]').href = seen.url;
+  place.querySelector('.seen').hidden = false;
+  return true;
+}
+
+async function watch(root) {
+  const place = root.querySelector('[data-watch]');
+  if (!place || place.querySelector('[data-watching]').hidden) return;
+  while (place.isConnected) {
+    // Nobody looks at a page that is hidden.
+    if (!document.hidden && await look(place).catch(() => false)) return;
+    await new Promise((done) => { setTimeout(done, EVERY_MS); });
+  }
+}
+
+document.addEventListener('dialog', ({ detail }) => watch(detail));
+watch(document);
