@@ -87,18 +87,13 @@ def show_steps(access: Access) -> Values:
     project, name = access.project, request.args.get("widget", "")
     find_widget(project, name)
     selection = Selection(widget=name)
-    code = _describe_code(project, selection)
-    codes = {
-        each: highlight(render_template(f"dashboard/widget/embed/{each}.txt", code=code))
-        for each in LANGUAGES
-    }
     return {
         "widget": name,
         "sites": SITES,
         "made_with": find_made_with(project),
         "steps": [(each, _write_steps(*steps)) for each, steps in STEPS.items()],
         "languages": LANGUAGES,
-        "codes": codes,
+        "codes": _write_codes(project, selection),
         "places": _describe_places(project, selection),
         "lines": _describe_lines(project, selection),
         "sighting": describe_sighting(project),
@@ -156,9 +151,9 @@ def _write_steps(first: str, second: str, name: str, third: str, note: str) -> d
     return {"lines": [translate(first), choose, translate(third)], "note": note and translate(note)}
 
 
-def _describe_code(project: Project, selection: Selection) -> dict[str, Any]:
+def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
     snippet = build_snippet(project, selection)
-    return {
+    code = {
         "container": snippet["container"],
         "script": snippet["script"],
         "script_url": script_url(),
@@ -166,6 +161,10 @@ def _describe_code(project: Project, selection: Selection) -> dict[str, Any]:
         "height": reserve_space(project, selection),
         "page": widget_page_url(project.id),
         "fragment": add_query(fragment_url(project.id), selection.query),
+    }
+    return {
+        each: highlight(render_template(f"dashboard/widget/embed/{each}.txt", code=code))
+        for each in LANGUAGES
     }
 
 
