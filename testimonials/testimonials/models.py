@@ -24,6 +24,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.models import Project
+from testimonials.testimonials.samples import find_face
 
 # Testimonials.
 
@@ -221,7 +222,9 @@ class Testimonial(Base):
 
     @property
     def avatar_url(self) -> str | None:
-        return image_url(self.avatar_id) or self.author_avatar
+        own = image_url(self.avatar_id) or self.author_avatar
+        is_drawn = own is None and self.status == "demo"
+        return find_face(self.author_name, self.author_role) if is_drawn else own
 
 
 class TestimonialTag(Base):

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from testimonials.core.db.transactions import write
+from testimonials.projects.brand import TRADES
 from testimonials.projects.projects import delete_project, get_project
 from testimonials.testimonials import models
+from testimonials.testimonials.samples import PEOPLE, SAMPLES
+from tests.auth.links import ORIGIN
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, count_rows, read_project, read_testimonials
 
@@ -33,6 +37,39 @@ def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner: C
     feed = owner.client.get(f"/widget/{project['_id']}/feed").json
     assert [item["id"] for item in feed["items"]] == [item["_id"] for item in items]
     assert all(item["isSample"] for item in feed["items"])
+
+
+@pytest.mark.parametrize(("name", "trade"), [
+    ("Oat & Ember Bakery", "bakery"), ("Café Linde", "cafe"), ("Fern Hair Salon", "salon"),
+    ("Bücher-Laden", "shop"), ("Kiln Pottery", "craft"), ("Anna Coaching", "coach"),
+    ("Northgate Software", "software"), ("Kiln & Clay", "anything"), ("", "anything"),
+])  # fmt: skip
+def test_they_are_of_the_trade_that_the_name_tells(owner: Caller, name: str, trade: str) -> None:
+    project = owner.create_project(skipDemoTestimonials=False, businessName=name, slug="here")
+    items = _items(owner, project)
+    said = [each.text.replace("{name}", name or "your product") for each in SAMPLES[trade]]
+    assert [item["text"] for item in items] == said
+    assert {item["authorRole"] for item in items} == {"Sample customer"}
+
+
+def test_each_has_a_face_of_ours(owner: Caller) -> None:
+    project = owner.create_project(skipDemoTestimonials=False)
+    for item in _items(owner, project):
+        path = item["authorAvatar"].removeprefix(ORIGIN)
+        answer = owner.client.get(path, buffered=True)
+        assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml"), path
+    feed = owner.client.get(f"/widget/{project['_id']}/feed").json
+    assert all(item["authorAvatar"].startswith(ORIGIN) for item in feed["items"])
+
+
+def test_eight_trades_have_six_voices_each() -> None:
+    assert SAMPLES.keys() == TRADES.keys()
+    assert {each.who for samples in SAMPLES.values() for each in samples} == PEOPLE.keys()
+    for trade, samples in SAMPLES.items():
+        assert len({each.who for each in samples}) == 6, trade
+        assert all("{name}" in each.text and 4 <= each.rating <= 5 for each in samples), trade
+    texts = [each.text for samples in SAMPLES.values() for each in samples]
+    assert len(texts) == len(set(texts)) == 48
 
 
 def test_deletes_every_demo_and_says_how_many(app: Flask, owner: Caller) -> None:

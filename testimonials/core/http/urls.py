@@ -126,6 +126,11 @@ def image_url(image_id: str | None) -> str | None:
     return f"{base_url()}/media/{image_id}.webp" if image_id else None
 
 
+def face_url(name: str) -> str:
+    """Return where one of the drawn faces of samples is."""
+    return f"{base_url()}/static/img/faces/{name}.svg"
+
+
 def recording_url(recording_id: str, key: str = "") -> str:
     """Return where a recording is played; `key` opens one that is not public."""
     return f"{base_url()}/media/recordings/{recording_id}{'?key=' if key else ''}{key}"
