@@ -69,7 +69,7 @@ from testimonials.integrations import oauth, setup
 from testimonials.integrations.mcp import server as mcp
 from testimonials.integrations.webhooks import api as webhook_api
 from testimonials.integrations.webhooks.delivery import init_webhooks
-from testimonials.operations import admin, expiry, site
+from testimonials.operations import admin, expiry, help, site
 from testimonials.operations.metrics import init_metrics
 from testimonials.projects import api as project_api
 from testimonials.projects import pages as project_pages
@@ -111,7 +111,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.transfer: (transfer_api,),
     blueprints.dashboard: (),
     blueprints.admin: (admin,),
-    blueprints.site: (site, project_pages),
+    blueprints.site: (site, help, project_pages),
 }
 # The same for the blueprints inside the dashboard.
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {

@@ -46,6 +46,29 @@ Place = tuple[str, str, str, str, str]
 YEAR_SECONDS = 365 * 86400
 
 
+# The pages of help that fit better than the first: by the place, or by the page itself.
+HELP = {
+    "inbox": "decide",
+    "collect": "ask",
+    "widget": "site",
+    "page": "media",
+    "dashboard.settings.show_domain": "domain",
+    "dashboard.people.show_people": "people",
+    "dashboard.people.show_all_people": "people",
+    "dashboard.settings.show_integrations": "agent",
+}
+
+
+def find_place(name: str) -> str:
+    """Return the endpoint of one of the places."""
+    return next(endpoint for place, _, _, endpoint, _ in PLACES if place == name)
+
+
+def _find_help(active: str) -> str:
+    topic = HELP.get(request.endpoint or "") or HELP.get(active)
+    return url_for("site.show_help_page", topic=topic) if topic else url_for("site.show_help")
+
+
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
     """Return what a page's frame shows: account, last projects, the current one, the theme."""
     theme = request.cookies.get(theme_cookie(), "system")
@@ -63,6 +86,7 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         **_describe_switcher(owner, project),
         "active": active,
         "home_url": url_for("dashboard.home.show_start"),
+        "help_url": _find_help(active),
         "places": [
             (name, glyph, translate(label), endpoint, key)
             for name, glyph, label, endpoint, key in _list_places(access)

@@ -1,6 +1,7 @@
 """The six samples of an account's first project: for each trade its own words, and drawn faces."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from testimonials.core.http.urls import face_url
 from testimonials.projects.brand import guess_trade
@@ -293,7 +294,7 @@ SAMPLES = {
 }
 
 
-def write_samples(business_name: str) -> list[dict[str, object]]:
+def write_samples(business_name: str) -> list[dict[str, Any]]:
     """Return the columns of the samples for a business, newest first."""
     return [
         {

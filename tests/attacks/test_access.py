@@ -23,12 +23,13 @@ from tests.conftest import MakeApp
 from tests.support.rows import everything
 from tests.support.sampling import mostly_thorough
 
+HELP = "/help/<any(brand, ask, card, decide, site, media, order, people, domain, agent):topic>"
 # What anybody may open, and why. Every other door is kept by a session (/dashboard), a key (/v1) or
 # the link that leads to it (<token>).
 PUBLIC = {
     "It is about the service, not about anybody in it.": {
-        "/", "/docs", "/favicon.ico", "/healthz", "/llms.txt", "/llms-full.txt", "/metrics",
-        "/readyz", "/robots.txt", "/static/<path:filename>", "/v1/openapi.json",
+        "/", "/docs", "/favicon.ico", "/healthz", "/help", HELP, "/llms.txt", "/llms-full.txt",
+        "/metrics", "/readyz", "/robots.txt", "/static/<path:filename>", "/v1/openapi.json",
     },
     "It is how an account is come by, or gone into.": {
         "/claim", "/forgot", "/login", "/login/code", "/login/company", "/login/company/claim",

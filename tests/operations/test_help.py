@@ -1,0 +1,66 @@
+"""Help for people: ten pages, what a search finds, and which page fits where."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
+
+from testimonials.operations.help import ROWS, TOPICS, describe
+from tests.conftest import Caller
+from tests.dashboard.conftest import browser as browser
+from tests.dashboard.conftest import project as project
+
+MOST_WORDS = 150
+
+
+def titles(client: FlaskClient, q: str) -> list[str]:
+    page = LexborHTMLParser(client.get("/help", query_string={"q": q}).text)
+    return [each.text(strip=True) for each in page.css(".help-found .help-line")]
+
+
+def test_ten_short_pages_are_for_everybody(app: Flask, client: FlaskClient) -> None:
+    assert len(TOPICS) == 10
+    index = client.get("/help").text
+    for name, topic in TOPICS.items():
+        assert f'href="/help/{name}"' in index
+        page = LexborHTMLParser(client.get(f"/help/{name}").text)
+        heading = page.css_first("h1")
+        assert heading is not None
+        assert heading.text() == topic.title
+        assert page.css_first(".help-picture[inert]") is not None
+        assert "Go there" not in page.html
+        with app.test_request_context():
+            assert len(describe(topic)["all"].split()) <= MOST_WORDS
+    assert client.get("/help/nothing").status_code == 404
+
+
+@pytest.mark.parametrize(("q", "first"), [
+    ("How do I print the QR code?", "A card for the counter"),
+    ("wordpress", "Put it on your site"),
+    ("may my colleague approve", "Approve, reject, edit"),
+    ("record a video", "Video and voice"),
+])  # fmt: skip
+def test_one_asks_in_ones_own_words(client: FlaskClient, q: str, first: str) -> None:
+    assert titles(client, q)[0] == first
+
+
+def test_rows_of_settings_are_found_by_whom_they_are_for(
+    client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    assert "Settings: Domain of your own" in titles(browser, "domain")
+    assert titles(client, "domain") == ["A domain of your own"]
+    assert titles(browser, "zzzz \0 <b>") == []
+    assert "Nothing has these words" in browser.get("/help?q=zzzz").text
+    answer = browser.get("/help/domain").text
+    assert f'href="/dashboard/projects/{project}/settings/domain"' in answer
+
+
+def test_help_opens_at_the_page_that_fits(browser: FlaskClient, project: str) -> None:
+    here = f"/dashboard/projects/{project}"
+    for path, topic in {"inbox": "/decide", "settings/domain": "/domain", "settings": ""}.items():
+        assert f'href="/help{topic}"' in browser.get(f"{here}/{path}").text, path
+
+
+def test_it_leads_to_pages_that_are_there(app: Flask, owner: Caller) -> None:
+    endpoints = {topic.endpoint for topic in TOPICS.values()} | {row[1] for row in ROWS}
+    assert endpoints <= app.view_functions.keys()
