@@ -27,6 +27,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, form_url, image_url
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.settings.current import current_settings
+from testimonials.projects.brand import page_logo_id
 from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.projects.projects import name_owner
@@ -35,7 +36,7 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.widget.dates import write_dates
 from testimonials.widget.render import Still, make_still
 from testimonials.widget.selection import write_answers
-from testimonials.widget.settings import describe_shown, read_settings
+from testimonials.widget.settings import describe_shown, find_settings
 
 # From this ratio on, a logo has the name in it.
 WIDE = 2
@@ -182,7 +183,11 @@ def draft_name(project: Project, form_name: str | None) -> str:
 
 def _find_pictures(project: Project) -> dict[str, Any]:
     """Return the addresses and sizes of the logo, the cover and the owner's face."""
-    ids = {"logo": project.logo_id, "cover": project.cover_id, "portrait": project.portrait_id}
+    ids = {
+        "logo": page_logo_id(project),
+        "cover": project.cover_id,
+        "portrait": project.portrait_id,
+    }
     wanted = [image_id for image_id in ids.values() if image_id]
     query = select(Image.id, Image.width, Image.height).where(Image.id.in_(wanted))
     sizes = {row.id: row for row in db.session.execute(query)} if wanted else {}
@@ -264,7 +269,7 @@ def preview_card(
 
 
 def _make(project: Project, item: dict[str, Any]) -> Still:
-    settings = read_settings(project)
+    settings = find_settings(project)
     return make_still(project, settings, [item], kind="single", is_player=True)
 
 

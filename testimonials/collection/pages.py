@@ -39,25 +39,23 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
-from testimonials.core.images.colors import derive_colours, find_text
+from testimonials.core.images.colors import derive_colours
+from testimonials.core.mail.look import FONTS
+from testimonials.projects.brand import find_brand, find_button, page_color
 from testimonials.projects.models import Project, Suspension
 from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.widget.render import page_styles
-from testimonials.widget.settings import read_settings
+from testimonials.widget.settings import find_settings
 from testimonials.widget.wall_pages import redirect_renamed
 
 # The style sheets of a project's pages, which allow no inline style.
 
 
 def write_theme(project: Project) -> str:
-    """Return the colours that follow from the button's, and where the cover is looked at.
-
-    The button keeps its colour: where its text could not be read, it gets another text.
-    """
-    config, focus = project.page_config, project.whole_page_design["coverFocus"]
-    button = config["buttonColor"]
-    both = derive_colours(button)
+    """Return the colours and the font, as the page's own or the brand's, and the cover's focus."""
+    focus, button = project.whole_page_design["coverFocus"], find_button(project)
+    both = derive_colours(page_color(project))
     names = {
         "accent": "accent",
         "solid": "solid",
@@ -69,16 +67,20 @@ def write_theme(project: Project) -> str:
         f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in names.items()
     ]
     # At the root, where the editor's preview sets what was chosen just now.
-    chosen = (
-        f"--tm-button:{button};--tm-button-text:{find_text(button, config['buttonTextColor'])};"
-        f"--tm-focus:{focus['x']}% {focus['y']}%"
-    )
+    color, text = map(_write_pair, button.light, button.dark)
+    chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
+    if font := FONTS.get(find_brand(project).font):
+        chosen += f";--font:{font}"
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
+
+
+def _write_pair(light: str, dark: str) -> str:
+    return light if light == dark else f"light-dark({light},{dark})"
 
 
 def write_card_styles(project: Project) -> str:
     """Return the styles of the widget's cards, as configured, within an element of ours."""
-    return page_styles(read_settings(project), "", "single", 1, has_extras=True)
+    return page_styles(find_settings(project), "", "single", 1, has_extras=True)
 
 
 # The public page on which visitors write, at ``{app_url}/<slug>``.

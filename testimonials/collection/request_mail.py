@@ -20,13 +20,12 @@ from testimonials.core.http.urls import (
     app_url,
     collection_page_url,
     form_url,
-    image_url,
     request_url,
 )
-from testimonials.core.images.colors import find_text
 from testimonials.core.jobs import every
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
+from testimonials.projects.brand import find_brand, find_button
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, names_service
 
@@ -105,14 +104,13 @@ def has_due_mails() -> bool:
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
     """Return what the templates of the mail show; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
+    button, text = find_button(project).light
     return {
         "project": {
             "name": project.name,
-            "logo_url": image_url(project.logo_id),
-            "button": project.page_config["buttonColor"],
-            "button_text": find_text(
-                project.page_config["buttonColor"], project.page_config["buttonTextColor"]
-            ),
+            "logo_url": find_brand(project).logo_url,
+            "button": button,
+            "button_text": text,
             "website": website,
             "website_label": website.partition("://")[2].rstrip("/"),
         },

@@ -22,6 +22,7 @@ from testimonials.dashboard.page_lists import (
 )
 from testimonials.dashboard.widget_form import EditorForm, Website, read_before, read_edit
 from testimonials.projects import defaults, page_design
+from testimonials.projects.brand import find_button
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import CHOICES_RANGE, PageDesignSchema
 from testimonials.projects.schemas import PageConfigUpdateSchema
@@ -68,7 +69,7 @@ class PageForm(EditorForm, PageConfigUpdateSchema):
 def flatten(project: Project) -> dict[str, Any]:
     """Return the settings of the form as they are."""
     design = project.whole_page_design
-    config = {"businessName": project.business_name} | project.page_config
+    config = {"businessName": project.business_name} | _fill_in(project)
     config |= {f"ask-{name}": config["collectFields"][name] for name in ASKED}
     config |= {name: design[name] for name in DESIGN}
     config |= {name: design["coverFocus"][axis] for name, axis in FOCUS.items()}
@@ -88,9 +89,15 @@ def split(project: Project, changes: dict[str, Any]) -> tuple[dict[str, Any], di
     return changes | ({"collectFields": asked} if asked else {}), design
 
 
+def _fill_in(project: Project) -> dict[str, Any]:
+    button, text = find_button(project).light
+    own = {name: each for name, each in project.page_config.items() if each is not None}
+    return {"buttonColor": button, "buttonTextColor": text} | own
+
+
 def judge(project: Project) -> dict[str, Any]:
     """Return whether the button is readable, and the colour of its text that makes it so."""
-    config = project.page_config
+    config = _fill_in(project)
     button, text = config["buttonColor"], config["buttonTextColor"]
     ratio = contrast(button, text)
     return {

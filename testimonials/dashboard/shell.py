@@ -10,9 +10,9 @@ from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.i18n import gettext_noop, translate
-from testimonials.core.http.urls import image_url
 from testimonials.dashboard.proposal_data import count_for
 from testimonials.projects.access import Access, Role, list_last_shared
+from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.inbox import count_tabs
 
@@ -148,5 +148,5 @@ def describe_project(project: Project) -> dict[str, Any]:
         "name": project.name,
         "initial": project.name[:1].upper(),
         "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
-        "logo_url": image_url(project.logo_id),
+        "logo_url": find_brand(project).logo_url,
     }

@@ -40,7 +40,13 @@ from testimonials.widget.drafts import (
     read_published,
 )
 from testimonials.widget.models import SavedWidget
-from testimonials.widget.settings import WidgetSettings, describe_feed, describe_header, list_saved
+from testimonials.widget.settings import (
+    WidgetSettings,
+    describe_feed,
+    describe_header,
+    in_brand,
+    list_saved,
+)
 from testimonials.widget.words import write_words
 
 # What the widget editor calls the choices of a widget, and one line for each part of its form.
@@ -190,7 +196,7 @@ CHOICES = {
 }
 # What Reset goes back to. Whom somebody has chosen by hand is no setting of this page.
 DEFAULTS: Settings = {
-    "config": defaults.WIDGET_CONFIG,
+    "config": defaults.inherit(defaults.WIDGET_CONFIG),
     "design": {name: value for name, value in widget_design.DEFAULTS.items() if name != "chosen"},
     "cta": {},
 }
@@ -207,6 +213,13 @@ TARGETS = {
 }
 
 
+def choose_color(project: Project, settings: Settings) -> str:
+    """Return the color that everything derives from with these settings."""
+    found = WidgetSettings("", settings["config"], settings["design"])
+    effective = in_brand(project, found)
+    return choose_brand(effective.config, effective.design)
+
+
 def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, Any]:
     """Return what the page shows; `edit` is a form that was refused, or empty."""
     settings, published = read_draft(widget), to_form(read_published(widget))
@@ -215,7 +228,7 @@ def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, A
     if isinstance(shown["tags"], str):
         # They were refused.
         shown["tags"] = shown["tags"].split(SEPARATOR)
-    colour = choose_brand(settings["config"], settings["design"])
+    colour = choose_color(project, settings)
     found = describe_colour(colour)
     count = sum(draft[name] != published[name] for name in draft)
     return {
@@ -288,8 +301,9 @@ def describe_colour(hex_colour: str) -> dict[str, Any]:
 def describe_preview(project: Project, name: str, settings: Settings) -> dict[str, Any]:
     """Return the widget's data with these settings, as many testimonials as any setting shows."""
     config, look = settings["config"], settings["design"]
+    shown = in_brand(project, WidgetSettings(name, config, look))
     limit = None if look["shape"] else defaults.INITIAL_COUNT_RANGE[1]
-    feed = describe_feed(project, None, limit=limit, settings=WidgetSettings(name, config, look))
+    feed = describe_feed(project, None, limit=limit, settings=shown)
     # They are there whether they are shown or not, so that the preview can show them at once.
     header = describe_header(project)
     return feed | {

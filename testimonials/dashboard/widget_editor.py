@@ -23,6 +23,7 @@ from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.widget_controls import (
     DEFAULTS,
+    choose_color,
     describe_colour,
     describe_editor,
     describe_preview,
@@ -32,7 +33,6 @@ from testimonials.dashboard.widget_form import Edit, read_widget_form
 from testimonials.dashboard.widget_values import apply_edit, to_form
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
-from testimonials.widget.colors import choose_brand
 from testimonials.widget.drafts import (
     Widget,
     change_draft,
@@ -132,8 +132,7 @@ def undo_draft(access: Access) -> ResponseReturnValue:
 @require_role(Role.ADMIN)
 def get_colours(access: Access) -> ResponseReturnValue:
     """Return what is derived from the colour ``?hex=``, by default the widget's, and why."""
-    settings = read_draft(_find(access.project))
-    usual = choose_brand(settings["config"], settings["design"])
+    usual = choose_color(access.project, read_draft(_find(access.project)))
     try:
         colour = Colour().deserialize(request.args.get("hex", usual))
     except ValidationError as error:

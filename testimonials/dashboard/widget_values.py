@@ -49,6 +49,9 @@ def to_form(settings: Settings) -> Values:
         "brandColor": design["brandColor"] or "",
         **{name: config[name] for name in CONFIG},
         **{name: design[name] for name in DESIGN},
+        # Empty means the brand's.
+        "palette": config["palette"] or "",
+        "font": design["font"] or "",
         **{field: design["labels"].get(name, "") for field, name in LABELS.items()},
         **{field: cta.get(name, "") for field, name in CTA_FIELDS.items()},
     }
@@ -58,6 +61,10 @@ def to_settings(values: Values, changed: Set[str]) -> Settings:
     """Return the settings of the controls that changed; `values` are those of all controls."""
     config = {name: values[name] for name in CONFIG if name in changed}
     design = {name: values[name] for name in DESIGN if name in changed}
+    if "palette" in changed:
+        config["palette"] = values["palette"] or None
+    if "font" in changed:
+        design["font"] = values["font"] or None
     if "brandColor" in changed:
         design["brandColor"] = values["brandColor"] or None
     if changed & {"layout", "marquee"}:

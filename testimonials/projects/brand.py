@@ -10,6 +10,7 @@ from marshmallow import fields
 from testimonials.core.http.fields import Choice, Colour, StrictSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import image_url
+from testimonials.core.images.colors import TEXTS, derive_colours, find_text
 from testimonials.core.text import normalize
 from testimonials.projects.models import Project
 
@@ -95,8 +96,7 @@ def find_brand(project: Project) -> Brand:
     return Brand(
         name=project.name,
         website=project.page_config["website"],
-        # A page's own logo was the only one before there was a brand.
-        logo_url=image_url(project.brand_logo_id or project.logo_id),
+        logo_url=image_url(brand_logo_id(project)),
         color=_read(project, "color") or TRADES[trade],
         font=_read(project, "font") or FONTS[0],
         trade=trade,
@@ -106,6 +106,42 @@ def find_brand(project: Project) -> Brand:
 def _read(project: Project, name: str) -> Any:
     """Return what was set, else what a reading of the website found."""
     return project.brand.get(name) or project.brand.get("read", {}).get(name)
+
+
+@dataclass(frozen=True)
+class Button:
+    """The colors of a button and of what is written on it, in both themes."""
+
+    light: tuple[str, str]
+    dark: tuple[str, str]
+
+
+def find_button(project: Project) -> Button:
+    """Return how the collection page's button looks: its own color, else the brand's.
+
+    Its own stays as it is: where its text could not be read, it gets another text.
+    """
+    own, text = (project.page_config[name] for name in ("buttonColor", "buttonTextColor"))
+    if own is None:
+        both = derive_colours(find_brand(project).color)
+        return Button(*((each["solid"], each["on"]) for each in (both.light, both.dark)))
+    colors = own, find_text(own, text or TEXTS[0])
+    return Button(colors, colors)
+
+
+def page_color(project: Project) -> str:
+    """Return the color from which all others of the collection page and of mails follow."""
+    return str(project.page_config["buttonColor"] or find_brand(project).color)
+
+
+def page_logo_id(project: Project) -> str | None:
+    """Return the image of the collection page's logo: its own, else the brand's."""
+    return project.logo_id or project.brand_logo_id
+
+
+def brand_logo_id(project: Project) -> str | None:
+    """Return the image of the brand's logo, which a page's own was before there was a brand."""
+    return project.brand_logo_id or project.logo_id
 
 
 @lru_cache(maxsize=1000)

@@ -62,6 +62,24 @@ PAGE_CONFIG: dict[str, Any] = {
 }
 
 
+# What a surface has from the brand until it is set for it alone; None in what is stored.
+INHERITED = {"palette", "buttonColor", "buttonTextColor"}
+
+
+def fill_in(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored settings as the API answers them: what was not set has the default."""
+    usual = PAGE_CONFIG if "buttonColor" in config else WIDGET_CONFIG
+    return {
+        name: usual[name] if value is None and name in INHERITED else value
+        for name, value in config.items()
+    }
+
+
+def inherit(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a new project, with nothing set that the brand says."""
+    return {**config, **dict.fromkeys(INHERITED & config.keys())}
+
+
 def default_page_config(business_name: str) -> dict[str, Any]:
     config = {**PAGE_CONFIG, "collectFields": dict(PAGE_CONFIG["collectFields"])}
     if business_name:

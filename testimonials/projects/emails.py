@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from testimonials.auth.emails import send_plain_mail
 from testimonials.core import clock
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.urls import image_url, project_url
+from testimonials.core.http.urls import project_url
 from testimonials.core.mail.look import Look, brand_look
 from testimonials.core.text import cut
+from testimonials.projects.brand import find_brand, page_color
 from testimonials.projects.models import (
     OwnershipOffer,
     Project,
@@ -35,8 +36,8 @@ SUBJECT_NAME = 60
 
 def project_look(project: Project) -> Look:
     """Return the look of mails in the name of a project: that of its brand."""
-    color, logo = project.page_config["buttonColor"], image_url(project.logo_id)
-    return brand_look(project.name, color, logo)
+    brand = find_brand(project)
+    return brand_look(brand.name, page_color(project), brand.logo_url, brand.font)
 
 
 MAIL_NAMES = 5

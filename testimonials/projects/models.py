@@ -24,9 +24,9 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url, target_host
-from testimonials.projects.defaults import require_known
+from testimonials.projects.defaults import fill_in, require_known
 from testimonials.projects.page_design import read_page_design
-from testimonials.projects.widget_design import read_design
+from testimonials.projects.widget_design import BRAND_FONTS, read_design
 
 # Columns of a project with the id of an image.
 PICTURES = ("logo_id", "brand_logo_id", "cover_id", "portrait_id")
@@ -149,8 +149,16 @@ class Project(Base):
         return self.business_name or self.slug
 
     @property
+    def whole_widget_config(self) -> dict[str, Any]:
+        return fill_in(self.widget_config)
+
+    @property
     def whole_widget_design(self) -> dict[str, Any]:
-        return read_design(self.widget_design)
+        return self.in_font(read_design(self.widget_design))
+
+    def in_font(self, design: dict[str, Any]) -> dict[str, Any]:
+        """Return a widget's whole design with the brand's font, unless it has one of its own."""
+        return design | {"font": design["font"] or BRAND_FONTS[self.brand.get("font", "site")]}
 
     @property
     def whole_page_design(self) -> dict[str, Any]:
@@ -178,7 +186,7 @@ class Project(Base):
 
     @property
     def public_page_config(self) -> dict[str, Any]:
-        return {"slug": self.slug, **self.page_config, "logo": image_url(self.logo_id)}
+        return {"slug": self.slug, **fill_in(self.page_config), "logo": image_url(self.logo_id)}
 
 
 Project.is_suspended = (

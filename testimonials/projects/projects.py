@@ -28,7 +28,12 @@ from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.core.text import is_web_url, normalize
-from testimonials.projects.defaults import SLUG_LENGTH, WIDGET_CONFIG, default_page_config
+from testimonials.projects.defaults import (
+    SLUG_LENGTH,
+    WIDGET_CONFIG,
+    default_page_config,
+    inherit,
+)
 from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import OldSlug, Project, Suspension
 
@@ -214,7 +219,7 @@ def create_project(
     if slug and is_held(slug, None):
         raise _slug_taken()
     now = clock.now()
-    page_config = default_page_config(business_name) | {"website": website}
+    page_config = inherit(default_page_config(business_name)) | {"website": website}
     page_config |= {name: values[name] for name in ("headline", "description") if name in values}
     project = _insert(
         Project(
@@ -222,7 +227,7 @@ def create_project(
             business_name=business_name,
             slug=slug or "",
             page_config=page_config,
-            widget_config=dict(WIDGET_CONFIG),
+            widget_config=inherit(WIDGET_CONFIG),
             created_at=now,
             updated_at=now,
         )

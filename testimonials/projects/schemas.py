@@ -152,7 +152,7 @@ class ProjectSchema(Schema):
     publicPageConfig = fields.Nested(
         PublicPageConfigSchema, attribute="public_page_config", required=True
     )
-    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="widget_config", required=True)
+    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="whole_widget_config", required=True)
     widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)

@@ -26,6 +26,8 @@ LABEL_LENGTH = 60
 
 # A field's first choice is its default.
 FONTS = ("page", "system", "serif")
+# By the brand's font.
+BRAND_FONTS = {"site": "page", "plain": "system", "classic": "serif"}
 RADII = (16, 0, 6, 12, 24)
 DENSITIES = ("comfortable", "compact", "airy")
 PHOTO_SIZES = (48, 0, 40, 64)
@@ -64,7 +66,9 @@ LOOK: dict[str, Any] = {
     "marqueeRows": MARQUEE_ROWS[0],
 }
 DEFAULTS: dict[str, Any] = LOOK | {
+    # None: the brand's.
     "brandColor": None,
+    "font": None,
     "order": ORDERS[0],
     "minRating": 0,
     "tags": [],
@@ -138,9 +142,14 @@ class WidgetDesignSchema(StrictSchema):
     """The widget's design; a field left out has its default."""
 
     brandColor = Colour(
-        allow_none=True, description="Everything is derived from it; null: the palette's colour."
+        allow_none=True,
+        description="Everything is derived from it; null: the palette's, or the brand's.",
     )
-    font = Choice(*FONTS, description="`page`: the fonts of the embedding page.")
+    font = Choice(
+        *FONTS,
+        allow_none=True,
+        description="`page`: the fonts of the embedding page; null: the brand's.",
+    )
     radius = NumberChoice(*RADII, description="Corner radius of cards, in px.")
     density = Choice(*DENSITIES, description="Space inside and between cards.")
     photoSize = NumberChoice(*PHOTO_SIZES, description="Size of authors' photos, in px; 0: none.")

@@ -6,11 +6,11 @@ from marshmallow import Schema, fields, validate
 
 from testimonials.auth.callers import Scope
 from testimonials.core.http.blueprints import widget
-from testimonials.core.http.fields import StrictSchema, Text, Time
+from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
 from testimonials.projects import schemas
 from testimonials.projects.api import get_project
 from testimonials.projects.changes import Values
-from testimonials.projects.defaults import CtaSchema
+from testimonials.projects.defaults import PALETTES, CtaSchema
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import (
     ProjectSchema,
@@ -37,10 +37,14 @@ WIDGET_NAME = Text(
 )
 
 
+class DraftConfigSchema(WidgetConfigUpdateSchema):
+    palette = Choice(*PALETTES, allow_none=True)
+
+
 class WidgetDraftSchema(StrictSchema):
     """What the editor is changing, until it is published; never public."""
 
-    config = fields.Nested(WidgetConfigUpdateSchema)
+    config = fields.Nested(DraftConfigSchema)
     design = fields.Nested(WidgetDesignSchema)
     cta = fields.Nested(CtaSchema)
 

@@ -7,7 +7,11 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
-from testimonials.projects.widget_design import WidgetDesignSchema, WidgetLabelsSchema
+from testimonials.projects.widget_design import (
+    WidgetDesignSchema,
+    WidgetLabelsSchema,
+    read_design,
+)
 from testimonials.widget import settings
 from testimonials.widget.events import WIDGET_CHANGED
 
@@ -40,7 +44,7 @@ class DesignUpdateSchema(WidgetDesignSchema):
     title=gettext_noop("change the widget’s design"),
     schema=DesignUpdateSchema,
     scope=Scope.CONFIGURE,
-    before=lambda project, _target, _values: project.whole_widget_design,
+    before=lambda project, _target, _values: read_design(project.widget_design),
     done="Widget design updated",
 )
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:

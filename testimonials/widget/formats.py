@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 from flask import render_template
 
 from testimonials.core.http.i18n import gettext
-from testimonials.core.http.urls import image_url, json_feed_url, testimonial_url, wall_url
+from testimonials.core.http.urls import json_feed_url, testimonial_url, wall_url
 from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.highlights import Ranges, split_text
 from testimonials.widget.colors import read_colours
@@ -117,7 +118,7 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
         "title": gettext("What customers say about %(name)s", name=project.name),
         "home_page_url": chosen.wall_url,
         "feed_url": add_query(address, chosen.query),
-        "icon": image_url(project.logo_id),
+        "icon": find_brand(project).logo_url,
         "items": [_describe_item(project, item) for item in chosen.items],
     }
     if chosen.next:

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from testimonials.core.http.i18n import current_language, format_average, format_number
 from testimonials.core.http.urls import (
     collection_page_url,
-    image_url,
     json_feed_url,
     oembed_url,
     share_picture_url,
@@ -23,6 +22,7 @@ from testimonials.core.http.urls import (
     widget_page_url,
 )
 from testimonials.core.images.colors import NAMES, Colours, colour_of, initials_of
+from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import read_colours
@@ -491,7 +491,7 @@ def describe_project(project: Project) -> dict[str, Any]:
         "name": project.name,
         "wall_url": wall_url(project.slug, project.own_host),
         "share_url": share_picture_url(project.slug, project.own_host),
-        "logo_url": image_url(project.logo_id),
+        "logo_url": find_brand(project).logo_url,
         "website": website,
         "website_label": website.partition("://")[2].removeprefix("www.").rstrip("/"),
         # A paused page takes nothing, but the owner's own link may lead anywhere.

@@ -13,6 +13,8 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import format_number
 from testimonials.core.http.urls import wall_url
+from testimonials.projects.brand import find_brand
+from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
 from testimonials.projects.widget_design import read_design, read_look, trim_design
@@ -68,8 +70,18 @@ def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
 
 
 def find_settings(project: Project, name: str = "") -> WidgetSettings:
-    """Return the settings of the widget with this name; of the project's own if there is none."""
-    return read_settings((_find(project, name) if name else None) or project)
+    """Return what is in effect of the widget with this name; of the project's own without one."""
+    found = read_settings((_find(project, name) if name else None) or project)
+    return in_brand(project, found)
+
+
+def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
+    """Return the settings with what the brand says where a widget has nothing of its own."""
+    brand, config, design = find_brand(project), settings.config, settings.design
+    design = project.in_font(design)
+    if config["palette"] is None:
+        design["brandColor"] = design["brandColor"] or brand.color
+    return WidgetSettings(settings.name, fill_in(config), design)
 
 
 def find_widget(project: Project, name: str) -> Project | SavedWidget:
@@ -95,8 +107,8 @@ def describe_widgets(project: Project) -> list[dict[str, Any]]:
     return [
         {
             "name": settings.name or None,
-            "config": settings.config,
-            "design": settings.design,
+            "config": fill_in(settings.config),
+            "design": project.in_font(settings.design),
             "created_at": widget.created_at,
             "updated_at": widget.updated_at,
         }

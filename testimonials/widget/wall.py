@@ -33,7 +33,7 @@ from testimonials.widget.selection import (
     read_page,
     read_selection,
 )
-from testimonials.widget.settings import describe_shown, rate, read_settings
+from testimonials.widget.settings import describe_shown, find_settings, rate
 
 # What the public wall shows: a choice of testimonials, page by page, and the figures above.
 
@@ -258,7 +258,7 @@ def render_wall(
 ) -> str:
     """Render the wall with the `contents` that `read_wall` returned."""
     figures, items = contents["figures"], contents["items"]
-    settings = read_settings(project)
+    settings = find_settings(project)
     # A carousel's single row would not be a wall.
     kind = "list" if settings.config["layout"] == "list" else "masonry"
     still = make_still(project, settings, items, kind=kind if len(items) > 1 else "single")
@@ -291,7 +291,7 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
     return render_page(
         "widget/testimonial.html",
         project,
-        make_still(project, read_settings(project), [item], kind="single", is_player=True),
+        make_still(project, find_settings(project), [item], kind="single", is_player=True),
         author=item["authorName"],
         summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
         canonical=testimonial_url(project.slug, item["id"], project.own_host),

@@ -1,9 +1,18 @@
-"""A project's brand: what the upgrade makes of what was chosen, and what a name tells."""
+"""A project's brand: what it is by itself, where it shows, and what stays of a surface's own."""
+
+import random
+import re
+from typing import Any
 
 import pytest
+from flask import Flask
 
+from testimonials.core.images.colors import contrast, derive_colours
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
+from testimonials.widget.colors import PALETTES, write_colours
+from tests.conftest import Caller
+from tests.support.rows import change_project
 
 
 @pytest.mark.parametrize(
@@ -43,3 +52,92 @@ def test_a_name_tells_the_trade(name: str, trade: str) -> None:
 
 def test_no_trade_is_grey_or_indigo() -> None:
     assert not {"#4F46E5", "#27272A"} & set(TRADES.values())
+
+
+def show(owner: Caller, project: dict[str, Any]) -> dict[str, Any]:
+    """Return the colors of the widget, and the page's theme."""
+    feed = owner.client.get(f"/widget/{project['_id']}/feed").json
+    slug = project["publicPageConfig"]["slug"]
+    theme = owner.client.get(f"/{slug}/theme.css").text
+    return {"widget": feed["colours"], "font": feed["design"]["font"], "theme": theme}
+
+
+def derive(color: str) -> dict[str, str]:
+    return write_colours(derive_colours(color))
+
+
+def test_a_new_project_has_its_trades_color_while_specified_fields_answer_defaults(
+    owner: Caller,
+) -> None:
+    project = owner.create_project(businessName="Oat & Ember Bakery")
+    shown = show(owner, project)
+    assert shown["widget"] == derive("#C2410C")
+    assert "--tm-button:#C2410C;--tm-button-text:#FFFFFF" in shown["theme"]
+    assert project["widgetConfig"]["palette"] == "neutral"
+    page = project["publicPageConfig"]
+    assert (page["buttonColor"], page["buttonTextColor"], page["logo"]) == (
+        "#4F46E5", "#FFFFFF", None,
+    )  # fmt: skip
+
+
+def test_a_call_that_names_the_palette_sets_it_also_when_all_comes_back_as_read(
+    owner: Caller,
+) -> None:
+    project = owner.create_project(businessName="Oat & Ember Bakery")
+    path = f"/v1/projects/{project['_id']}/widget-config"
+    assert owner.patch(path, {"showDates": False}).status_code == 200
+    assert show(owner, project)["widget"] == derive("#C2410C")
+    config = project["widgetConfig"]
+    assert owner.patch(path, config).json["data"]["widgetConfig"] == config
+    assert show(owner, project)["widget"] == derive(PALETTES["neutral"])
+
+
+def test_a_surfaces_own_values_are_kept(app: Flask, owner: Caller) -> None:
+    project = owner.create_project()
+    change_project(
+        app,
+        project["_id"],
+        brand={"color": "#C2410C", "font": "classic"},
+        widget_design={"brandColor": "#6D4AFF", "font": "system"},
+        page_config={"buttonColor": "#2F8F6B"},
+    )
+    shown = show(owner, project)
+    assert (shown["widget"], shown["font"]) == (derive("#6D4AFF"), "system")
+    assert "--tm-button:#2F8F6B;--tm-button-text:#000000" in shown["theme"]
+    change_project(app, project["_id"], widget_design={}, page_config={"buttonColor": None})
+    shown = show(owner, project)
+    assert (shown["widget"], shown["font"]) == (derive("#C2410C"), "serif")
+    assert "--tm-button:#C2410C" in shown["theme"]
+    assert "--font:Georgia" in shown["theme"]
+
+
+def test_a_project_from_before_looks_as_it_did(app: Flask, owner: Caller) -> None:
+    """What it has set stays its own, whatever the brand is."""
+    project = owner.create_project()
+    config = project["widgetConfig"]
+    page = {"buttonColor": "#4F46E5", "buttonTextColor": "#FFFFFF"}
+    assert config["palette"] == "neutral"
+    change_project(app, project["_id"], widget_config=config, page_config=page)
+    before = show(owner, project)
+    assert before["widget"] == derive("#27272A")
+    assert "--tm-button:#4F46E5;--tm-button-text:#FFFFFF" in before["theme"]
+    change_project(app, project["_id"], brand={"color": "#C2410C"})
+    assert show(owner, project) == before
+
+
+def test_text_in_any_brand_can_be_read(app: Flask, owner: Caller) -> None:
+    project, chance = owner.create_project(), random.Random(1)
+    for _ in range(200):
+        color = f"#{chance.randrange(1 << 24):06X}"
+        change_project(app, project["_id"], brand={"color": color})
+        theme = show(owner, project)["theme"]
+        colors = dict(re.findall(r"--([a-z-]+):([^;}]+)", theme))
+        for on, ground in (
+            ("tm-button-text", "tm-button"), ("on-solid", "solid"), ("on-soft", "soft"),
+            ("accent", "soft"),
+        ):  # fmt: skip
+            for theme_number in (0, -1):
+                pair = [
+                    re.findall("#[0-9A-F]{6}", colors[name])[theme_number] for name in (on, ground)
+                ]
+                assert contrast(*pair) >= 4.5, (color, on, ground)

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from testimonials.core import clock
 from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK
-from testimonials.widget.colors import PALETTES, write_colours
+from testimonials.widget.colors import write_colours
 from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 from tests.widget.conftest import read_feed
@@ -43,7 +43,7 @@ def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: 
         "project": {"id": project, "name": "Kiln & Clay", "active": True},
         "config": made["widgetConfig"],
         "design": LOOK,
-        "colours": write_colours(derive_colours(PALETTES["neutral"])),
+        "colours": write_colours(derive_colours("#0F766E")),
         "cta": {"label": "Share your experience", "url": "https://testimonials.example.com/kiln"},
         "total": 1,
         "items": [

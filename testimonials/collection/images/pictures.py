@@ -25,12 +25,14 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import share_picture_url
-from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.images.colors import TEXTS, colour_of, initials_of
 from testimonials.core.images.uploads import RETRY_AFTER, Image, ImageBusy
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, decoder
+from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.colors import read_colours
+from testimonials.widget.settings import find_settings
 
 # Drawing in the process that decodes pictures, with its limits of time and memory.
 
@@ -74,8 +76,9 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
 def picture_fingerprint(project: Project) -> str:
     """Return a hash of everything that is drawn."""
     config = project.page_config
-    drawn = [STYLE, project.name, config["headline"], config["theme"], config["buttonColor"]]
-    drawn += [config["buttonTextColor"], project.logo_id]
+    colors = _choose_button(project)
+    drawn = [STYLE, project.name, config["headline"], config["theme"], *colors]
+    drawn += [page_logo_id(project)]
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
 
 
@@ -96,16 +99,25 @@ def find_share_picture(project: Project) -> bytes | None:
 def make_share_picture(project: Project) -> bytes:
     """Draw the picture; raises `ImageBusy`."""
     config = project.page_config
-    logo = db.session.get(Image, project.logo_id) if project.logo_id else None
+    logo_id, (button, text) = page_logo_id(project), _choose_button(project)
+    logo = db.session.get(Image, logo_id) if logo_id else None
     shown = Shown(
         name=project.name,
         headline=config["headline"],
         theme=config["theme"],
-        button=config["buttonColor"],
-        button_text=config["buttonTextColor"],
+        button=button,
+        button_text=text,
         logo=base64.b64encode(logo.content).decode() if logo else None,
     )
     return run_drawing(draw_share_picture, asdict(shown))
+
+
+def _choose_button(project: Project) -> tuple[str, str]:
+    config = project.page_config
+    if config["buttonColor"]:
+        return config["buttonColor"], config["buttonTextColor"] or TEXTS[0]
+    button = find_button(project)
+    return button.dark if config["theme"] == "dark" else button.light
 
 
 def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:
@@ -148,7 +160,8 @@ def describe_picture(
     """Say what a picture of a testimonial shows; raise `NotFound` unless it is public."""
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
-    colours = read_colours(project.widget_config, project.widget_design)
+    settings = find_settings(project)
+    colours = read_colours(settings.config, settings.design)
     told = "Sample" if row.status == "demo" else ""
     paid = "Got a thank-you for writing" if row.is_rewarded else ""
     shown = {
@@ -162,7 +175,7 @@ def describe_picture(
         "photo": row.avatar_id,
         "business": project.name,
         "letter": initials_of(project.name)[:1],
-        "logo": project.logo_id,
+        "logo": brand_logo_id(project),
         "light": colours.light,
         "dark": colours.dark,
     }

@@ -15,12 +15,13 @@ from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
-from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text
+from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
 from testimonials.projects.brand import StoredBrandSchema
 from testimonials.projects.defaults import (
     PAGE_CONFIG,
+    PALETTES,
     SLUG_LENGTH,
     WEBSITE_LENGTH,
     WIDGET_CONFIG,
@@ -145,8 +146,14 @@ class StoredCollectFieldsSchema(CollectFieldsUpdateSchema):
 
 class StoredPageConfigSchema(PageConfigUpdateSchema):
     website = _optional_url(WEBSITE_LENGTH + len("https://"))
+    buttonColor = Colour(allow_none=True)
+    buttonTextColor = Colour(allow_none=True)
     logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
     collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])
+
+
+class StoredWidgetConfigSchema(WidgetConfigUpdateSchema):
+    palette = Choice(*PALETTES, allow_none=True)
 
 
 class StoredAnswerSchema(StrictSchema):
@@ -304,7 +311,7 @@ PROJECT = Part(
         "external_id": EXTERNAL_ID,
         "brand": fields.Nested(StoredBrandSchema, load_default=dict),
         "page_config": Settings(StoredPageConfigSchema, PAGE_CONFIG),
-        "widget_config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "widget_config": Settings(StoredWidgetConfigSchema, WIDGET_CONFIG),
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "widget_draft": fields.Nested(WidgetDraftSchema),
         "page_design": fields.Nested(PageDesignSchema, load_default=dict),
@@ -319,7 +326,7 @@ SAVED_WIDGET = Part(
     {"project_id": _PARENT},
     {
         "name": WIDGET_NAME,
-        "config": Settings(WidgetConfigUpdateSchema, WIDGET_CONFIG),
+        "config": Settings(StoredWidgetConfigSchema, WIDGET_CONFIG),
         "design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "draft": fields.Nested(WidgetDraftSchema),
     },

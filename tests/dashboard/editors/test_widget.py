@@ -160,7 +160,7 @@ def test_an_order_by_hand_stays_through_drafts(
     by_hand = {"order": "hand", "chosen": [chosen]}
     assert design(app, project) == by_hand
     publish(browser, project)
-    assert design(app, project) == by_hand | {"radius": 0}
+    assert design(app, project) == by_hand | {"radius": 0, "font": "page"}
     browser.post(path(project, "/reset"))
     publish(browser, project)
     assert design(app, project) == {"chosen": [chosen]}
@@ -219,7 +219,7 @@ def test_the_whole_form_without_a_script(
 ) -> None:
     before, page = version(app, project), browser.get(path(project)).text
     form = read_form(page)
-    assert form.keys() | SELECTS | {"look"} >= OTHER.keys()
+    assert form.keys() | SELECTS | {"look", "palette", "font"} >= OTHER.keys()
     assert "published" not in page.partition("data-toast-text")[2][:80]
     form |= {name: [as_text(value)] for name, (value, *_) in OTHER.items()}
     answer = browser.post(path(project), data=form)
@@ -307,7 +307,7 @@ def test_undo_takes_only_its_own_tokens_for_an_hour(
     assert read_form(browser.get(path(project)).text) == read_form(before)
     moved_clock.move(minutes=61)
     browser.post(path(other, "/undo"), data={"undo": foreign})
-    assert read_form(browser.get(path(other)).text)["palette"] == ["neutral"]
+    assert "palette" not in read_form(browser.get(path(other)).text)
 
 
 def test_colours_are_explained(client: FlaskClient, browser: FlaskClient, project: str) -> None:
@@ -329,7 +329,7 @@ def test_colours_are_explained(client: FlaskClient, browser: FlaskClient, projec
         assert feed["colours"][theme] == " ".join(colours)
     save(browser, project, stars="gold", brandColor="")
     usual = browser.get(path(project, "/colours")).json
-    assert usual == browser.get(path(project, "/colours?hex=%2327272A")).json
+    assert usual == browser.get(path(project, "/colours?hex=%230F766E")).json
     for wrong in ("", "blue", "%23FFF", "<b>"):
         assert browser.get(path(project, f"/colours?hex={wrong}")).status_code == 422
 

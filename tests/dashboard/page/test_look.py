@@ -101,7 +101,9 @@ def test_a_bad_value_changes_nothing(browser: FlaskClient, owner: Caller, projec
 
 
 def test_a_text_that_is_hard_to_read_is_named(browser: FlaskClient, project: str) -> None:
-    found = save(browser, project, buttonColor="#2F8F6B").json["contrast"]
+    found = save(browser, project, buttonColor="#2F8F6B", buttonTextColor="#FFFFFF").json[
+        "contrast"
+    ]
     assert (found["ratio"], found["is_enough"]) == ("3.9", False)
     assert contrast("#2F8F6B", found["suggestion"]) >= 4.5
     page = browser.get(f"/dashboard/projects/{project}/page").text

@@ -25,7 +25,7 @@ const dropped = new Set();
 
 // What the page says, in its language.
 const words = form.dataset;
-const colour = () => values.brandColor || palettes[values.palette];
+const colour = () => values.brandColor || palettes[values.palette] || controls('brandColor')[0].placeholder;
 
 /* ------------------------------------------------------------------ changes */
 
