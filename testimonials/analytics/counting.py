@@ -11,17 +11,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, request
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import case, delete, select, tuple_
 
 from testimonials.analytics.models import (
+    OPENED,
     OTHER_WEBSITES,
+    SENT,
+    STARTED,
     InsightDay,
-    InsightFunnelDay,
+    InsightPathDay,
     InsightTestimonialDay,
+    InsightVisit,
 )
 from testimonials.analytics.reports import write_day
-from testimonials.auth.cookies import read_session_cookie
 from testimonials.collection.models import CollectionForm
+from testimonials.collection.submission import is_counted, read_form_token
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, insert_into
 from testimonials.core.db.identifiers import is_identifier
@@ -50,14 +54,18 @@ EXTENSION = "testimonials_insights"
 NUMBERS: dict[type[Base], tuple[str, ...]] = {
     InsightDay: ("views", "clicks"),
     InsightTestimonialDay: ("seen", "read"),
-    InsightFunnelDay: ("opened", "started"),
+    InsightPathDay: ("opened", "started", "sent"),
 }
 MAX_KEYS = 20_000
 # What one address may send, and how many keys may be new by it, until the next writing.
 MAX_BEACONS = 60
+MAX_VISITS = 20
 MAX_NEW_KEYS = 1000
 # Of a project in one day.
 MAX_WEBSITES = 50
+
+# Visits are rows for so many days, and then sums.
+VISIT_DAYS = 35
 
 # Project, day, kind (which says the table) and name.
 Key = tuple[str, str, str, str]
@@ -74,8 +82,8 @@ class Beacon:
     seen: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     form: str = ""
-    is_opened: bool = False
-    is_started: bool = False
+    visit: str = ""
+    step: int = 0
 
 
 class Counts:
@@ -89,6 +97,9 @@ class Counts:
         # By key and column.
         self.numbers: Counter[tuple[str, str, str, str, str]] = Counter()
         self.times: dict[Key, datetime] = {}
+        # The form and the furthest step of each visit, by project and visit.
+        self.visits: dict[tuple[str, str], tuple[str, int]] = {}
+        self._visitors: Counter[str] = Counter()
         self._senders: Counter[str] = Counter()
         self._new_keys: Counter[str] = Counter()
 
@@ -100,11 +111,22 @@ class Counts:
             if len(self._senders) > MAX_KEYS or self._senders[sender] >= MAX_BEACONS:
                 return
             self._senders[sender] += 1
+            if beacon.visit:
+                self._note_visit(project_id, beacon, sender)
             for kind, name, column, number in _list(beacon):
                 key = (project_id, day, kind, name)
                 if number and self._has_room((*key, column), sender):
                     self.numbers[*key, column] += number
                     self.times[key] = now
+
+    def _note_visit(self, project_id: str, beacon: Beacon, sender: str) -> None:
+        key = (project_id, beacon.visit)
+        if key not in self.visits:
+            if len(self.visits) >= MAX_KEYS or self._visitors[sender] >= MAX_VISITS:
+                return
+            self._visitors[sender] += 1
+        _form, step = self.visits.get(key, ("", 0))
+        self.visits[key] = beacon.form, max(step, beacon.step)
 
     def _has_room(self, key: tuple[str, str, str, str, str], sender: str) -> bool:
         """Return whether a key may be counted; note who brought it."""
@@ -118,7 +140,7 @@ class Counts:
         """Return what was counted, and begin anew."""
         taken = Counts()
         with self._lock:
-            taken.numbers, taken.times = self.numbers, self.times
+            taken.numbers, taken.times, taken.visits = self.numbers, self.times, self.visits
             self.clear()
         return taken
 
@@ -128,6 +150,9 @@ class Counts:
             if len(self.numbers) + len(taken.numbers) <= MAX_KEYS:
                 self.numbers.update(taken.numbers)
                 self.times = taken.times | self.times
+            if len(self.visits) + len(taken.visits) <= MAX_KEYS:
+                for key, (form, step) in taken.visits.items():
+                    self.visits[key] = form, max(step, self.visits.get(key, ("", 0))[1])
 
 
 def init_insights(app: Flask) -> None:
@@ -145,7 +170,7 @@ def write_insights() -> None:
     """Store what this process has counted since the last time."""
     counts = current_counts()
     taken = counts.take()
-    if not taken.numbers:
+    if not (taken.numbers or taken.visits):
         return
     try:
         with write():
@@ -160,7 +185,10 @@ def write_counts(counts: Counts) -> None:
     projects = set(
         db.session.scalars(
             select(Project.id)
-            .where(Project.id.in_({key[0] for key in counts.numbers}), Project.deleted_at.is_(None))
+            .where(
+                Project.id.in_({key[0] for key in (*counts.numbers, *counts.visits)}),
+                Project.deleted_at.is_(None),
+            )
             .order_by(Project.id)
             # None of them is removed before this is written.
             .with_for_update(read=True, key_share=True)
@@ -189,14 +217,35 @@ def write_counts(counts: Counts) -> None:
         if listed:
             # Again in that order: websites may have become others.
             _add(model, [listed[key] for key in sorted(listed)])
+    _write_visits({key: to for key, to in counts.visits.items() if key[0] in projects})
+
+
+def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
+    """Store how far visits came; of what is known of one already, the larger step stays."""
+    model = CollectionForm
+    query = select(model.project_id, model.name).where(
+        model.project_id.in_({project_id for project_id, _ in visits}),
+        model.name.in_({form for form, _ in visits.values()}),
+    )
+    known = {tuple(row) for row in db.session.execute(query)} if visits else set()
+    rows = [
+        {"project_id": project_id, "visit": visit, "form": form, "step": step}
+        for (project_id, visit), (form, step) in sorted(visits.items())
+        if not form or (project_id, form) in known
+    ]
+    if rows:
+        table, insert = InsightVisit.__table__, insert_into(db.session(), InsightVisit)
+        further = insert.excluded.step > table.c.step
+        larger = {"step": case((further, insert.excluded.step), else_=table.c.step)}
+        keys = ["project_id", "visit"]
+        db.session.connection().execute(
+            insert.on_conflict_do_update(index_elements=keys, set_=larger), rows
+        )
 
 
 def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:
     if beacon.surface == "form":
-        return [
-            ("form", beacon.form, "opened", int(beacon.is_opened)),
-            ("form", beacon.form, "started", int(beacon.is_started)),
-        ]
+        return []
     return [
         (beacon.surface, beacon.website, "views", int(beacon.is_view)),
         (beacon.surface, beacon.website, "clicks", beacon.clicks),
@@ -206,20 +255,15 @@ def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:
 
 
 def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
-    """Return the testimonials and forms of each project, and its websites by day."""
-    known: dict[str, set[str]] = {project_id: {"form "} for project_id, *_ in rows}
+    """Return the testimonials of each project, and its websites by day."""
+    known: dict[str, set[str]] = {project_id: set() for project_id, *_ in rows}
     ids = {name for _, _, kind, name in rows if kind == "testimonial"}
-    names = {name for _, _, kind, name in rows if kind == "form" and name}
     days = {day for _, day, kind, _ in rows if kind == "widget"}
-    one, form, row = Testimonial, CollectionForm, InsightDay
+    one, row = Testimonial, InsightDay
     for project_id, id in db.session.execute(
         select(one.project_id, one.id).where(one.id.in_(ids), one.is_visible)
     ):
         known.get(project_id, set()).add(f"testimonial {id}")
-    for project_id, name in db.session.execute(
-        select(form.project_id, form.name).where(form.project_id.in_(known), form.name.in_(names))
-    ):
-        known[project_id].add(f"form {name}")
     for project_id, day, website in db.session.execute(
         select(row.project_id, row.day, row.website).where(
             row.project_id.in_(known), row.day.in_(days), row.surface == "widget"
@@ -244,8 +288,6 @@ def _describe(project_id: str, day: str, kind: str, name: str) -> tuple[type[Bas
     key = {"project_id": project_id, "day": day}
     if kind == "testimonial":
         return InsightTestimonialDay, key | {"testimonial_id": name}
-    if kind == "form":
-        return InsightFunnelDay, key | {"form": name}
     return InsightDay, key | {"surface": kind, "website": name}
 
 
@@ -270,34 +312,23 @@ MAX_BYTES = 16 * 1024
 # Of one page, in one beacon.
 MAX_TESTIMONIALS, MAX_CLICKS = 200, 20
 
-_PROGRAM = re.compile(
-    r"bot|crawl|spider|slurp|headless|lighthouse|preview|facebookexternalhit|pingdom|monitor"
-    r"|phantom|puppeteer|playwright|selenium|curl|wget|python|httpclient",
-    re.IGNORECASE,
-)
 _HOST = re.compile(r"[a-z0-9._-]{1,255}")
 _FORM = re.compile(r"[a-z0-9-]{0,60}")
 
 
-def read_beacon(request: Request) -> Beacon | None:
-    """Return what a beacon tells; None if it isn't counted.
-
-    That is what a program sent, what its reader asks not to be told, the owner's own look, and a
-    page on somebody's own machine.
-    """
-    headers = request.headers
-    if headers.get("Sec-GPC") == "1" or headers.get("DNT") == "1" or read_session_cookie():
+def read_beacon(request: Request, project_id: str) -> Beacon | None:
+    """Return what a beacon tells; None if it isn't counted, as on somebody's own machine."""
+    if not is_counted(request):
         return None
-    if not request.user_agent.string or _PROGRAM.search(request.user_agent.string):
-        return None
-    website = read_website(headers.get("Origin", ""))
+    website = read_website(request.headers.get("Origin", ""))
     sent = _read_body(request)
     surface = sent.get("surface")
     # The widget on our own pages is the editor's preview.
     surfaces = ("widget",) if website else ("wall", "form")
     if website is None or not isinstance(surface, str) or surface not in surfaces:
         return None
-    form = sent.get("form", "")
+    if surface == "form":
+        return _read_visit(sent, project_id)
     return Beacon(
         surface=surface,
         website=website,
@@ -305,10 +336,22 @@ def read_beacon(request: Request) -> Beacon | None:
         clicks=_read_clicks(sent.get("clicks")),
         seen=_read_ids(sent.get("seen")),
         read=_read_ids(sent.get("read")),
-        form=form if isinstance(form, str) and _FORM.fullmatch(form) else "",
-        is_opened=sent.get("opened") is True,
-        is_started=sent.get("started") is True,
     )
+
+
+def _read_visit(sent: dict[str, Any], project_id: str) -> Beacon | None:
+    """Return how far a visit came; its form's token proves that there was one."""
+    form, told = sent.get("form", ""), sent.get("visit")
+    token = read_form_token(told, project_id) if isinstance(told, str) else None
+    if (
+        token is None
+        or token.visit is None
+        or not isinstance(form, str)
+        or not _FORM.fullmatch(form)
+    ):
+        return None
+    step = STARTED if sent.get("started") is True else OPENED
+    return Beacon("form", form=form, visit=token.visit, step=step)
 
 
 def read_website(origin: str) -> str | None:
@@ -352,14 +395,33 @@ def _read_ids(value: Any) -> list[str]:
 
 def delete_old_insights(limit: int) -> int:
     """Delete rows of days more than `INSIGHT_DAYS` ago, at most `limit`; return how many."""
+    _add_up_visits(limit)
     day = write_day(clock.expired_until(current_settings().insight_days))
     count = 0
-    for model in (InsightDay, InsightTestimonialDay, InsightFunnelDay):
+    for model in (InsightDay, InsightTestimonialDay, InsightPathDay):
         keys = model.__mapper__.primary_key
         old = select(*keys).where(model.day < day).limit(limit - count)
         removed = delete(model).where(tuple_(*keys).in_(old)).returning(model.day)
         count += len(db.session.scalars(removed).all())
     return count
+
+
+def _add_up_visits(limit: int) -> None:
+    """Add visits of more than `VISIT_DAYS` ago to the sums of their days, and delete them."""
+    row, until = InsightVisit, write_day(clock.expired_until(VISIT_DAYS))
+    old = select(row.project_id, row.visit).where(row.visit < until).order_by(row.visit)
+    found = db.session.execute(
+        delete(row)
+        .where(tuple_(row.project_id, row.visit).in_(old.limit(limit)))
+        .returning(row.project_id, row.visit, row.form, row.step)
+    )
+    sums: dict[tuple[str, str, str], Counter[str]] = {}
+    for project_id, visit, form, step in found:
+        came = sums.setdefault((project_id, visit[:10], form), Counter())
+        came.update(opened=1, started=step >= STARTED, sent=step >= SENT)
+    keys = ("project_id", "day", "form")
+    if rows := [dict(zip(keys, key, strict=True)) | came for key, came in sorted(sums.items())]:
+        _add(InsightPathDay, rows)
 
 
 # Where pages tell what was seen, read and clicked; open to every origin.
@@ -370,7 +432,7 @@ def note_seen(project_id: str) -> Response:
     """Count what a page tells; the answer is the same whether it was counted or not."""
     if not is_identifier(project_id):
         raise NotFound("There is no such project.")
-    if (beacon := read_beacon(request)) is not None:
+    if (beacon := read_beacon(request, project_id)) is not None:
         current_counts().note(project_id, beacon, client_key())
     answer = Response(status=204)
     answer.headers["Access-Control-Allow-Origin"] = "*"

@@ -11,6 +11,8 @@ from testimonials.testimonials.models import Testimonial
 
 # Instead of a host: the websites of a day beyond those that a project may have.
 OTHER_WEBSITES = "*"
+# How far a visit came.
+OPENED, STARTED, SENT = 1, 2, 3
 
 
 class InsightDay(Base):
@@ -53,20 +55,37 @@ class InsightTestimonialDay(Base):
     read: Mapped[int] = mapped_column(default=0)
 
 
-class InsightFunnelDay(Base):
-    """How often a collection form was opened and begun on one day.
+class InsightVisit(Base):
+    """One visit to a collection page, and how far it came; after 35 days it is a part of a sum.
 
-    What was sent and approved the database counts (`DayCount`).
+    What it sent counts itself, by a trigger of the database: in the transaction that stores it.
     """
 
-    __tablename__ = "insight_funnel_day"
-    __table_args__ = (Index("ix_insight_funnel_day_day", "day"),)
+    __tablename__ = "insight_visit"
+    __table_args__ = (Index("ix_insight_visit_visit", "visit"),)
+
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
+    )
+    # The day on which it opened, and a random number, as `Testimonial.visit`.
+    visit: Mapped[str] = mapped_column(String(40), primary_key=True)
+    # The form's name; empty for the project's own page.
+    form: Mapped[str] = mapped_column(String(60))
+    # The furthest of OPENED, STARTED and SENT.
+    step: Mapped[int]
+
+
+class InsightPathDay(Base):
+    """How far the visits of one day came, of those that are no rows any more."""
+
+    __tablename__ = "insight_path_day"
+    __table_args__ = (Index("ix_insight_path_day_day", "day"),)
 
     project_id: Mapped[str] = mapped_column(
         ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
     )
     day: Mapped[str] = mapped_column(String(10), primary_key=True)
-    # The form's name; empty for the project's own page.
     form: Mapped[str] = mapped_column(String(60), primary_key=True)
     opened: Mapped[int] = mapped_column(default=0)
     started: Mapped[int] = mapped_column(default=0)
+    sent: Mapped[int] = mapped_column(default=0)

@@ -6,13 +6,16 @@ from itertools import groupby
 from typing import Any
 
 from marshmallow import Schema, fields
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, case, func, select, text, union_all
 
 from testimonials.analytics.models import (
     OTHER_WEBSITES,
+    SENT,
+    STARTED,
     InsightDay,
-    InsightFunnelDay,
+    InsightPathDay,
     InsightTestimonialDay,
+    InsightVisit,
 )
 from testimonials.auth.callers import Scope
 from testimonials.collection.models import MailedRequest
@@ -20,8 +23,10 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import analytics
 from testimonials.core.http.fields import RuleField, StrictSchema, Time
+from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DayOf, average, count_days
+from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial
 
 # What an owner is told of views, reads, clicks, forms, requests and ratings.
 
@@ -29,6 +34,8 @@ PERIODS = (7, 30, 90, 365)
 USUAL_PERIOD = 30
 # A website is quiet that showed the widget in the last 30 days, but not in the last 3.
 QUIET_AFTER, QUIET_UNTIL = timedelta(days=3), timedelta(days=30)
+# More than people would count.
+MOST_UNVISITED = 1000
 # The first Monday after the epoch is the fifth day.
 _MONDAY = 4
 
@@ -40,7 +47,7 @@ def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str,
     return {
         "period": {"days": days, "from": write_day(first), "to": write_day(clock.now())},
         **_count_views(project, days),
-        "funnel": _count_funnel(project, first, counted),
+        "funnel": _count_path(project, first),
         "requests": _count_requests(project, first),
         "testimonials": list_testimonials(project, days, top),
         "websites": list_websites(project, days, top),
@@ -128,18 +135,58 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
     }
 
 
-def _count_funnel(project: Project, first: datetime, counted: list[DayOf]) -> dict[str, int]:
-    row = InsightFunnelDay
-    page = select(func.sum(row.opened), func.sum(row.started)).where(
-        row.project_id == project.id, row.day >= write_day(first)
+def _count_path(project: Project, first: datetime) -> dict[str, int]:
+    """Count the visits of these days by how far they came, and what of theirs is approved now.
+
+    A step counts those before it too, so none is larger than the one before.
+    """
+    # What is older is deleted, or about to be.
+    day = write_day(max(first, clock.expired_until(current_settings().insight_days)))
+    row, total = InsightVisit, InsightPathDay
+    visits = select(
+        func.count().label("opened"),
+        func.count(case((row.step >= STARTED, 1))).label("started"),
+        func.count(case((row.step >= SENT, 1))).label("sent"),
+    ).where(row.project_id == project.id, row.visit >= day)
+    sums = select(total.opened, total.started, total.sent).where(
+        total.project_id == project.id, total.day >= day
     )
-    opened, started = db.session.execute(page).one()
-    return {
-        "opened": int(opened or 0),
-        "started": int(started or 0),
-        "sent": sum(each.sent for each in counted),
-        "approved": sum(each.approved for each in counted),
-    }
+    approved = select(func.count(Testimonial.visit.distinct())).where(
+        Testimonial.project_id == project.id,
+        text(VISITED),
+        Testimonial.visit >= day,
+        Testimonial.status == "approved",
+        Testimonial.deleted_at.is_(None),
+    )
+    both = union_all(visits, sums).subquery().c
+    query = select(
+        func.sum(both.opened),
+        func.sum(both.started),
+        func.sum(both.sent),
+        approved.scalar_subquery(),
+    )
+    steps = ("opened", "started", "sent", "approved")
+    return dict(zip(steps, map(int, db.session.execute(query).one()), strict=True))
+
+
+def count_unvisited(project: Project, days: int) -> dict[str, int]:
+    """Count by source what came in these days without a visit, of each some hundreds at most."""
+    first = Testimonial.created_at >= _days_ago(days - 1)
+    some = select(Testimonial.source).where(
+        Testimonial.project_id == project.id, text(UNVISITED), first
+    )
+    each = some.limit(MOST_UNVISITED).subquery()
+    query = select(each.c.source, func.count()).group_by(each.c.source)
+    return {str(source): int(number) for source, number in db.session.execute(query)}
+
+
+def find_first_visit(project: Project) -> str | None:
+    """Return the day since which visits are counted; None if there was none yet."""
+    row, total = InsightVisit, InsightPathDay
+    oldest = select(func.min(row.visit)).where(row.project_id == project.id)
+    summed = select(func.min(total.day)).where(total.project_id == project.id)
+    days = [day[:10] for query in (summed, oldest) if (day := db.session.scalar(query))]
+    return min(days, default=None)
 
 
 def _count_requests(project: Project, first: datetime) -> dict[str, int]:
@@ -276,12 +323,12 @@ class DaySchema(Schema):
 
 
 class FunnelSchema(Schema):
-    """The way from opening a collection form to being shown."""
+    """How far the visits to the collection pages came that opened in these days."""
 
     opened = Number()
     started = Number()
-    sent = Number("In these days, without spam.")
-    approved = Number("Of those that were sent in these days.")
+    sent = Number("Without spam; what was deleted since counts.")
+    approved = Number("What these visits sent and is approved now.")
 
 
 class RequestCountsSchema(Schema):

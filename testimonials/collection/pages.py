@@ -96,7 +96,7 @@ def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
     context = resolve(slug, form_name)
     if not context.is_open:
         return _paused(context.project)
-    page = _form(context, fill_in(context, request.args))
+    page = _form(context, fill_in(context, request))
     # It shows the name and address of the person who was asked.
     return answer_privately(page) if context.asked or context.purchase else page
 

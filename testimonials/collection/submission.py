@@ -1,14 +1,17 @@
 """The form of the collection page as it was sent: its fields, token, photo and recording."""
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import IO, Any
 
 from flask import Request
 from marshmallow import post_load
 
+from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.email_addresses import Email, hash_mailbox
 from testimonials.collection.context import Context
 from testimonials.collection.questions import read_answers, read_typed
@@ -248,20 +251,68 @@ class Submission:
     may_mail: bool = False
 
 
-def make_form_token(context: Context, *, is_empty: bool) -> str:
+# A visit is one opening of a page in one tab: the random number of its form, which is told to
+# nobody else, and the day on which it opened, which it keeps.
+
+_PROGRAM = re.compile(
+    r"bot|crawl|spider|slurp|headless|lighthouse|preview|facebookexternalhit|pingdom|monitor"
+    r"|phantom|puppeteer|playwright|selenium|curl|wget|python|httpclient",
+    re.IGNORECASE,
+)
+# What a token says of its form, added up.
+_IS_EMPTY, _IS_UNCOUNTED = 1, 2
+
+
+@dataclass(frozen=True)
+class FormToken:
+    """What a form's token says."""
+
+    number: str
+    made: datetime
+    is_empty: bool
+    # None where the visit isn't counted.
+    visit: str | None
+
+
+def make_form_token(context: Context, request: Request, *, is_empty: bool) -> str:
     """Return a form's token, by which sending it twice stores one row.
 
     Unless a link has filled the form in (`is_empty` is false), its time shows whether it was sent
     faster than a person types.
     """
-    return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), int(is_empty)])
+    says = _IS_EMPTY * is_empty + _IS_UNCOUNTED * (not is_counted(request))
+    return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), says])
 
 
-def fill_in(context: Context, query: Mapping[str, str]) -> Submission:
+def read_form_token(token: str, project_id: str) -> FormToken | None:
+    """Return what the token of a project's form says; None if it is too old or none of ours."""
+    try:
+        (found, number, says), made = form_purpose.read(token, TOKEN_SECONDS)
+        visit = None if says & _IS_UNCOUNTED else f"{made:%Y-%m-%d}.{number}"
+    except (TokenInvalid, TokenExpired, TypeError, ValueError):
+        return None
+    if found != project_id:
+        return None
+    return FormToken(number, made, bool(says & _IS_EMPTY), visit)
+
+
+def is_counted(request: Request) -> bool:
+    """Tell whether what a browser does is counted.
+
+    It isn't where its reader asks for that, is signed in here, or is a program.
+    """
+    headers, agent = request.headers, request.user_agent.string
+    if headers.get("Sec-GPC") == "1" or headers.get("DNT") == "1" or read_session_cookie():
+        return False
+    return bool(agent) and not _PROGRAM.search(agent)
+
+
+def fill_in(context: Context, request: Request) -> Submission:
     """Return the form with what links such as ``?name=Aiko&rating=5`` know, where it is asked for.
 
     Invalid values are ignored: the visitor didn't write them.
     """
+    query = request.args
     sent = read_words(query, context.project.page_config["collectFields"], SubmissionForm)
     typed = {
         name: text
@@ -273,7 +324,7 @@ def fill_in(context: Context, query: Mapping[str, str]) -> Submission:
         typed |= {name: text for name, text in about.items() if text}
     # A form that a link has filled in may be sent at once.
     is_empty = not set(query) - {PARAMETER}
-    return Submission(make_form_token(context, is_empty=is_empty), typed)
+    return Submission(make_form_token(context, request, is_empty=is_empty), typed)
 
 
 def parse(context: Context, request: Request) -> Submission:
@@ -286,7 +337,7 @@ def parse(context: Context, request: Request) -> Submission:
             if context.kinds
             else {"photo": [translate(PHOTO_TOO_LARGE)]}
         )
-        return Submission(make_form_token(context, is_empty=False), errors=errors)
+        return Submission(make_form_token(context, request, is_empty=False), errors=errors)
     collect = context.project.page_config["collectFields"]
     hidden = dict.fromkeys(_ALONG.fields, "") | _ALONG.read(request.form).values
     recording = _find_file(request, RECORDING_FILE) if context.kinds else None
@@ -301,7 +352,7 @@ def parse(context: Context, request: Request) -> Submission:
         "is_rewarded": context.is_rewarded,
     }
     sent = Submission(hidden["token"], words.typed, values, words.errors | problems, answered)
-    _read_token(context, sent)
+    _read_token(context, sent, request)
     if context.takes_photo and not hidden["without_photo"]:
         _read_photo(context, sent, hidden, _find_file(request, "photo"))
     if is_recorded:
@@ -329,19 +380,17 @@ def make_kept_token(context: Context, photo: Image | None) -> str:
     return kept_purpose.sign([context.project.id, photo.id]) if photo else ""
 
 
-def _read_token(context: Context, sent: Submission) -> None:
-    try:
-        (project_id, key, is_empty), made = form_purpose.read(sent.token, TOKEN_SECONDS)
-    except (TokenInvalid, TokenExpired, TypeError, ValueError):
-        project_id = None
-    if project_id != context.project.id:
+def _read_token(context: Context, sent: Submission, request: Request) -> None:
+    token = read_form_token(sent.token, context.project.id)
+    if token is None:
         sent.errors["form"] = [translate(STALE)]
-        sent.token = make_form_token(context, is_empty=False)
+        sent.token = make_form_token(context, request, is_empty=False)
         return
     # Tokens have whole seconds, so a form may seem up to a second older.
-    age = (clock.now() - made).total_seconds()
-    sent.key = str(key)
-    sent.signs += [FAST] if is_empty and age < current_settings().min_form_seconds else []
+    age = (clock.now() - token.made).total_seconds()
+    sent.key = token.number
+    sent.signs += [FAST] if token.is_empty and age < current_settings().min_form_seconds else []
+    sent.values["visit"] = token.visit
 
 
 def _read_photo(

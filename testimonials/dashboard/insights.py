@@ -361,7 +361,8 @@ def _is_counted(project: Project, figures: Mapping[str, Any]) -> bool:
 
 def _has_any(figures: Mapping[str, Any]) -> bool:
     views, funnel = figures["views"], figures["funnel"]
-    return bool(views["total"] or views["previous"] or any(funnel.values()) or figures["quiet"])
+    told = figures["testimonials"] or figures["quiet"]
+    return bool(views["total"] or views["previous"] or any(funnel.values()) or told)
 
 
 def _describe_read(project: Project, counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

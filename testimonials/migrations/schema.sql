@@ -120,7 +120,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, visit VARCHAR(40), 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -673,18 +673,6 @@ CREATE TABLE insight_testimonial_day (
 
 CREATE INDEX ix_insight_testimonial_day_day ON insight_testimonial_day (day);
 
-CREATE TABLE insight_funnel_day (
-	project_id VARCHAR NOT NULL, 
-	day VARCHAR(10) NOT NULL, 
-	form VARCHAR(60) NOT NULL, 
-	opened INTEGER NOT NULL, 
-	started INTEGER NOT NULL, 
-	CONSTRAINT pk_insight_funnel_day PRIMARY KEY (project_id, day, form), 
-	CONSTRAINT fk_insight_funnel_day_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_insight_funnel_day_day ON insight_funnel_day (day);
-
 CREATE INDEX ix_insight_testimonial_day_testimonial_id ON insight_testimonial_day (testimonial_id);
 
 CREATE TABLE day_count (
@@ -985,4 +973,40 @@ CREATE INDEX ix_testimonial_visible_best_first ON testimonial (project_id, is_vi
 
 CREATE INDEX ix_project_brand_logo_id ON project (brand_logo_id);
 
-INSERT INTO alembic_version (version_num) VALUES ('0010')
+CREATE TABLE insight_visit (
+	project_id VARCHAR NOT NULL, 
+	visit VARCHAR(40) NOT NULL, 
+	form VARCHAR(60) NOT NULL, 
+	step INTEGER NOT NULL, 
+	CONSTRAINT pk_insight_visit PRIMARY KEY (project_id, visit), 
+	CONSTRAINT fk_insight_visit_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_insight_visit_visit ON insight_visit (visit);
+
+CREATE TABLE insight_path_day (
+	project_id VARCHAR NOT NULL, 
+	day VARCHAR(10) NOT NULL, 
+	form VARCHAR(60) NOT NULL, 
+	opened INTEGER NOT NULL, 
+	started INTEGER NOT NULL, 
+	sent INTEGER NOT NULL, 
+	CONSTRAINT pk_insight_path_day PRIMARY KEY (project_id, day, form), 
+	CONSTRAINT fk_insight_path_day_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_insight_path_day_day ON insight_path_day (day);
+
+CREATE INDEX ix_testimonial_unvisited ON testimonial (project_id, created_at, source) WHERE visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam');
+
+CREATE INDEX ix_testimonial_visited ON testimonial (project_id, visit, status, deleted_at) WHERE visit IS NOT NULL;
+
+CREATE TRIGGER count_visit_sent AFTER INSERT ON testimonial FOR EACH ROW WHEN (NEW.visit IS NOT NULL AND NEW.status <> 'spam') BEGIN
+  INSERT INTO insight_visit (project_id, visit, form, step) VALUES (NEW.project_id, NEW.visit, coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;
+END;
+
+CREATE TRIGGER count_visit_released AFTER UPDATE OF status ON testimonial FOR EACH ROW WHEN (NEW.visit IS NOT NULL AND NEW.status <> 'spam' AND OLD.status = 'spam') BEGIN
+  INSERT INTO insight_visit (project_id, visit, form, step) VALUES (NEW.project_id, NEW.visit, coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;
+END;
+
+INSERT INTO alembic_version (version_num) VALUES ('0011')

@@ -47,6 +47,9 @@ _PINNED = ("project_id", "is_visible", "is_pinned")
 _FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
 # Those that somebody may still have to be told of; what was released from spam is known already.
 UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
+# Those that no counted visit to a page sent: imported, written in, or sent by who isn't counted.
+UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
+VISITED = "visit IS NOT NULL"
 
 
 def _index_some(name: str, condition: str, *columns: str) -> Index:
@@ -75,6 +78,8 @@ class Testimonial(Base):
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index("ix_testimonial_visible_pinned_first", *_PINNED, "submitted_at", "id"),
         Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "submitted_at", "id"),
+        _index_some("ix_testimonial_unvisited", UNVISITED, "created_at", "source"),
+        _index_some("ix_testimonial_visited", VISITED, "visit", "status", "deleted_at"),
         _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
         Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
         Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
@@ -114,6 +119,8 @@ class Testimonial(Base):
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
     # An imported testimonial makes one row, however often its file is imported.
     import_key: Mapped[str | None] = mapped_column(String(64))
+    # The visit to the page by which it was sent (`collection/submission.py`), if that is counted.
+    visit: Mapped[str | None] = mapped_column(String(40))
     # The API caller's own id for it.
     external_id: Mapped[str | None] = mapped_column(String(120))
     # Why it was held as spam: reasons with commas between them. They stay when it is released, so

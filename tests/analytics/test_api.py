@@ -11,7 +11,7 @@ from testimonials.auth.callers import Scope
 from testimonials.core import clock
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
-from tests.dashboard.insights.counted import add_forms, add_reads, add_views
+from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial
 
 TOTALS = {"widget": 8, "wall": 0, "total": 8, "previous": 3}
@@ -22,12 +22,13 @@ def project(app: Flask, owner: Caller) -> str:
     project_id = str(owner.create_project(slug="fern", skipDemoTestimonials=True)["_id"])
     add_views(app, project_id, 8, website="fern.example", clicks=2)
     add_views(app, project_id, 3, website="shop.example", ago=10)
-    add_forms(app, project_id, 5, 4)
+    add_visits(app, project_id, 5, 4)
     return project_id
 
 
 def test_programs_are_told_the_same(app: Flask, owner: Caller, project: str) -> None:
-    values = {"rating": 4.5, "submitted_at": clock.now()}
+    visit = f"{clock.now():%Y-%m-%d}.{0:022}"
+    values = {"rating": 4.5, "submitted_at": clock.now(), "visit": visit}
     said = add_testimonial(app, project, **values)
     add_reads(app, project, said, 7, 3)
     reader = give_token(app, owner, Scope.READ)

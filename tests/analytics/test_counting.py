@@ -4,22 +4,24 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from flask.testing import FlaskClient
-from sqlalchemy import select
 
 from testimonials.analytics.counting import (
     MAX_BEACONS,
     MAX_KEYS,
     MAX_NEW_KEYS,
+    MAX_VISITS,
     MAX_WEBSITES,
     Beacon,
     current_counts,
     write_insights,
 )
-from testimonials.analytics.models import OTHER_WEBSITES, InsightFunnelDay
+from testimonials.analytics.models import OTHER_WEBSITES
 from testimonials.analytics.reports import describe_insights
+from testimonials.collection.context import make_context
 from testimonials.collection.models import CollectionForm
+from testimonials.collection.submission import make_form_token
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
@@ -61,6 +63,14 @@ def elsewhere(host: str) -> dict[str, str]:
     return BROWSER | {"Origin": f"https://{host}"}
 
 
+def make_visit(app: Flask, project: str) -> dict[str, Any]:
+    """Return what the page of a form tells when it opens."""
+    with app.test_request_context(headers=BROWSER):
+        context = make_context(db.session.get_one(Project, project))
+        token = make_form_token(context, request, is_empty=True)
+    return {"surface": "form", "form": "", "visit": token, "opened": True}
+
+
 def told(app: Flask, project: str) -> dict[str, Any]:
     """Write down what was counted; return what the owner is told."""
     with app.app_context():
@@ -86,17 +96,23 @@ def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: 
     assert told(app, project)["websites"][0]["views"] == 3
 
 
-def test_the_wall_and_the_form_are_ours(
+def test_the_wall_and_the_page_are_ours(
     app: Flask, client: FlaskClient, owner: Caller, project: str, own: dict[str, str]
 ) -> None:
     send(client, project, {"surface": "wall", "view": True}, own)
-    send(client, project, {"surface": "form", "opened": True}, own)
-    send(client, project, {"surface": "form", "started": True}, own)
+    visit = make_visit(app, project)
+    send(client, project, visit, own)
+    send(client, project, visit | {"started": True}, own)
     # The owner's own look, the editor's preview, and others' pages that claim to be ours.
     send(open_browser(app, owner), project, {"surface": "wall", "view": True}, own)
+    send(open_browser(app, owner), project, make_visit(app, project), own)
     send(client, project, {"surface": "widget", "view": True}, own)
     send(client, project, {"surface": "wall", "view": True})
-    send(client, project, {"surface": "form", "opened": True})
+    send(client, project, make_visit(app, project))
+    # No page had such a form.
+    other = str(owner.create_project()["_id"])
+    for token in (None, "", "x", make_visit(app, other)["visit"]):
+        send(client, project, visit | {"visit": token}, own)
     found = told(app, project)
     assert found["views"] == {"widget": 0, "wall": 1, "total": 1, "previous": 0}
     assert found["funnel"] == {"opened": 1, "started": 1, "sent": 0, "approved": 0}
@@ -161,11 +177,16 @@ def test_no_other_forms(app: Flask, client: FlaskClient, project: str, own: dict
         db.session.add(CollectionForm(project_id=project, name="trade", title="Trade"))
         db.session.commit()
     for form in ("", "trade", *(f"invented-{number}" for number in range(5))):
-        send(client, project, {"surface": "form", "form": form, "opened": True}, own)
+        send(client, project, make_visit(app, project) | {"form": form}, own)
     assert told(app, project)["funnel"]["opened"] == 2
-    with app.app_context():
-        rows = db.session.scalars(select(InsightFunnelDay.form).order_by(InsightFunnelDay.form))
-        assert list(rows) == ["", "trade"]
+
+
+def test_one_address_makes_few_visits_a_minute(
+    app: Flask, client: FlaskClient, project: str, own: dict[str, str]
+) -> None:
+    for _ in range(MAX_VISITS + 5):
+        send(client, project, make_visit(app, project), own)
+    assert told(app, project)["funnel"]["opened"] == MAX_VISITS
 
 
 def test_what_could_not_be_written_is_written_later(

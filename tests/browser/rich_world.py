@@ -23,7 +23,7 @@ from tests.attacks.world import Door, World, build_world, find_doors
 from tests.auth.links import ORIGIN
 from tests.browser.conftest import Site, serve_site
 from tests.conftest import start_caller
-from tests.dashboard.insights.counted import add_forms, add_reads, add_views
+from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_recording, add_testimonial, change_project
 from tests.support.servers import free_port
 from tests.testimonials.media.recorded import VIDEO
@@ -95,7 +95,7 @@ def fill_project(app: Flask, project_id: str, name: str) -> None:
         add_views(app, project_id, 3, website=f"{'long' * 9}{number}.fern.example", clicks=1)
         said = add_testimonial(app, project_id, author_name="Ida Sørensen", rating=5 - number / 2)
         add_reads(app, project_id, said, 9000 - number, 3000 - number)
-    add_forms(app, project_id, 212, 61)
+    add_visits(app, project_id, 212, 61)
 
 
 @contextlib.contextmanager

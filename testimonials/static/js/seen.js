@@ -5,7 +5,8 @@ const { seen, form } = place.dataset;
 const isAllowed = !navigator.globalPrivacyControl && navigator.doNotTrack !== '1' && !navigator.webdriver;
 
 function tell(what) {
-  if (isAllowed) navigator.sendBeacon(seen, JSON.stringify({ surface: 'form', form, ...what }));
+  const visit = place.elements.token.value;
+  if (isAllowed) navigator.sendBeacon(seen, JSON.stringify({ surface: 'form', form, visit, ...what }));
 }
 
 // A form that comes back with errors was opened before.

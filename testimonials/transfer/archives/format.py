@@ -364,6 +364,7 @@ TESTIMONIAL = Part(
     {
         "project_id": _PARENT,
         "import_id": "An import can be undone only where it was made.",
+        "visit": "A visit is counted where it was.",
         "is_visible": "Derived from the status by the database.",
         "rank": "Derived from the rating by the database.",
     },

@@ -4,7 +4,13 @@ from datetime import timedelta
 
 from flask import Flask
 
-from testimonials.analytics.models import InsightDay, InsightFunnelDay, InsightTestimonialDay
+from testimonials.analytics.models import (
+    OPENED,
+    STARTED,
+    InsightDay,
+    InsightTestimonialDay,
+    InsightVisit,
+)
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -30,9 +36,12 @@ def add_reads(app: Flask, project: str, testimonial: str, seen: int, read: int) 
         db.session.add(row)
 
 
-def add_forms(app: Flask, project: str, opened: int, started: int) -> None:
-    """Store how often the collection page was opened and begun today."""
+def add_visits(app: Flask, project: str, opened: int, started: int, *, ago: int = 0) -> list[str]:
+    """Store visits to the collection page, of which so many were begun; return their names."""
+    day = f"{clock.now() - timedelta(days=ago):%Y-%m-%d}"
+    visits = [f"{day}.{number:022}" for number in range(opened)]
     with app.app_context(), write():
-        row = InsightFunnelDay(project_id=project, day=f"{clock.now():%Y-%m-%d}", form="")
-        row.opened, row.started = opened, started
-        db.session.add(row)
+        for place, visit in enumerate(visits):
+            step = STARTED if place < started else OPENED
+            db.session.add(InsightVisit(project_id=project, visit=visit, form="", step=step))
+    return visits

@@ -5,7 +5,7 @@ import re
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.dashboard.insights.counted import add_forms, add_reads, add_views
+from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial, change_testimonial
 
 EMPTY = "Nobody has seen the widget yet"
@@ -59,9 +59,9 @@ def test_what_was_seen_has_its_author(app: Flask, browser: FlaskClient, project:
 
 
 def test_the_way_from_the_page_to_approval(app: Flask, browser: FlaskClient, project: str) -> None:
-    add_forms(app, project, 200, 50)
-    for _ in range(2):
-        add_testimonial(app, project, source="public_page", status="approved")
+    visits = add_visits(app, project, 200, 50)
+    for visit in visits[:2]:
+        add_testimonial(app, project, source="public_page", status="approved", visit=visit)
     words = read(browser, project)
     assert "25% begin to write" in words
     for expected in ("4% of those send it", "48 began, then left.", "you approved 100%"):

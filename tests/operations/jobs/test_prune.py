@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.analytics.models import InsightFunnelDay
+from testimonials.analytics.models import InsightPathDay
 from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
 from testimonials.collection.models import AbuseReport, MailedRequest, RequestBatch
 from testimonials.core import clock
@@ -98,7 +98,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     id="sub_2", customer="cus_2", plan="pro", is_running=False, told_at=now,
                     account_id=owner.account_id,
                 ),
-                InsightFunnelDay(
+                InsightPathDay(
                     project_id=project, form="", day=f"{now - timedelta(days=400):%Y-%m-%d}",
                 ),
                 Image(content=b"x", width=1, height=1),

@@ -72,7 +72,7 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
     row.form_name, row.purchase_reference = "after-class", "order-7"
     row.purchase_verified_at = row.created_at
-    row.import_id = new_identifier()
+    row.import_id, row.visit = new_identifier(), "2026-11-25.number"
     row.answers = [
         {
             "id": "howlikel", "question": "How likely?", "kind": "scale", "answer": 9,

@@ -76,7 +76,7 @@ OTHER_TABLES = {
     "It is gone within minutes.": "company_attempt",
     "It belongs to the account.": "billing_subscription",
     "What was counted happened on one instance.":
-        "insight_day insight_testimonial_day insight_funnel_day",
+        "insight_day insight_testimonial_day insight_path_day insight_visit",
     "The outbox stays where it is.": "outbox_mail",
     "It is of an instance; an import leaves out what it names.": "erased",
     "Backups are of an instance, and know where they are.": "stored_backup",
@@ -90,7 +90,7 @@ TOLD_ANEW = {
         "account_id", "feed_version", "last_testimonial_at", "deleted_at", "own_host",
         "purchase_secret", "old_purchase_secret", "old_purchase_secret_until",
     },
-    "testimonial": {"import_id"},
+    "testimonial": {"import_id", "visit"},
     "event": {"id", "batch_id", "undone_at", "number", "account_id"},
     "invitation": {"email_hash", "mail_id"},
 }  # fmt: skip
