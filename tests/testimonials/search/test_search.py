@@ -68,7 +68,7 @@ def fill(app: Flask, project_id: str) -> None:
     add_testimonial(app, project_id, author_name="Tokyo", text="日本の東京は都です 🌿 ดีมาก")
     with app.app_context(), write():
         project = lock_project(project_id)
-        add_tag(project, [zoe], "Press", "me", lambda: project)
+        add_tag(project, [zoe], "Press", "me")
 
 
 def test_the_index_follows_every_change(app: Flask, project_id: str) -> None:

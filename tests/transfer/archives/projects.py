@@ -79,6 +79,7 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
             "isPublic": True,
         }
     ]  # fmt: skip
+    project.dashboard_config = project.dashboard_config | {"madeWith": "shopify"}
     project.private_questions = ["howlikel"]
     question = {"id": "takehome", "kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}
     design = FormDesignSchema().load({"questions": [question], "tag": "class"})
