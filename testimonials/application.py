@@ -39,6 +39,7 @@ from testimonials.dashboard import (
     brand,
     claim,
     consent,
+    developers,
     exports,
     first_steps,
     forms,
@@ -122,7 +123,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.share: (share,),
     blueprints.requests: (requests,),
     blueprints.insights: (insights,),
-    blueprints.settings: (settings, brand, tokens, webhooks, imports, exports),
+    blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),
     blueprints.people: (people, ownership),
     blueprints.account: (account, security, two_factor),
 }  # fmt: skip

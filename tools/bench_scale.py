@@ -83,10 +83,10 @@ DOORS = (
     Door("share", "/dashboard/projects/{id}/share"),
     Door("settings", "/dashboard/projects/{id}/settings"),
     Door("insights of 365 days", "/dashboard/projects/{id}/insights?days=365"),
-    Door("integrations", "/dashboard/projects/{id}/integrations"),
+    Door("integrations", "/dashboard/projects/{id}/settings/developers"),
     Door("API list, 50", "/v1/projects/{id}/testimonials?limit=50"),
     Door("API list after a write", "/v1/projects/{id}/testimonials?limit=50", is_changed=True),
-    Door("token form", "/dashboard/projects/{id}/integrations/tokens/new"),
+    Door("token form", "/dashboard/projects/{id}/settings/developers/tokens/new"),
     Door("API submissions, 50", "/v1/projects/{id}/submissions?limit=50"),
     Door(
         "API submissions, a rare form",

@@ -114,10 +114,10 @@ def _judge(caller: Caller, rule: Operation) -> Caller:
     if caller.is_key:
         raise MissingScope(
             f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
-            "owner makes one in the dashboard, at Integrations."
+            "owner makes one in the dashboard, under Settings, API."
         )
     has = ", ".join(caller.scopes) or "none"
     raise MissingScope(
         f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for "
-        "another, which they make in the dashboard, at Integrations."
+        "another, which they make in the dashboard, under Settings, API."
     )

@@ -27,9 +27,13 @@ PROJECT = "/dashboard/projects/<project_id>"
 MOVED = {
     PROJECT: Place("dashboard.inbox.show_inbox"),
     f"{PROJECT}/domain": Place("dashboard.settings.show_domain"),
+    f"{PROJECT}/activity": Place("dashboard.settings.show_activity"),
+    f"{PROJECT}/integrations": Place("dashboard.settings.show_developers"),
+    f"{PROJECT}/integrations/tokens/new": Place("dashboard.settings.show_token_form"),
     f"{PROJECT}/leave": Place("dashboard.people.show_leaving"),
     f"{PROJECT}/notifications": Place("dashboard.settings.show_mail"),
     f"{PROJECT}/offer": Place("dashboard.people.show_offer"),
+    f"{PROJECT}/purchases": Place("dashboard.settings.show_purchases"),
     f"{PROJECT}/team": Place("dashboard.people.show_people"),
     "/dashboard/account/team": Place("dashboard.people.show_all_people"),
 }

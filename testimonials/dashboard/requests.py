@@ -10,9 +10,8 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from testimonials.auth.models import Account
-from testimonials.auth.sessions import SignedIn
 from testimonials.collection.address_lists import MAX_PEOPLE, Person, write_table
-from testimonials.collection.events import PURCHASES_CHANGED, REQUESTS_CANCELLED, REQUESTS_SENT
+from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.forms import list_forms
 from testimonials.collection.models import (
     REQUEST_STATES,
@@ -37,12 +36,6 @@ from testimonials.collection.requests import (
     make_batch_token,
     remove_asked,
 )
-from testimonials.collection.verified_purchases import (
-    count_verified,
-    end_old_secret,
-    find_old_secret,
-    make_secret,
-)
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
@@ -51,11 +44,9 @@ from testimonials.core.http.blueprints import requests
 from testimonials.core.http.forms import add_notice, read_notice
 from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, speaking, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.security import answer_privately
-from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import require_proof, require_role, require_session
+from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.dashboard.request_form import (
     NEVER,
@@ -367,72 +358,3 @@ def _requests_page(access: Access, form: RequestForm) -> str:
         pager=describe_pager(state, page, counts[state or "all"]),
         **describe_form(project),
     )
-
-
-# Links that prove a purchase: what a shop needs to sign them, and switching them off.
-
-
-HERE = "dashboard.requests.show_purchases"
-
-
-@requests.get("/dashboard/projects/<project_id>/purchases")
-@require_role(Role.ADMIN)
-def show_purchases(access: Access) -> ResponseReturnValue:
-    return _purchases_page(access)
-
-
-@requests.post("/dashboard/projects/<project_id>/purchases/secret")
-@require_session
-@require_proof("make a signing secret", HERE)
-def replace_secret(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    """Make a secret, or replace the one that the form was about, and show it, once."""
-    begin_write()
-    access = find_access(owner, project_id, Role.ADMIN, for_update=True)
-    if request.form.get("last_four", "") != (access.project.purchase_secret or "")[-4:]:
-        db.session.rollback()
-        return _go_back_to_purchases(
-            _("This secret was replaced already. The new one was shown once.")
-        )
-    secret = make_secret(access.project)
-    record(PURCHASES_CHANGED, access.project)
-    db.session.commit()
-    return answer_privately(_purchases_page(access, secret))
-
-
-@requests.post("/dashboard/projects/<project_id>/purchases/off")
-@require_role(Role.ADMIN, for_update=True)
-def switch_off(access: Access) -> ResponseReturnValue:
-    """Forget the secret: links that were signed with it open the plain form."""
-    access.project.purchase_secret = None
-    end_old_secret(access.project)
-    record(PURCHASES_CHANGED, access.project)
-    db.session.commit()
-    return _go_back_to_purchases(_("These links open the plain form from now on."))
-
-
-@requests.post("/dashboard/projects/<project_id>/purchases/end-old")
-@require_role(Role.ADMIN, for_update=True)
-def end_old(access: Access) -> ResponseReturnValue:
-    """End the former owner's secret at once."""
-    end_old_secret(access.project)
-    record(PURCHASES_CHANGED, access.project)
-    db.session.commit()
-    return _go_back_to_purchases(_("The former owner’s secret has ended."))
-
-
-def _purchases_page(access: Access, new_secret: str = "") -> str:
-    project = access.project
-    return render_template(
-        "dashboard/requests/purchases.html",
-        shell=build_shell(access, "collect"),
-        notice=read_notice(),
-        last_four=(project.purchase_secret or "")[-4:],
-        new_secret=new_secret,
-        old_until=project.old_purchase_secret_until if find_old_secret(project) else None,
-        verified=count_verified(project),
-        link=collection_page_url(project.slug, project.own_host),
-    )
-
-
-def _go_back_to_purchases(notice: str) -> ResponseReturnValue:
-    return redirect(add_notice(url_for(HERE), notice), 303)

@@ -38,7 +38,6 @@ PLACES = (
 OTHERS = (
     ("page", gettext_noop("Page"), "dashboard.pages.show_page_editor"),
     ("share", gettext_noop("Share"), "dashboard.share.show_share"),
-    ("integrations", gettext_noop("Integrations"), "dashboard.settings.show_integrations"),
 )
 # So many projects can be chosen at the top of each page; of more there is a page.
 SWITCHED = 7

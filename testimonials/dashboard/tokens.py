@@ -1,61 +1,99 @@
-"""Access tokens, and the page of integrations."""
+"""Access tokens, and the account's key beside them: what programs come in with."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
+from testimonials.auth.accounts import get_account
 from testimonials.auth.callers import DEFAULT_SCOPES, NEVER, Scope
+from testimonials.auth.models import UNUSED
 from testimonials.auth.sessions import SignedIn
-from testimonials.auth.tokens import find_token, make_token, revoke_token
+from testimonials.auth.tokens import (
+    ListedToken,
+    find_token,
+    list_tokens,
+    make_token,
+    revoke_token,
+)
+from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop
-from testimonials.dashboard.account import describe_activity, describe_newest, read_search
+from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.dashboard.framework import Done, ProjectPage, Values, is_repeated, require_session
-from testimonials.dashboard.token_data import describe_connect, describe_tokens, find_newest_use
-from testimonials.dashboard.webhook_data import describe_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.projects import list_choosable, list_projects
 
-overview = ProjectPage(
-    settings, "/dashboard/projects/<project_id>/integrations", "integrations/integrations.html"
+# How a token was used last, by the door.
+DOORS = {"api": gettext_noop("by the API"), "mcp": gettext_noop("by MCP")}
+
+tokens = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/tokens",
+    "developers/tokens.html",
+    nav="settings",
 )
 
 
-@overview.show
-def show_integrations(access: Access) -> Values:
-    """Show the page; ``?client=`` opens that way to connect, ``?who=`` filters the activity."""
-    tokens = describe_tokens(access)
-    search = read_search(access.project.account_id, request.args, access.project.id)
+@tokens.show
+def show_tokens(access: Access) -> Values:
+    shown: Values = {"tokens": describe_tokens(access)}
+    # Colleagues don't see the owner's key.
+    if access.role == Role.OWNER:
+        account = get_account(access.user.account_id)
+        shown |= {"account_id": account.id, "key_last_four": account.key_last_four}
+        shown["key_url"] = url_for("dashboard.account.show_account", _anchor="key-title")
+    return shown
+
+
+def describe_tokens(access: Access) -> list[dict[str, Any]]:
+    """Return the tokens that this person manages here, but for those that were revoked.
+
+    An administrator manages those for this project alone, the owner also those for all.
+    """
+    project = access.project
+    return [
+        _describe(each, access)
+        for each in list_tokens(project.account_id, project.id)
+        if each.token.state != "revoked" and (each.token.project_id or access.role == Role.OWNER)
+    ]
+
+
+def label_scopes(scopes: Iterable[str]) -> list[str]:
+    return [_(each.label) for each in Scope if each in set(scopes)]
+
+
+def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the token that was used last, None if none was."""
+    used = [each for each in tokens if each["use"]]
+    return max(used, key=lambda each: each["use"].at, default=None)
+
+
+def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
+    token, use = listed.token, listed.last_use
+    is_used = use is not None and use.at > clock.now() - UNUSED
     return {
-        "tokens": tokens,
-        "newest_use": find_newest_use(tokens),
-        "clients": describe_connect(access.project, request.args.get("client", "")),
-        "endpoints": describe_endpoints(access),
-        "activity": describe_newest(search),
+        "token": token,
+        # The stored time of the last use is a minute late.
+        "state": "active" if token.state == "unused" and is_used else token.state,
+        "made_by": _("you") if token.made_by_id == access.user.account_id else listed.made_by,
+        "scopes": label_scopes(token.scopes),
+        "use": use,
+        "used_for": _describe_use(use.operation, use.by) if use else "",
     }
 
 
-activity = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/activity",
-    "account/activity.html",
-    nav="integrations",
-)
-
-
-@activity.show
-def show_activity(access: Access) -> Values:
-    """Show who did what in this project, however long ago."""
-    return describe_activity(
-        read_search(access.project.account_id, request.args, access.project.id)
-    )
+def _describe_use(operation: str, door: str) -> str:
+    """Return an operation in words: `update_widgetConfig` by `mcp` is "update widget config"."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", operation).lower()
+    return ", ".join(filter(None, (words, translate(DOORS.get(door, "")))))
 
 
 # Access tokens: making one, which shows it once, and revoking one.
@@ -93,10 +131,9 @@ def choose_project(owner: SignedIn) -> ResponseReturnValue:
 
 new_token = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/integrations/tokens/new",
-    "integrations/token_new.html",
-    role=Role.ADMIN,
-    nav="integrations",
+    "/dashboard/projects/<project_id>/settings/developers/tokens/new",
+    "developers/token_new.html",
+    nav="settings",
 )
 
 
@@ -140,13 +177,14 @@ def make_token_here(
         "days": None if ends == NEVER_ENDS else int(ends),
     }
     _token, plain = make_token(access.project.account_id, name=name, made_by_id=made_by, **terms)
-    return Done(page=overview, shown={"new_token": {"name": name, "plain": plain}})
+    return Done(page=tokens, shown={"new_token": {"name": name, "plain": plain}})
 
 
 revoking = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/integrations/tokens/<token_id>/revoke",
-    "integrations/token_revoke.html",
+    "/dashboard/projects/<project_id>/settings/developers/tokens/<token_id>/revoke",
+    "developers/token_revoke.html",
+    nav="settings",
 )
 
 
@@ -177,4 +215,4 @@ def _list_choices(access: Access) -> dict[str, str]:
 
 
 def _lead_back(notice: str) -> Done:
-    return Done(notice, url_for(".show_integrations"), anchor="tokens")
+    return Done(notice, url_for(".show_tokens"))

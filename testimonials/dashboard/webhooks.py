@@ -1,6 +1,9 @@
-"""Webhook endpoints and deliveries."""
+"""Webhook endpoints: the list, one with its log of deliveries, and one delivery."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any
 
 from flask import url_for
 from marshmallow import fields
@@ -8,21 +11,17 @@ from marshmallow import fields
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.fields import Choice, WebUrl
+from testimonials.core.http.fields import Switch, WebUrl
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.dashboard.formatting import describe_time, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values, is_repeated
-from testimonials.dashboard.tokens import overview
-from testimonials.dashboard.webhook_data import (
-    describe_delivery,
-    describe_endpoint,
-    describe_message,
-)
 from testimonials.integrations.webhooks.endpoints import (
     add_endpoint,
     change_endpoint,
     find_endpoint,
+    list_endpoints,
     remove_endpoint,
     rotate_secret,
 )
@@ -33,6 +32,8 @@ from testimonials.integrations.webhooks.log import (
     redeliver,
     send_test,
 )
+from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
+from testimonials.integrations.webhooks.payloads import Told
 from testimonials.integrations.webhooks.schemas import URL_LENGTH
 from testimonials.projects.access import Access
 
@@ -59,8 +60,8 @@ class EndpointForm(FormSchema):
     events = Choices(*EVENTS, missing=gettext_noop("Choose at least one thing to hear of."))
 
 
-class StatusForm(FormSchema):
-    status = Choice("active", "off", required=True)
+class SwitchForm(FormSchema):
+    is_active = Switch(load_default=False)
 
 
 class SecretForm(FormSchema):
@@ -78,28 +79,26 @@ class SinceForm(FormSchema):
     )
 
 
-# Webhook endpoints: adding, changing, switching and removing them, and their secrets.
+# The list.
+
+listing = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/webhooks",
+    "developers/webhooks.html",
+    nav="settings",
+)
+
+
+@listing.show
+def show_webhooks(access: Access) -> Values:
+    return {"endpoints": list_endpoints(access.project)}
 
 
 new_endpoint = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/new",
-    "integrations/webhook_form.html",
-)
-endpoint = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>",
-    "integrations/webhook_form.html",
-)
-secret = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/secret",
-    "integrations/webhook_secret.html",
-)
-removal = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/remove",
-    "integrations/webhook_remove.html",
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/new",
+    "developers/webhook_form.html",
+    nav="settings",
 )
 
 
@@ -113,32 +112,43 @@ def add_webhook(access: Access, url: str, events: list[str]) -> Done:
     """Add an endpoint and show its secret, once."""
     user = access.user
     if is_repeated(user.account_id):
-        return _lead_back(_("This endpoint was added already. Its secret was shown once."))
+        told = _("This endpoint was added already. Its secret was shown once.")
+        return Done(told, url_for(".show_webhooks"))
     by = {"created_by": user.email, "keeper_id": user.account_id}
     _endpoint, plain = add_endpoint(access.project, **by, url=url, events=_or_all(events))
-    return _show_secret(url, plain)
+    return Done(page=listing, shown={"new_secret": {"url": url, "plain": plain}})
+
+
+def _or_all(events: list[str]) -> list[str]:
+    """Return what to hear of; all events are also those to come."""
+    return [] if len(events) == len(EVENTS) else events
+
+
+# One endpoint: how it fares, its log, and sending again.
+
+endpoint = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>",
+    "developers/webhook.html",
+    nav="settings",
+)
 
 
 @endpoint.show
 def show_webhook(access: Access, webhook_id: str) -> Values:
     found = find_endpoint(access.project, webhook_id)
-    typed = {"url": found.url, "events": found.events or EVENTS}
-    return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
+    start = found.failing_since or clock.now() - timedelta(days=1)
+    return describe_endpoint(found) | {
+        "deliveries": [describe_delivery(row) for row in list_deliveries(found, KEPT).items],
+        "kept": KEPT,
+        "typed": {"since": f"{start:%Y-%m-%dT%H:%M}"},
+    }
 
 
-@endpoint.save(EndpointForm, step_up="change a webhook endpoint")
-def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
-    found = find_endpoint(access.project, webhook_id)
-    change_endpoint(access.project, found, url=url, events=_or_all(events))
-    return _lead_back(_("The endpoint is changed."))
-
-
-@endpoint.save(StatusForm, at="/switch")
-def switch_webhook(access: Access, webhook_id: str, status: str) -> Done:
-    is_active = status == "active"
+@endpoint.save(SwitchForm, at="/switch")
+def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
     change_endpoint(access.project, find_endpoint(access.project, webhook_id), is_active=is_active)
-    text = _("It hears of what happens from now on.") if is_active else _("It is off.")
-    return _lead_back(text)
+    return Done(_("It hears of what happens from now on.") if is_active else _("It is off."))
 
 
 @endpoint.save(at="/test")
@@ -146,6 +156,43 @@ def test_webhook(access: Access, webhook_id: str) -> Done:
     """Send a test, and show the outcome."""
     row = send_test(find_endpoint(access.project, webhook_id))
     return Done(to=url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id))
+
+
+@endpoint.save(SinceForm, at="/again")
+def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
+    """Send again everything that has happened since a time."""
+    redeliver(find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC))
+    return Done(_("Everything since then is on its way again, oldest first."))
+
+
+changing = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/change",
+    "developers/webhook_form.html",
+    nav="settings",
+)
+
+
+@changing.show
+def show_webhook_change(access: Access, webhook_id: str) -> Values:
+    found = find_endpoint(access.project, webhook_id)
+    typed = {"url": found.url, "events": found.events or EVENTS}
+    return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
+
+
+@changing.save(EndpointForm, step_up="change a webhook endpoint")
+def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
+    found = find_endpoint(access.project, webhook_id)
+    change_endpoint(access.project, found, url=url, events=_or_all(events))
+    return _lead_back(webhook_id, _("The endpoint is changed."))
+
+
+secret = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/secret",
+    "developers/webhook_secret.html",
+    nav="settings",
+)
 
 
 @secret.show
@@ -158,8 +205,22 @@ def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> D
     """Replace the secret that the form was about, and show the new one, once."""
     found = find_endpoint(access.project, webhook_id)
     if last_four != found.secret[-4:]:
-        return _lead_back(_("This secret was replaced already. The new one was shown once."))
-    return _show_secret(found.url, rotate_secret(access.project, found, access.user.account_id))
+        told = _("This secret was replaced already. The new one was shown once.")
+        return _lead_back(webhook_id, told)
+    plain = rotate_secret(access.project, found, access.user.account_id)
+    return Done(page=endpoint, shown={"new_secret": {"url": found.url, "plain": plain}})
+
+
+def _lead_back(webhook_id: str, notice: str) -> Done:
+    return Done(notice, url_for(".show_webhook", webhook_id=webhook_id))
+
+
+removal = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/remove",
+    "developers/webhook_remove.html",
+    nav="settings",
+)
 
 
 @removal.show
@@ -170,52 +231,17 @@ def show_webhook_removal(access: Access, webhook_id: str) -> Values:
 @removal.save()
 def remove_webhook(access: Access, webhook_id: str) -> Done:
     remove_endpoint(access.project, find_endpoint(access.project, webhook_id))
-    return _lead_back(_("The endpoint is removed, with its log."))
+    return Done(_("The endpoint is removed, with its log."), url_for(".show_webhooks"))
 
 
-def _or_all(events: list[str]) -> list[str]:
-    """Return what to hear of; all events are also those to come."""
-    return [] if len(events) == len(EVENTS) else events
+# One delivery.
 
-
-def _show_secret(url: str, plain: str) -> Done:
-    return Done(page=overview, shown={"new_secret": {"url": url, "plain": plain}})
-
-
-def _lead_back(notice: str) -> Done:
-    return Done(notice, url_for(".show_integrations"), anchor="webhooks")
-
-
-# Deliveries of webhooks: the log, one delivery, and sending again.
-
-log = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries",
-    "integrations/deliveries.html",
-)
 delivery = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/integrations/webhooks/<webhook_id>/deliveries/<delivery_id>",
-    "integrations/delivery.html",
+    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/deliveries/<delivery_id>",
+    "developers/delivery.html",
+    nav="settings",
 )
-
-
-@log.show
-def show_log(access: Access, webhook_id: str) -> Values:
-    found = find_endpoint(access.project, webhook_id)
-    start = found.failing_since or clock.now() - timedelta(days=1)
-    return describe_endpoint(found) | {
-        "deliveries": [describe_delivery(row) for row in list_deliveries(found, KEPT).items],
-        "kept": KEPT,
-        "typed": {"since": f"{start:%Y-%m-%dT%H:%M}"},
-    }
-
-
-@log.save(SinceForm, at="/again")
-def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
-    """Send again everything that has happened since a time."""
-    redeliver(find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC))
-    return Done(_("Everything since then is on its way again, oldest first."))
 
 
 @delivery.show
@@ -227,4 +253,74 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     redeliver(find_endpoint(access.project, webhook_id), delivery_id)
-    return Done(_("It is on its way again."), url_for(".show_log", webhook_id=webhook_id))
+    return _lead_back(webhook_id, _("It is on its way again."))
+
+
+# What the pages show of endpoints and deliveries.
+
+
+def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
+    is_old_valid = endpoint.old_secret_until and endpoint.old_secret_until > clock.now()
+    return {
+        "endpoint": endpoint,
+        "last_four": endpoint.secret[-4:],
+        "old_until": endpoint.old_secret_until if is_old_valid else None,
+    }
+
+
+def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
+    """Return what the log shows: the last answer, and what comes next."""
+    tries = [_describe_try(each) for each in row.attempts]
+    is_open = row.state == "due"
+    dots = {"sent": "", "failed": "bad", "due": "bad" if tries else "off"}
+    return {
+        "row": row,
+        "tries": tries,
+        "last": tries[-1] if tries else None,
+        "dot": dots[row.state],
+        "next_at": _describe_next(row.next_try_at) if is_open and tries and row.next_try_at else "",
+        "is_waiting": is_open and not tries,
+        "is_given_up": row.state == "failed",
+    }
+
+
+def _describe_next(time: datetime) -> str:
+    is_soon = time - clock.now() < timedelta(hours=12)
+    return f"{time:%H:%M} UTC" if is_soon else describe_time(time)
+
+
+def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[str, Any]:
+    """Return one delivery whole: its headers and body as they were last sent."""
+    message_id = Told(row.event_id, row.event_type, row.subject).id
+    shown = describe_delivery(row)
+    lines = [
+        f"POST {endpoint.url}",
+        "content-type: application/json",
+        f"webhook-id: {message_id}",
+    ]
+    if shown["last"]:
+        lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
+        lines.append("webhook-signature: v1,… (made anew for each try)")
+    body = json.dumps(json.loads(row.body), indent=2, ensure_ascii=False) if row.body else ""
+    return shown | {
+        "endpoint": endpoint,
+        "message_id": message_id,
+        "head": "\n".join(lines),
+        "body": highlight(body),
+    }
+
+
+def _describe_try(attempt: dict[str, Any]) -> dict[str, Any]:
+    status, ms = attempt["status"], attempt["ms"]
+    return {
+        "at": datetime.fromisoformat(attempt["at"]),
+        "is_accepted": status is not None and HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES,
+        "status": status,
+        "words": f"{status} {_name_status(status)}".strip() if status else attempt["error"],
+        "took": f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s",
+        "answer": attempt["answer"],
+    }
+
+
+def _name_status(status: int) -> str:
+    return HTTPStatus(status).phrase if status in list(HTTPStatus) else ""

@@ -106,7 +106,9 @@ class Thing:
 
 def make_token(scene: Scene) -> str:
     form = {"name": "Helper", "scopes": "read", "project": scene.project}
-    found = re.search(r"tst_tok_\w+", scene.press(f"{scene.base}/integrations/tokens/new", **form))
+    found = re.search(
+        r"tst_tok_\w+", scene.press(f"{scene.base}/settings/developers/tokens/new", **form)
+    )
     assert found
     return found[0]
 
@@ -143,7 +145,7 @@ def make_invitation(scene: Scene) -> str:
 
 
 def make_purchase_link(scene: Scene) -> str:
-    page = scene.press(f"{scene.base}/purchases/secret", last_four="")
+    page = scene.press(f"{scene.base}/settings/developers/purchases/secret", last_four="")
     found = re.search(r"tst_sign_\w{30,}", page)
     assert found
     in_a_month = {"exp": int(clock.now().timestamp()) + 30 * 86_400}
@@ -152,7 +154,7 @@ def make_purchase_link(scene: Scene) -> str:
 
 def make_webhook(scene: Scene) -> None:
     """Add a webhook; something happens that it has not been told of yet."""
-    path = f"{scene.base}/integrations/webhooks/new"
+    path = f"{scene.base}/settings/developers/webhooks/new"
     form = {"url": scene.receiver.url, "events": ["testimonial.approved", "project.updated"]}
     found = re.search(r"whsec_[\w+/=-]{30,}", scene.press(path, **form))
     assert found

@@ -288,17 +288,17 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
 
 
 def _send_test(browser: FlaskClient, project: str, webhook: str) -> str:
-    path = f"/dashboard/projects/{project}/integrations/webhooks/{webhook}/test"
+    path = f"/dashboard/projects/{project}/settings/developers/webhooks/{webhook}/test"
     answer = browser.post(path)
     expect(answer)
     return str(answer.headers["Location"])[-24:]
 
 
 def _make_token(browser: FlaskClient, project: str) -> str:
-    base = f"/dashboard/projects/{project}/integrations"
+    base = f"/dashboard/projects/{project}/settings/developers"
     form = {"name": "Secret token", "scopes": "read", "project": project}
     expect(browser.post(f"{base}/tokens/new", data=form), 200)
-    found = re.search(r"/tokens/(\w{24})/revoke", browser.get(base).text)
+    found = re.search(r"/tokens/(\w{24})/revoke", browser.get(f"{base}/tokens").text)
     assert found
     return found[1]
 

@@ -117,5 +117,5 @@ def test_a_program_connects_as_allowed(site: Site, open_page: OpenPage, program:
     assert "change_widget" not in tools
     assert storage.tokens is not None
     assert storage.tokens.scope == "read"
-    page.goto(f"{project.dashboard}/integrations")
+    page.goto(f"{project.dashboard}/settings/developers/tokens")
     expect(page.get_by_text("Claude Desktop").first).to_be_visible()

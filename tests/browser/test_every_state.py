@@ -272,30 +272,34 @@ def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
 
 
 def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
-    project, page = enter(site, open_page, "/integrations")
+    project, page = enter(site, open_page, "/settings/developers/tokens")
     yield page
     page.get_by_role("link", name="Make the first token").click()
     page.get_by_label("Name", exact=True).fill("W" * 80)
     yield page
-    page.get_by_role("dialog").get_by_role("button", name="Make the token").click()
+    follow(page.get_by_role("dialog").get_by_role("button", name="Make the token"))
     expect(page.get_by_label("The new token")).to_be_visible()
     yield page
-    page.get_by_role("link", name="Add endpoint").click()
+    page.goto(f"{project.dashboard}/settings/developers/webhooks")
+    yield page
+    page.get_by_role("link", name="Add an endpoint").click()
     page.get_by_label("Address").fill("https://hooks.example.invalid/" + "x" * 460)
     follow(page.get_by_role("dialog").get_by_role("button", name="Add endpoint"))
+    yield page
+    follow(page.get_by_role("link", name=re.compile("hooks.example.invalid")))
     yield page
     follow(page.get_by_role("button", name="Send a test"))
     answer = page.get_by_role("listitem").get_by_text("The host has no public address.")
     expect(answer).to_be_visible()
     yield page
-    page.goto(f"{project.dashboard}/integrations")
+    follow(page.get_by_role("link", name="Close"))
     page.get_by_role("link", name=re.compile("^Look")).click()
     expect(page.get_by_role("dialog")).to_be_visible()
     yield page
 
 
 def naming_a_host(site: Site, open_page: OpenPage) -> Iterator[Page]:
-    _, page = enter(site, open_page, "/domain")
+    _, page = enter(site, open_page, "/settings/domain")
     yield page
     field = page.get_by_label("Host name")
     for host in ("not a name", f"{'words-of-our-customers-' * 2}{next(numbers)}.larkspur.example"):

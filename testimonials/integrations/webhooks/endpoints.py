@@ -295,7 +295,7 @@ def send_left_mail(
         "Decide what goes on after somebody has left",
         lines,
         footnote="You get this mail because you own the project.",
-        link=project_url(project.id, "integrations" if hosts else "purchases"),
+        link=project_url(project.id, f"settings/developers/{'webhooks' if hosts else 'purchases'}"),
         button="Look at the integrations" if hosts else "Look at the links",
     )
 
@@ -314,7 +314,7 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
             "Once it works again, switch it on, and let it have what it has missed.",
         ],
         footnote="You get this mail because the endpoint belongs to a project of yours.",
-        link=project_url(project.id, "integrations"),
+        link=project_url(project.id, "settings/developers/webhooks"),
         button="Look at the integrations",
     )
 

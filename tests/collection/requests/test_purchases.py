@@ -43,7 +43,10 @@ def claims(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def secret(browser: FlaskClient, project: str) -> str:
-    page = browser.post(f"/dashboard/projects/{project}/purchases/secret", data={"last_four": ""})
+    page = browser.post(
+        f"/dashboard/projects/{project}/settings/developers/purchases/secret",
+        data={"last_four": ""},
+    )
     found = re.search(r"tst_sign_\w{30,}", page.text)
     assert found, page.text
     return found[0]
@@ -99,7 +102,7 @@ def test_only_this_projects_secret_and_this_algorithm_count(
         assert (page.status_code, NOTE in html.unescape(page.text)) == (200, False), token
     assert NOTE not in html.unescape(client.get(f"/other?purchase={good}").text)
     assert NOTE in html.unescape(client.get(f"/kiln?purchase={good}").text)
-    browser.post(f"/dashboard/projects/{project}/purchases/off")
+    browser.post(f"/dashboard/projects/{project}/settings/developers/purchases/off")
     assert NOTE not in html.unescape(client.get(f"/kiln?purchase={good}").text)
 
 
@@ -120,7 +123,7 @@ def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
 
     anna, here = (
         make_caller("anna@x.example", is_claimed=True),
-        f"/dashboard/projects/{project}/purchases",
+        f"/dashboard/projects/{project}/settings/developers/purchases",
     )
     done = app.test_cli_runner().invoke(args=["projects", "transfer", "kiln", anna.email])
     assert done.exit_code == 0, done.output

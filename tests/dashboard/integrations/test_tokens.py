@@ -25,7 +25,7 @@ FORM = {"name": "Shop assistant", "scopes": ["read", "draft"], "ends": "90"}
 
 def make(browser: FlaskClient, project: str, /, **changes: Any) -> TestResponse:
     """Open the form and send it, with the project itself unless told otherwise."""
-    base = f"/dashboard/projects/{project}/integrations"
+    base = f"/dashboard/projects/{project}/settings/developers"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/tokens/new").text)
     form = {"once": once[1], "project": project} | FORM | changes
     return browser.post(f"{base}/tokens/new", data=form)
@@ -43,19 +43,24 @@ def stored(app: Flask) -> list[AccessToken]:
         return list(db.session.scalars(select(AccessToken).order_by(AccessToken.id)))
 
 
-def test_a_token_works_until_it_is_revoked(app: Flask, browser: FlaskClient, project: str) -> None:
-    base = f"/dashboard/projects/{project}/integrations"
-    assert "Let an agent do the chores" in browser.get(base).text
+def test_a_token_works_until_it_is_revoked(
+    app: Flask, browser: FlaskClient, owner: Caller, project: str
+) -> None:
+    base = f"/dashboard/projects/{project}/settings/developers"
+    assert "Let an agent do the chores" in browser.get(f"{base}/tokens").text
     page = make(browser, project)
     token = read_token(page)
     assert page.headers["Cache-Control"] == "no-store"
     me = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
     assert me.status_code in (200, 403), me.text
-    shown = browser.get(base).text
+    shown = browser.get(f"{base}/tokens").text
     assert "Shop assistant" in shown
     assert "made by <bdi>you</bdi>" in shown
     assert token not in shown
-    assert not re.search("Publish</span>", shown)
+    assert "Publish</span>" not in shown
+    # Settings, API: the account's id and the end of its key.
+    assert f'id="account-id" dir="ltr">{owner.account_id}<' in shown
+    assert f"••••{owner.api_key[-4:]}" in shown
     row = stored(app)[0]
     assert (row.scopes, row.project_id, row.client) == (["read", "draft"], project, "manual")
     assert row.expires_at
@@ -66,7 +71,7 @@ def test_a_token_works_until_it_is_revoked(app: Flask, browser: FlaskClient, pro
     assert browser.post(path).status_code == 303
     answer = app.test_client().get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 401
-    assert "Shop assistant" not in browser.get(base).text.partition('id="connect"')[0]
+    assert "Shop assistant" not in browser.get(f"{base}/tokens").text
 
 
 def test_a_form_makes_one_at_most(app: Flask, browser: FlaskClient, project: str) -> None:
@@ -105,9 +110,11 @@ def test_admins_make_tokens_for_their_project_alone(
     read_token(make(browser, project, name="Everywhere", project="all"))
     assert [row.project_id for row in stored(app)] == [project, None]
     theirs, everywhere = stored(app)
-    base = f"/dashboard/projects/{project}/integrations"
-    assert "Everywhere" not in colleague.get(base).text
-    assert f"made by <bdi>{outsider.email}</bdi>" in browser.get(base).text
+    base = f"/dashboard/projects/{project}/settings/developers"
+    shown = colleague.get(f"{base}/tokens").text
+    assert "Everywhere" not in shown
+    assert owner.account_id not in shown
+    assert f"made by <bdi>{outsider.email}</bdi>" in browser.get(f"{base}/tokens").text
     for method in ("get", "post"):
         answer = getattr(colleague, method)(f"{base}/tokens/{everywhere.id}/revoke")
         assert answer.status_code == 404
@@ -121,10 +128,14 @@ def test_it_names_what_is_unused_or_over(
     make(browser, project, name="Over", ends="30")
     later = clock.now() + timedelta(days=91)
     monkeypatch.setattr(clock, "now", lambda: later)
-    page = open_browser(app, owner).get(f"/dashboard/projects/{project}/integrations").text
-    over, idle = page.split('<th scope="row">')[1:]
+    page = (
+        open_browser(app, owner)
+        .get(f"/dashboard/projects/{project}/settings/developers/tokens")
+        .text
+    )
+    over, idle = page.split('<details class="fold"')[1:]
     assert "Unused for 90 days" in idle
-    assert '<span class="chip bad">Ended</span>' in over
+    assert '<span class="state-expired">Ended</span>' in over
 
 
 def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
@@ -140,7 +151,7 @@ def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
 ) -> None:
     monkeypatch.setattr("testimonials.projects.projects.LISTED_PROJECTS", 2)
     newer = [str(owner.create_project(slug=f"shop-{each}")["_id"]) for each in range(3)]
-    page = browser.get(f"/dashboard/projects/{project}/integrations/tokens/new").text
+    page = browser.get(f"/dashboard/projects/{project}/settings/developers/tokens/new").text
     options = page.partition('id="token-project"')[2].partition("</select>")[0]
     assert re.findall(r'<option value="(\w+)"', options) == [project, newer[2], newer[1], "all"]
     read_token(make(browser, project))
@@ -191,18 +202,17 @@ def test_admins_read_who_did_what_in_their_project_alone(
     owner.create_testimonial(project, authorName="Grace", text="A secret recipe")
     add_member(app, project, outsider, "admin")
     colleague = open_browser(app, outsider)
-    for place in ("integrations", "activity"):
-        page = colleague.get(f"{base}/{place}").text
-        assert "Bot &lt;b&gt; (access token)</bdi>" in page
-        assert "hanged the widget" in page
-        assert "An agent (API key)</bdi>" in page
-        for hidden in (owner.api_key[-4:], "127.0.0", "Other", "A secret recipe"):
-            assert hidden not in page, (place, hidden)
-    assert ">Grace</bdi></a>" in colleague.get(f"{base}/integrations").text
+    place = f"{base}/settings/developers/activity"
+    page = colleague.get(place).text
+    assert "Bot &lt;b&gt; (access token)</bdi>" in page
+    assert "hanged the widget" in page
+    assert "An agent (API key)</bdi>" in page
+    for hidden in (owner.api_key[-4:], "127.0.0", "Other", "A secret recipe"):
+        assert hidden not in page, hidden
+    # The row that leads there has the newest.
+    assert "An agent (API key)</bdi>" in colleague.get(f"{base}/settings/developers").text
     for who, shown in (("agents", True), ("people", False), ("rules", False), ("x", True)):
-        for place in ("integrations", "activity"):
-            page = colleague.get(f"{base}/{place}?who={who}").text
-            assert ("hanged the widget" in page) == shown, (place, who)
+        assert ("hanged the widget" in colleague.get(f"{place}?who={who}").text) == shown, who
     table = colleague.get(f"{base}/activity.csv?who=agents").text
     rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
     assert {row["actorKind"] for row in rows} == {"agent", "token"}

@@ -22,7 +22,7 @@ SOME = ["testimonial.submitted", "testimonial.approved"]
 
 
 def add(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
-    base = f"/dashboard/projects/{project}/integrations"
+    base = f"/dashboard/projects/{project}/settings/developers"
     once = re.search(r'name="once" value="(\w+)"', browser.get(f"{base}/webhooks/new").text)
     form = {"once": once[1], "url": URL, "events": SOME} | changes
     return browser.post(f"{base}/webhooks/new", data=form)
@@ -42,7 +42,7 @@ def fare(app: Flask, **columns: Any) -> None:
 
 @pytest.fixture
 def here(project: str) -> str:
-    return f"/dashboard/projects/{project}/integrations"
+    return f"/dashboard/projects/{project}/settings/developers"
 
 
 def test_an_endpoint_is_added_changed_and_removed(
@@ -53,19 +53,23 @@ def test_an_endpoint_is_added_changed_and_removed(
     assert f'value="{endpoint.secret}"' in page.text
     assert page.headers["Cache-Control"] == "no-store"
     assert (endpoint.url, endpoint.events, endpoint.created_by) == (URL, SOME, owner.email)
-    shown = browser.get(here).text
+    path = f"{here}/webhooks/{endpoint.id}"
+    shown = browser.get(path).text
     assert endpoint.secret not in shown
     assert f"whsec_••••••••{endpoint.secret[-4:]}" in shown
-    path = f"{here}/webhooks/{endpoint.id}"
-    assert re.findall(r'value="([\w.]+)" checked', browser.get(path).text) == SOME
-    every = re.findall(r'name="events" value="([\w.]+)"', browser.get(path).text)
-    assert browser.post(path, data={"url": URL + "?x", "events": every}).status_code == 303
+    form = browser.get(f"{path}/change").text
+    assert re.findall(r'value="([\w.]+)" checked', form) == SOME
+    every = re.findall(r'name="events" value="([\w.]+)"', form)
+    assert (
+        browser.post(f"{path}/change", data={"url": URL + "?x", "events": every}).status_code == 303
+    )
     # All of them are also those that come later.
     assert (stored(app).url, stored(app).events) == (URL + "?x", [])
-    assert "All, also later ones" in browser.get(here).text
+    assert "All, also later ones" in browser.get(path).text
+    assert URL in browser.get(f"{here}/webhooks").text
     assert "hears of nothing more" in browser.get(f"{path}/remove").text
     assert browser.post(f"{path}/remove").status_code == 303
-    assert "No endpoint yet" in browser.get(here).text
+    assert "No endpoint yet" in browser.get(f"{here}/webhooks").text
     assert browser.get(path).status_code == 404
 
 
@@ -108,16 +112,18 @@ def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, projec
 
 def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
     add(browser, project)
-    assert "Nothing was sent yet." in browser.get(here).text
+    path = f"{here}/webhooks/{stored(app).id}"
+    assert "Nothing was sent yet." in browser.get(path).text
+    assert "All delivered" in browser.get(here).text
     fare(app, failing_since=clock.now() - timedelta(hours=2))
-    assert "Failing since" in browser.get(here).text
+    assert "Failing since" in browser.get(path).text
+    assert "Failing" in browser.get(here).text
     fare(app, is_active=False, switched_off_because="Its server answered 410 <Gone>.")
-    page = browser.get(here).text
+    page = browser.get(path).text
     assert "<strong>Switched off.</strong> Its server answered 410 &lt;Gone&gt;." in page
-    path = f"{here}/webhooks/{stored(app).id}/switch"
-    assert browser.post(path, data={"status": "active"}).status_code == 303
+    assert browser.post(f"{path}/switch", data={"is_active": "true"}).status_code == 303
     assert stored(app).is_active
-    assert browser.post(path, data={"status": "off"}).status_code == 303
+    assert browser.post(f"{path}/switch", data={"is_active": "false"}).status_code == 303
     assert not stored(app).is_active
 
 
@@ -146,8 +152,7 @@ def test_a_delivery_goes_again(app: Flask, browser: FlaskClient, project: str, h
         "It refused the connection.", "2.1 s", "&lt;busy&gt;", "&lt;Bread&gt;", "Next try",
     ):  # fmt: skip
         assert words in page
-    for log in (here, f"{path}/deliveries"):
-        assert re.search(r"503 <span class=\"secondary\">next try", browser.get(log).text), log
+    assert re.search(r"503 <span class=\"secondary\">next try", browser.get(path).text)
     assert browser.post(f"{path}/deliveries/{delivery_id}").status_code == 303
     with app.app_context():
         again = db.session.scalars(select(WebhookDelivery).order_by(WebhookDelivery.id)).all()
@@ -160,9 +165,9 @@ def test_everything_since_a_time_goes_again(
     add(browser, project)
     path, read_to = f"{here}/webhooks/{stored(app).id}", stored(app).read_to
     for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):
-        answer = browser.post(f"{path}/deliveries/again", data={"since": wrong})
+        answer = browser.post(f"{path}/again", data={"since": wrong})
         assert answer.status_code == 422
         assert "Choose a day and a time, in UTC." in answer.text
     since = f"{clock.now() - timedelta(days=1):%Y-%m-%dT%H:%M}"
-    assert browser.post(f"{path}/deliveries/again", data={"since": since}).status_code == 303
+    assert browser.post(f"{path}/again", data={"since": since}).status_code == 303
     assert stored(app).read_to < read_to

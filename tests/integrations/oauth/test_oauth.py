@@ -43,7 +43,7 @@ def test_it_ends_as_a_usual_access_token(app: Flask, browser: FlaskClient, owner
     agent = Agent(client, {"Authorization": f"Bearer {token['access_token']}"})
     assert agent.call("list_projects")[0]["publicPageConfig"]["slug"] == "kiln"
     (project,) = owner.get("/v1/projects").json["data"]  # type: ignore[index]
-    integrations = browser.get(f"/dashboard/projects/{project['_id']}/integrations").text
+    integrations = browser.get(f"/dashboard/projects/{project['_id']}/settings/developers").text
     assert "Shop assistant" in integrations
     assert token["access_token"] not in integrations
     assert (

@@ -124,8 +124,8 @@ def test_a_new_owner_decides_about_what_the_former_one_connected(
     assert states == expected
     assert [each.split()[0] for each in left_mails(app)] == [] if keeps_team else [admin.email]
     browser = open_browser(app, admin)
-    here = f"/dashboard/projects/{hook.project}/integrations"
-    assert ("Keep it" in browser.get(here).text) is not keeps_team
+    here = f"/dashboard/projects/{hook.project}/settings/developers"
+    assert ("Paused" in browser.get(f"{here}/webhooks").text) is not keeps_team
     if not keeps_team:
         keep(app, browser, here)
 
@@ -136,7 +136,7 @@ def keep(app: Flask, browser: FlaskClient, here: str) -> None:
         query = db.select(WebhookEndpoint).filter_by(is_active=False)
         old = db.session.scalars(query).one()
     path = f"{here}/webhooks/{old.id}"
-    assert browser.post(f"{path}/switch", data={"status": "active"}).status_code == 422
+    assert browser.post(f"{path}/switch", data={"is_active": "true"}).status_code == 422
     page = browser.post(f"{path}/secret", data={"last_four": old.secret[-4:]})
     with app.app_context():
         kept = db.session.get_one(WebhookEndpoint, old.id)

@@ -160,7 +160,7 @@ def test_what_hung_on_a_role_ends_with_it(
         assert set_role(lock_account(owner.account_id), noor.account_id, "admin", source)
     theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
     form = {"name": "Till", "scopes": "read", "project": fern}
-    made = theirs.post(f"{base}/integrations/tokens/new", data=form)
+    made = theirs.post(f"{base}/settings/developers/tokens/new", data=form)
     token = re.search(r"tst_tok_\w+", made.text)
     assert token
     headers = {"Authorization": f"Bearer {token[0]}"}
