@@ -52,6 +52,7 @@ from testimonials.projects.projects import create_project
 from testimonials.projects.proposals import tell_of_proposals
 from testimonials.testimonials import models
 from testimonials.testimonials.notifications import send_submissions_mail
+from testimonials.widget.steps import send_steps_mail
 from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
 from tests.support.rows import deliver_mail
@@ -73,6 +74,7 @@ ANSWERS = {
     "ownership-taken": "The reader handed their own project over.",
     "left-behind": "Somebody left the reader's own project, and the reader must decide; once.",
     "webhook-stopped": "The reader's own endpoint was switched off, once.",
+    "widget-steps": "Somebody sends it by hand to whoever looks after their website; once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
     "backup-failed": "The operator named this address in the settings.",
@@ -197,6 +199,7 @@ def write_every_kind(account: Account, text: str) -> None:
     tell_of_flood(project, row)
     send_stopped_mail(project, text, text)
     send_left_mail(project, [text], clock.now())
+    send_steps_mail(project, "", "other", "developer@example.com", account.email)
     notices.tell_of_failed_backup(text)
     notices.tell_of_failed_copy(text)
     db.session.flush()

@@ -69,7 +69,7 @@ def test_a_mail_is_in_the_language_of_its_reader(app: Flask) -> None:
     assert '<html lang="ar" dir="rtl">' in page
     assert page.count('lang="ar" dir="rtl"') == 2
     assert "أرسله Testimonials،" in page
-    assert "أرسله Testimonials، https://t.example" in text
+    assert "أرسله Testimonials، https://testimonials.example.com" in text
     with app.app_context():
         assert '<html lang="en" dir="ltr">' in render_mail("notice", values)["html"]
 
