@@ -35,6 +35,7 @@ from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.dashboard import (
     account,
+    activity,
     add_to_site,
     brand,
     claim,
@@ -125,7 +126,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.insights: (insights,),
     blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),
     blueprints.people: (people, ownership),
-    blueprints.account: (account, security, two_factor),
+    blueprints.account: (account, activity, exports, security, two_factor),
 }  # fmt: skip
 # What is only done in the background, so that no other module needs it.
 BACKGROUND = (expiry,)

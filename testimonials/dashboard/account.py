@@ -1,12 +1,13 @@
-"""The account: address, key, sessions, activity, company sign-in."""
+"""The account as one list of rows, and the page of one form behind each."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import io
+import json
+from functools import partial
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm.attributes import set_committed_value
+from werkzeug import Response
 
 from testimonials.auth.accounts import (
     DisplayNameForm,
@@ -20,45 +21,46 @@ from testimonials.auth.email_change import make_change_link
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
 from testimonials.auth.events import (
     ACCOUNT_DELETED,
+    ACCOUNT_EXPORTED,
     ADDRESS_REQUESTED,
     KEY_ISSUED,
     KEY_REPLACED,
     NAME_CHANGED,
 )
 from testimonials.auth.limits import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
-from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
-from testimonials.auth.schemas import NewLinkForm
-from testimonials.auth.sessions import SignedIn, lock_owner, note_proof
+from testimonials.auth.schemas import GoOnForm, NewLinkForm
+from testimonials.auth.sessions import SignedIn, list_sessions, lock_owner, note_proof
 from testimonials.auth.step_up import check_proof
 from testimonials.core import clock
-from testimonials.core.audit import (
-    ActorKind,
-    Event,
-    EventFilter,
-    find_types,
-    list_events,
-    record,
-)
-from testimonials.core.db.identifiers import hash_secret, is_identifier
-from testimonials.core.event_texts import Names, name_actor, write_predicate
-from testimonials.core.extensions import begin_write, db, let_others_write, limiter
+from testimonials.core.audit import record
+from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.db.transactions import next_batch, write
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import account
-from testimonials.core.http.form_errors import Errors
-from testimonials.core.http.forms import add_notice, read_notice
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import (
+    DASHBOARD_LANGUAGES,
     find_language,
     gettext,
-    gettext_noop,
-    translate,
+    ngettext,
     use_language,
 )
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.security import answer_privately, safe_target
-from testimonials.core.settings.current import current_settings
+from testimonials.core.http.security import answer_privately
+from testimonials.dashboard.exports import send_download
 from testimonials.dashboard.formatting import describe_modes, describe_plan
-from testimonials.dashboard.framework import require_proof, require_session
+from testimonials.dashboard.framework import (
+    AccountPage,
+    Done,
+    Values,
+    require_proof,
+    require_session,
+)
+from testimonials.dashboard.security import describe_security
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Role, list_joined_projects, search_shared
 from testimonials.projects.events import MEMBER_LEFT
@@ -66,335 +68,242 @@ from testimonials.projects.models import Project
 from testimonials.projects.notifications import find_modes
 from testimonials.projects.projects import count_projects
 from testimonials.projects.settings import give_up_projects
-from testimonials.projects.team import list_memberships, list_workspaces
+from testimonials.projects.team import list_colleagues, list_memberships, list_workspaces
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
-from testimonials.testimonials.testimonials import find_authors
-from testimonials.transfer.tables.export import find_names
+from testimonials.transfer.archives.writing import (
+    reading_one_moment,
+    spool,
+    write_account_archive,
+)
+from testimonials.transfer.privacy import describe_person
 
-# The activity of an account or of one of its projects, as people search and read it.
+ACCOUNT = "dashboard.account.show_account"
+DATA = "dashboard.account.show_data"
+SIGNING_IN = "dashboard.account.show_security"
+# Of how many projects the pages say when they send mail.
+LISTED = 20
 
-PAGE_SIZE = 50
-# Words are searched for in the sentences, not by a query; one request reads at most this many
-# events, and links to the rest.
-MOST_SEARCHED = 5000
-MOST_WORDS = 200
-OTHERS = {
-    ActorKind.AGENT: gettext_noop("Agents, by API key"),
-    ActorKind.TOKEN: gettext_noop("Access tokens"),
-    ActorKind.OPERATOR: gettext_noop("The operator"),
-    ActorKind.SYSTEM: gettext_noop("The service itself"),
-    ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
-}
-# Who acts, as the Integrations page filters it.
-KINDS = {
-    "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
-    "agents": (ActorKind.AGENT, ActorKind.TOKEN),
-    "rules": (ActorKind.SYSTEM,),
-}
-GONE = gettext_noop("Somebody who is gone")
-KIND_LABELS = {
-    "people": gettext_noop("People"),
-    "agents": gettext_noop("Agents"),
-    "rules": gettext_noop("Rules"),
-}
-NEWEST = 6
-# The subjects that the filter offers as one.
-GROUPS = {
-    gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
-    gettext_noop("Account"): ("account", "password", "address", "key", "plan"),
-    gettext_noop("Team"): ("invitation", "member", "ownership"),
-    gettext_noop("Projects"): ("project", "page", "form", "widget", "domain"),
-    gettext_noop("Testimonials"): (
-        *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
-    ),
-    gettext_noop("Operator"): ("report", "texts", "mail"),
-    gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
-}
+overview = AccountPage(account, "/dashboard/account", "account/account.html")
 
 
-@dataclass(frozen=True)
-class Search:
-    account_id: str
-    # Only what happened in this one; empty for all.
-    project_id: str = ""
-    q: str = ""
-    type: str = ""
-    who: str = ""
-    before: str = ""
-
-    @property
-    def is_narrowed(self) -> bool:
-        return bool(self.q or self.type or self.who)
-
-    def find(self, limit: int | None = None) -> Iterator[Event]:
-        kind, _, name = self.who.partition(".")
-        kinds = KINDS.get(kind) or ([kind] if kind else [])
-        types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
-        wanted = EventFilter(
-            self.account_id, types, kinds, name, self.before, project_id=self.project_id
-        )
-        for event in list_events(wanted, limit):
-            if self.project_id:
-                # From where colleagues work, and the owner's key, is nothing for administrators.
-                set_committed_value(event, "network", None)
-                if event.actor_kind == ActorKind.AGENT:
-                    set_committed_value(event, "actor_name", None)
-            yield event
-
-    def matches(self, sentence: str) -> bool:
-        folded = sentence.casefold()
-        return all(word in folded for word in self.q.casefold().split())
-
-    def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
-        """Return the URL of this search for events older than `before`."""
-        view = "dashboard.settings.export_activity" if as_csv else "dashboard.account.show_activity"
-        if self.project_id:
-            view = (
-                "dashboard.settings.export_project_activity"
-                if as_csv
-                else "dashboard.settings.show_activity"
-            )
-        values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
-        return url_for(view, **{name: value for name, value in values.items() if value})
+@overview.show
+def show_account(owner: SignedIn) -> Values:
+    told = _list_told(owner)
+    return describe_security(owner) | {
+        "language": find_language(get_account(owner.account_id).language or ""),
+        "devices": len(list_sessions(owner.account_id)),
+        "mail": _describe_mail(told),
+        "people": len(list_colleagues(owner.account_id)) + 1,
+        "limit": describe_plan(get_account(owner.account_id)),
+        "recordings": find_account_share(owner.account_id),
+    }
 
 
-def read_search(account_id: str, values: Mapping[str, str], project_id: str = "") -> Search:
-    """Return the search in a URL's parameters, ignoring invalid ones."""
-    kind, _, name = values.get("who", "").partition(".")
-    is_one = kind in (ActorKind.PERSON, ActorKind.TOKEN) and is_identifier(name)
-    before = values.get("before", "")
-    return Search(
-        account_id,
-        project_id,
-        q=values.get("q", "").strip()[:MOST_WORDS],
-        type=values.get("type", "") if values.get("type") in GROUPS else "",
-        who=f"{kind}.{name}" if is_one else kind if kind in OTHERS or kind in KINDS else "",
-        before=before if is_identifier(before) else "",
+def _list_told(owner: SignedIn) -> list[tuple[Project, str]]:
+    """Return the newest projects of which the person may get mail, each with when they do."""
+    newest = search_shared(owner.account_id, "", 0, LISTED + 1)
+    shared = list_memberships(owner.account_id, newest)
+    modes = find_modes(owner.account_id, newest)
+    # Readers get no mail of what is to be decided.
+    is_told = {
+        each.id: each.id not in shared or shared[each.id].role != Role.READER for each in newest
+    }
+    return [(each, modes[each.id]) for each in newest if is_told[each.id]]
+
+
+def _describe_mail(told: list[tuple[Project, str]]) -> str:
+    modes = {mode for _project, mode in told}
+    if len(modes) != 1:
+        return _("Set for each project") if modes else ""
+    name = describe_modes()[modes.pop()][0]
+    if len(told) > LISTED:
+        return name
+    return ngettext(
+        "%(mode)s, for %(num)s project", "%(mode)s, for %(num)s projects", len(told), mode=name
     )
 
 
-def describe_activity(search: Search) -> dict[str, Any]:
-    people, projects = find_names(search.account_id, search.project_id)
-    rows: list[dict[str, Any]] = []
-    last = older_url = None
-    most = MOST_SEARCHED if search.q else PAGE_SIZE
-    for count, event in enumerate(list(search.find(most + 1))):
-        if len(rows) == PAGE_SIZE or count == most:
-            older_url = search.address(last)
-            break
-        row, last = _describe(event, people, projects), event.id
-        if search.matches(f"{row['who']} {row['what']}"):
-            rows.append(row)
-    return {
-        "events": rows,
-        "search": search,
-        "groups": list(GROUPS),
-        "actors": _list_actors(search, people),
-        "older_url": older_url,
-        "newest_url": search.address() if search.before else None,
-        "here_url": replace(search, q="", type="", who="").address(),
-        "csv_url": search.address(as_csv=True),
-    }
+mail = AccountPage(account, "/dashboard/account/mail", "account/mail.html")
 
 
-def describe_newest(search: Search) -> dict[str, Any]:
-    """Return the newest events of a project, by whom the search names."""
-    people, _ = find_names(search.account_id, search.project_id)
-    events = list(search.find(NEWEST))
-    authors = find_authors({each.testimonial_id or "" for each in events})
-    return {
-        "who": search.who,
-        "csv_url": search.address(as_csv=True),
-        "events": [_describe_newest(event, people, authors) for event in events],
-        "days": f"{current_settings().activity_days:g}",
-    }
+@mail.show
+def show_mail(owner: SignedIn) -> Values:
+    told = _list_told(owner)
+    return {"told": told[:LISTED], "has_more": len(told) > LISTED, "modes": describe_modes()}
 
 
-def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
-    about = event.testimonial_id or ""
-    return _describe(event, people, {}) | {
-        "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
-        "testimonial_id": about if about in authors else None,
-        "author": authors.get(about),
-    }
+# Name and address.
+
+name = AccountPage(account, "/dashboard/account/name", "account/name.html")
 
 
-def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
-    who, what = name_actor(event, people), write_predicate(event, projects)
-    return {"who": who, "what": what, "time": event.created_at}
+@name.show
+def show_name(owner: SignedIn) -> Values:
+    return {"typed": {"display_name": get_account(owner.account_id).display_name}}
 
 
-def _list_actors(search: Search, people: Names) -> dict[str, str]:
-    actors = {name: translate(label) for name, label in KIND_LABELS.items()}
-    actors |= {
-        key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
-    }
-    actors |= {kind: translate(name) for kind, name in OTHERS.items()}
-    # A bookmarked URL may name somebody who has left, or a deleted token.
-    return {search.who: translate(GONE)} | actors if search.who else actors
+@name.save(DisplayNameForm)
+def change_name(owner: SignedIn, display_name: str | None) -> Done:
+    if set_display_name(lock_owner(owner), display_name):
+        record(NAME_CHANGED, owner.account_id, name=display_name or "none")
+    return Done(_("Saved"), url_for(".show_account"))
 
 
-# The account: address, password, API key, browsers that are signed in, and leaving.
+email = AccountPage(account, "/dashboard/account/email", "account/email.html")
 
 
-ACCOUNT_PAGE = "dashboard.account.show_account"
-# Of how many projects the page shows when they send mail.
-LISTED = 10
+@email.show
+def show_email(owner: SignedIn) -> Values:
+    return {"typed": {"email": ""}}
 
 
-@account.get("/dashboard/account")
-@require_session
-def show_account(owner: SignedIn) -> ResponseReturnValue:
-    return answer_privately(_page(owner, notice=read_notice()))
-
-
-@account.get("/dashboard/account/activity")
-@require_session
-def show_activity(owner: SignedIn) -> ResponseReturnValue:
-    shown = describe_activity(read_search(owner.account_id, request.args))
-    return render_template(
-        "dashboard/account/activity.html",
-        shell=build_shell(owner, "account"),
-        **shown,
-    )
-
-
-@account.post("/dashboard/account/name")
-@require_session
-def change_name(owner: SignedIn) -> ResponseReturnValue:
-    sent = DisplayNameForm().read(request.form)
-    if sent.errors:
-        page = _page(owner, errors=sent.errors, name_value=sent.typed["display_name"])
-        return answer_privately(page, 422)
-    begin_write()
-    name = sent.values["display_name"]
-    if set_display_name(lock_owner(owner), name):
-        record(NAME_CHANGED, owner.account_id, name=name or "none")
-    db.session.commit()
-    return redirect(add_notice(url_for(ACCOUNT_PAGE), _("Saved")), 303)
-
-
-@account.post("/dashboard/account/language")
-@require_session
-def change_language(owner: SignedIn) -> ResponseReturnValue:
-    """Keep the language of the person's pages; none means the browser's."""
-    chosen = find_language(request.form.get("language", ""))
-    begin_write()
-    lock_owner(owner).language = chosen.code if chosen else None
-    db.session.commit()
-    use_language(chosen.code if chosen else None)
-    return redirect(add_notice(url_for(ACCOUNT_PAGE), gettext("Saved")), 303)
-
-
-@account.post("/dashboard/account/email")
-@require_session
-@require_proof("change your address", ACCOUNT_PAGE)
-def ask_for_email_change(owner: SignedIn) -> ResponseReturnValue:
-    """Mail a link to the new address; opening it changes the account."""
-    sent = NewLinkForm().read(request.form)
-    if sent.errors:
-        page = _page(owner, errors=sent.errors, email_value=sent.typed["email"])
-        return answer_privately(page, 422)
-    email = sent.values["email"]
+def _count_links(owner: SignedIn, email: str) -> None:
     limiter.count(LINK_PER_EMAIL, hash_secret(email))
-    begin_write()
+
+
+@email.save(NewLinkForm, step_up="change your address", prepare=_count_links)
+def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
+    """Mail a link to the new address; opening it changes the account."""
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record(ADDRESS_REQUESTED, owner.account_id, email=email)
-    db.session.commit()
-    notice = _("Open the link in the mail to %(email)s to use it.", email=email)
-    return redirect(add_notice(url_for(ACCOUNT_PAGE), notice), 303)
+    text = _("Open the link in the mail to %(email)s to use it.", email=email)
+    return Done(text, url_for(".show_account"))
 
 
-@account.post("/dashboard/account/key")
-@require_session
-@require_proof("replace your API key", ACCOUNT_PAGE)
-def replace_key_here(owner: SignedIn) -> ResponseReturnValue:
+# Language.
+
+language = AccountPage(account, "/dashboard/account/language", "account/language.html")
+
+
+class LanguageForm(FormSchema):
+    language = Text(35, load_default="")
+
+
+@language.show
+def show_language(owner: SignedIn) -> Values:
+    return {"choices": DASHBOARD_LANGUAGES, "chosen": get_account(owner.account_id).language or ""}
+
+
+@language.save(LanguageForm)
+def change_language(owner: SignedIn, language: str) -> Done:
+    """Keep the language of the person's pages; none means the browser's."""
+    chosen = find_language(language)
+    lock_owner(owner).language = chosen.code if chosen else None
+    use_language(chosen.code if chosen else None)
+    return Done(gettext("Saved"))
+
+
+# The account's one key.
+
+key = AccountPage(account, "/dashboard/account/key", "account/key.html")
+
+
+@key.show
+def show_key(owner: SignedIn) -> Values:
+    found = get_account(owner.account_id)
+    return {"account": found, "key_since": clock.day(found.key_created_at), "new_key": None}
+
+
+@key.save(step_up="replace your API key")
+def replace_key_here(owner: SignedIn) -> Done:
     """Replace the API key and show the new one once."""
-    begin_write()
     changed = lock_owner(owner)
     became = KEY_REPLACED if changed.has_key else KEY_ISSUED
-    api_key = replace_key(changed)
+    new_key = replace_key(changed)
     send_security_mail(owner.email, "The API key of your account was replaced.")
     record(became, owner.account_id)
-    db.session.commit()
-    return answer_privately(_page(owner, new_key=api_key))
+    return Done(page=key, shown={"new_key": new_key})
 
 
-@account.post("/dashboard/account/delete")
+# What the account holds, and taking all of it along.
+
+projects = AccountPage(account, "/dashboard/account/projects", "account/projects.html")
+
+
+@projects.show
+def show_storage(owner: SignedIn) -> Values:
+    return {
+        "limit": describe_plan(get_account(owner.account_id)),
+        "recordings": find_account_share(owner.account_id),
+    }
+
+
+data = AccountPage(account, "/dashboard/account/data", "account/data.html")
+
+
+@data.show
+def show_data(owner: SignedIn) -> Values:
+    return {}
+
+
+# These change nothing but are POST, so that other websites can't make a browser start one.
+@account.post("/dashboard/account/export")
 @require_session
-@require_proof("delete your account", ACCOUNT_PAGE)
-def delete_here(owner: SignedIn) -> ResponseReturnValue:
+@require_proof("download all of your data", DATA, is_download=True)
+def export_everything(owner: SignedIn) -> ResponseReturnValue:
+    with reading_one_moment():
+        file = spool(partial(write_account_archive, get_account(owner.account_id)))
+    with write():
+        record(ACCOUNT_EXPORTED, owner.account_id)
+    return send_download(file, "testimonials-account", "zip", "application/zip")
+
+
+@account.post("/dashboard/account/person")
+@require_session
+@require_proof("download all of your data", DATA, is_download=True)
+def export_person(owner: SignedIn) -> ResponseReturnValue:
+    """Send what is stored about the account's address, also in projects of others."""
+    with reading_one_moment():
+        text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
+    with write():
+        record(ACCOUNT_EXPORTED, owner.account_id)
+    file = io.BytesIO(text.encode())
+    return send_download(file, "testimonials-person", "json", "application/json")
+
+
+# Leaving.
+
+leaving = AccountPage(account, "/dashboard/account/delete", "account/delete.html")
+
+
+class ConfirmForm(FormSchema):
+    confirm = Text(254, load_default="")
+
+
+@leaving.show
+def show_deletion(owner: SignedIn) -> Values:
+    return {"own_count": count_projects(owner.account_id), "typed": {"confirm": ""}}
+
+
+@leaving.save(ConfirmForm, step_up="delete your account")
+def delete_here(owner: SignedIn, confirm: str) -> Done:
     """Delete the account and everything in it permanently."""
-    if request.form.get("confirm", "").strip().lower() != owner.email:
-        errors = {"confirm": [_("Type %(email)s to delete this account.", email=owner.email)]}
-        return answer_privately(_page(owner, errors=errors), 422)
-    leaving = _lock_emptied(owner)
+    if confirm.strip().lower() != owner.email:
+        wanted = _("Type %(email)s to delete this account.", email=owner.email)
+        raise ValidationFailed.of({"confirm": [wanted]})
+    _empty(owner)
     for project in list_joined_projects(owner.account_id):
         record(MEMBER_LEFT, project)
     for workspace in list_workspaces(owner.account_id):
         record(MEMBER_LEFT, workspace.owner_id)
-    delete_account(leaving)
+    delete_account(lock_owner(owner))
     record(ACCOUNT_DELETED, None, account=owner.account_id)
-    db.session.commit()
-    response = redirect(url_for("auth.show_declined"), 303)
-    clear_session_cookie(response)
-    return response
+    return Done(to=url_for("auth.show_declined"), finish=clear_session_cookie)
 
 
-def _lock_emptied(owner: SignedIn) -> Account:
-    """Remove the account's testimonials in parts; return it locked, with the last part under way.
+def _empty(owner: SignedIn) -> None:
+    """Remove the account's testimonials in parts, the last of which is under way.
 
     Its projects are hidden first: if this is cut short, nobody sees half of one.
     """
-    begin_write()
-    leaving = lock_owner(owner)
+    lock_owner(owner)
     is_own = Project.account_id == owner.account_id
     give_up_projects(is_own)
     while remove_some(is_own):
-        db.session.commit()
-        let_others_write()
-        begin_write()
-        leaving = lock_owner(owner)
-    return leaving
+        next_batch()
+        lock_owner(owner)
 
-
-def _page(
-    owner: SignedIn,
-    *,
-    notice: Mapping[str, str | None] | None = None,
-    new_key: str | None = None,
-    email_value: str = "",
-    name_value: str | None = None,
-    errors: Errors | None = None,
-) -> str:
-    found = get_account(owner.account_id)
-    newest = search_shared(owner.account_id, "", 0, LISTED + 1)
-    shared = list_memberships(owner.account_id, newest).items()
-    # They get no mail of what is to be decided.
-    read_only = {project_id for project_id, each in shared if each.role == Role.READER}
-    told = [each for each in newest if each.id not in read_only]
-    return render_template(
-        "dashboard/account/account.html",
-        shell=build_shell(owner, "account"),
-        notice=notice,
-        account=found,
-        email_value=email_value,
-        name_value=name_value,
-        errors=errors or {},
-        key_since=clock.day(found.key_created_at),
-        new_key=new_key,
-        limit=describe_plan(found),
-        recordings=find_account_share(owner.account_id),
-        projects=told[:LISTED],
-        has_more_projects=len(newest) > LISTED,
-        chosen=find_modes(owner.account_id, newest),
-        modes=describe_modes(),
-        own_count=count_projects(owner.account_id),
-    )
-
-
-HERE = "dashboard.account.show_security"
 
 # Linking one's account with the company's, and confirming with it who one is.
 
@@ -402,10 +311,10 @@ HERE = "dashboard.account.show_security"
 @account.post("/dashboard/account/company/link")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
-@require_proof("link your company account", HERE, changes_ways_in=True)
+@require_proof("link your company account", SIGNING_IN, changes_ways_in=True)
 def link_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in; who comes back is linked."""
-    return leave(AttemptPurpose.LINK, owner, target=url_for(HERE))
+    return leave(AttemptPurpose.LINK, owner, target=url_for(SIGNING_IN))
 
 
 @account.post("/dashboard/account/company/prove")
@@ -413,9 +322,13 @@ def link_company(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def prove_by_company(owner: SignedIn) -> ResponseReturnValue:
     """Send the browser to the company's sign-in, which asks again, and then on with the draft."""
-    target = safe_target(request.form.get("next", "")) or url_for(HERE)
-    draft = request.form.get("draft", "")
-    return leave(AttemptPurpose.PROVE, owner, target=target, draft=draft)
+    sent = GoOnForm().read().values
+    target = sent["next"] or url_for(SIGNING_IN)
+    return leave(AttemptPurpose.PROVE, owner, target=target, draft=sent["draft"])
+
+
+class MailedProofForm(FormSchema):
+    proof = Text(1000, load_default="")
 
 
 @account.get("/dashboard/account/company/mailed")
@@ -424,7 +337,7 @@ def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     """Ask who opened the link of a mail to press a button, since mail scanners open links too."""
     token = request.args.get("proof", "")
     if not token:
-        return redirect(url_for(HERE), 303)
+        return redirect(url_for(SIGNING_IN), 303)
     check_proof(owner, token)
     return _mailed_page(owner, token)
 
@@ -432,14 +345,13 @@ def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
 @account.post("/dashboard/account/company/mailed")
 @require_session
 def take_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
-    check_proof(owner, request.form.get("proof", ""))
-    begin_write()
-    _, cookie = note_proof(owner)
-    db.session.commit()
+    check_proof(owner, MailedProofForm().read().values.get("proof", ""))
+    with write():
+        _account, cookie = note_proof(owner)
     replace_session_cookie(cookie)
     return _mailed_page(owner, "")
 
 
-def _mailed_page(owner: SignedIn, token: str) -> str:
+def _mailed_page(owner: SignedIn, token: str) -> Response:
     page, shell = "dashboard/account/mailed_proof.html", build_shell(owner, "account")
-    return render_template(page, shell=shell, token=token)
+    return answer_privately(render_template(page, shell=shell, token=token))

@@ -27,7 +27,7 @@ from testimonials.core.http.urls import (
     newsletter_url,
     origin_of,
 )
-from testimonials.dashboard.account import describe_activity, describe_newest, read_search
+from testimonials.dashboard.activity import describe_activity, describe_newest, read_search
 from testimonials.dashboard.formatting import highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.tokens import describe_tokens, find_newest_use

@@ -1,7 +1,6 @@
 """Exports, and archives in."""
 
 import io
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +12,13 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.accounts import get_account
-from testimonials.auth.events import ACCOUNT_EXPORTED
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import limiter
-from testimonials.core.http.blueprints import settings
+from testimonials.core.http.blueprints import account, settings
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import add_notice
@@ -28,9 +26,9 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url
-from testimonials.dashboard.account import Search, read_search
+from testimonials.dashboard.activity import Search, read_search
 from testimonials.dashboard.formatting import describe_plan
-from testimonials.dashboard.framework import require_proof, require_role, require_session
+from testimonials.dashboard.framework import require_role, require_session
 from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
@@ -51,10 +49,8 @@ from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import (
     reading_one_moment,
     spool,
-    write_account_archive,
     write_archive,
 )
-from testimonials.transfer.privacy import describe_person
 from testimonials.transfer.tables.export import find_names, write_events, write_table
 
 # Exports: a project as an archive or a table, an account with everything, and its activity.
@@ -77,30 +73,7 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
 
 
-@settings.post("/dashboard/account/export")
-@require_session
-@require_proof("download all of your data", "dashboard.account.show_account", is_download=True)
-def export_everything(owner: SignedIn) -> ResponseReturnValue:
-    with reading_one_moment():
-        file = spool(partial(write_account_archive, get_account(owner.account_id)))
-    with write():
-        record(ACCOUNT_EXPORTED, owner.account_id)
-    return _send(file, "testimonials-account", "zip", "application/zip")
-
-
-@settings.post("/dashboard/account/person")
-@require_session
-@require_proof("download all of your data", "dashboard.account.show_account", is_download=True)
-def export_person(owner: SignedIn) -> ResponseReturnValue:
-    """Send what is stored about the account's address, also in projects of others."""
-    with reading_one_moment():
-        text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
-    with write():
-        record(ACCOUNT_EXPORTED, owner.account_id)
-    return _send(io.BytesIO(text.encode()), "testimonials-person", "json", "application/json")
-
-
-@settings.get("/dashboard/account/activity.csv")
+@account.get("/dashboard/account/activity.csv")
 @require_session
 def export_activity(owner: SignedIn) -> ResponseReturnValue:
     """Send the newest events that match the activity page's search."""
@@ -120,7 +93,7 @@ def _send_activity(search: Search) -> Response:
     out, newest = io.BytesIO(), search.find(MOST_EVENTS)
     found = (each for each in newest if search.matches(write_sentence(each, people, projects)))
     write_events(found, people, projects, out)
-    return _send(out, "activity", "csv", "text/csv")
+    return send_download(out, "activity", "csv", "text/csv")
 
 
 def _export(
@@ -142,10 +115,10 @@ def _export(
     except ServiceError:
         file.close()
         raise
-    return _send(file, slug, ending, kind)
+    return send_download(file, slug, ending, kind)
 
 
-def _send(file: IO[bytes], stem: str, ending: str, kind: str) -> Response:
+def send_download(file: IO[bytes], stem: str, ending: str, kind: str) -> Response:
     day = clock.now().date().isoformat()
     length = file.seek(0, io.SEEK_END)
     file.seek(0)

@@ -1,5 +1,6 @@
-"""The security page: password, sessions, what a team must have."""
+"""Signing in: how safe it is, the password, browsers that are signed in, what a team must have."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -54,29 +55,31 @@ from testimonials.core.passwords import hash_password
 from testimonials.dashboard.framework import AccountPage, Done, Values
 from testimonials.projects.access import is_asked_for_more
 
-# The one sentence on top of Account, Security: how safe an account is, or the one thing to do.
+# The one sentence on the account: the one thing to do, if it isn't safe yet.
 
 # Fewer recovery codes than this are soon gone.
 FEW_CODES = 3
 
 
 @dataclass(frozen=True)
-class Safety:
-    is_well: bool
+class Lack:
+    """What keeps an account from being well protected, and whether a passkey is what it needs."""
+
     title: str
     text: str
+    needs_passkey: bool = False
 
 
-def describe_safety(ways: WaysIn, *, is_asked: bool) -> Safety:
-    """Return what to say; `is_asked` if a project needs more than a password."""
+def find_lack(ways: WaysIn, *, is_asked: bool) -> Lack | None:
+    """Return what is missing; `is_asked` if a project needs more than a password."""
     if ways.strong == 0:
-        return _describe_weak(ways, is_asked=is_asked)
+        return _describe_weak(is_asked=is_asked)
     if ways.app and ways.recovery_codes < FEW_CODES:
         text = _("They are for the day on which phone and laptop are gone. Make new ones.")
-        return Safety(False, _describe_codes(ways.recovery_codes), text)
+        return Lack(_describe_codes(ways.recovery_codes), text)
     if ways.count == 1 and ways.passkeys == 1:
         text = _("If that device is lost, you get in by a link to your mail. Add a second passkey.")
-        return Safety(False, _("One passkey is your only way in"), text)
+        return Lack(_("One passkey is your only way in"), text, needs_passkey=True)
     if ways.has_password and ways.app is None and ways.passkeys:
         text = ngettext(
             "You have a passkey, but the password alone lets in, too. Do without it, or connect an "
@@ -85,17 +88,16 @@ def describe_safety(ways: WaysIn, *, is_asked: bool) -> Safety:
             "connect an app that is asked after it.",
             ways.passkeys,
         )
-        return Safety(False, _("The password is the weak way in"), text)
-    text = _("%(ways)s. Nothing to do.", ways=" · ".join(_list(ways)))
-    return Safety(True, _("Well protected"), text)
+        return Lack(_("The password is the weak way in"), text)
+    return None
 
 
-def _describe_weak(ways: WaysIn, *, is_asked: bool) -> Safety:
+def _describe_weak(*, is_asked: bool) -> Lack:
     if is_asked:
         text = _("A project you work on asks for more. Add a passkey, or connect an app.")
-        return Safety(False, _("A password isn’t enough"), text)
-    text = _("Whoever learns it is in. A passkey can’t be phished or forgotten: add one.")
-    return Safety(False, _("Only a password protects this account"), text)
+        return Lack(_("A password isn’t enough"), text, needs_passkey=True)
+    text = _("A passkey takes a minute and can’t be phished.")
+    return Lack(_("Only a password protects you"), text, needs_passkey=True)
 
 
 def _describe_codes(number: int) -> str:
@@ -104,39 +106,50 @@ def _describe_codes(number: int) -> str:
     return ngettext("One recovery code left", "%(num)s recovery codes left", number)
 
 
-def _list(ways: WaysIn) -> list[str]:
-    parts = []
+def _list_ways(ways: WaysIn) -> Iterator[str]:
+    if ways.has_password:
+        yield _("Password")
     if ways.passkeys:
-        parts.append(ngettext("One passkey", "%(num)s passkeys", ways.passkeys))
+        yield ngettext("One passkey", "%(num)s passkeys", ways.passkeys)
     if ways.app:
-        parts.append(_("An authenticator app"))
-        codes = ngettext("One recovery code", "%(num)s recovery codes", ways.recovery_codes)
-        parts.append(codes)
+        yield _("An authenticator app")
     if ways.companies:
-        parts.append(_("The company’s account"))
-    return parts
+        yield _("The company’s account")
 
 
-# Account, Security: the password, browsers that are signed in, and what a team is asked for.
+def describe_security(owner: SignedIn) -> Values:
+    """Return what protects the account, in a word for each, and what is missing."""
+    ways = find_ways_in(get_account(owner.account_id))
+    is_asked = is_asked_for_more(owner.account_id)
+    return {
+        "ways": ways,
+        "way_names": " · ".join(_list_ways(ways)),
+        "lack": find_lack(ways, is_asked=is_asked),
+        "can_have_passkeys": has_passkeys(),
+    }
+
+
+# Account, Signing in: the password, passkeys and the rest, and what a team is asked for.
 
 security = AccountPage(account, "/dashboard/account/security", "account/security.html")
 
 
 @security.show
 def show_security(owner: SignedIn) -> Values:
-    found = get_account(owner.account_id)
-    ways = find_ways_in(found)
-    return {
-        "account": found,
-        "ways": ways,
-        "safety": describe_safety(ways, is_asked=is_asked_for_more(owner.account_id)),
+    return describe_security(owner) | {
+        "account": get_account(owner.account_id),
         "company": find_identity(owner.account_id),
         "passkeys": list_passkeys(owner.account_id),
-        "can_have_passkeys": has_passkeys(),
-        "sessions": list_sessions(owner.account_id),
-        "session_id": owner.session_id,
         "is_strong": owner.is_strong,
     }
+
+
+sessions = AccountPage(account, "/dashboard/account/security/sessions", "account/sessions.html")
+
+
+@sessions.show
+def show_sessions(owner: SignedIn) -> Values:
+    return {"sessions": list_sessions(owner.account_id), "session_id": owner.session_id}
 
 
 needed = AccountPage(account, "/dashboard/account/security/needed", "account/needed.html")
@@ -208,14 +221,14 @@ def drop_password(owner: SignedIn) -> Done:
     return Done(_("Your password is gone."), finish=partial(know_browser, account=changed))
 
 
-@security.save(at="/sessions/<session_id>/end", step_up="sign a browser out")
+@sessions.save(at="/<session_id>/end", step_up="sign a browser out")
 def end_one_session(owner: SignedIn, session_id: str) -> Done:
     if browser := end_session(owner.account_id, session_id):
         record(SESSION_ENDED, owner.account_id, which=browser)
     return Done()
 
 
-@security.save(at="/sessions/end/others", step_up="sign out everywhere else")
+@sessions.save(at="/end/others", step_up="sign out everywhere else")
 def end_other_sessions(owner: SignedIn) -> Done:
     changed = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
@@ -224,7 +237,7 @@ def end_other_sessions(owner: SignedIn) -> Done:
     return Done(text, finish=partial(know_browser, account=changed))
 
 
-@security.save(at="/sessions/end", step_up="sign out everywhere")
+@sessions.save(at="/end", step_up="sign out everywhere")
 def end_every_session(owner: SignedIn) -> Done:
     end_sessions(owner.account_id)
     record(SESSION_ENDED, owner.account_id, which="every browser")

@@ -1,8 +1,11 @@
-"""Account, Security: passkeys, the authenticator app and its recovery codes."""
+"""Account, Signing in: passkeys, the authenticator app and its recovery codes."""
 
-from flask import jsonify, render_template, request, url_for
+from functools import partial
+
+from flask import jsonify, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
+from werkzeug import Response
 
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.emails import send_security_mail
@@ -36,21 +39,18 @@ from testimonials.auth.two_factor import (
     show_code,
 )
 from testimonials.core.audit import EventType, record
-from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import describe_browser, translate_browser
 from testimonials.core.http.blueprints import account
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
-from testimonials.dashboard.framework import AccountPage, Done, require_proof, require_session
+from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.security import security
 from testimonials.dashboard.share import draw_inline
-from testimonials.dashboard.shell import build_shell
 
 SETUP_SECONDS = 60 * 60
 
@@ -109,7 +109,7 @@ def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
     passkey = add_passkey(account, owner.session_id, answer, name)
     _tell(owner, PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     text = _("%(name)s is a passkey now.", name=passkey.name)
-    return Done(text, url_for(HERE), finish=lambda _: replace_session_cookie(cookie))
+    return Done(text, url_for(HERE), finish=partial(_replace_cookie, cookie))
 
 
 @security.save(PasskeyForm, at="/passkeys/<passkey_id>/name")
@@ -129,31 +129,51 @@ def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     return Done(_("%(name)s is removed.", name=name))
 
 
-@account.post("/dashboard/account/security/app/new")
-@require_session
-@require_proof("connect an app", HERE, changes_ways_in=True)
-def show_new_app(owner: SignedIn) -> ResponseReturnValue:
-    return answer_privately(_app_page(owner, new_secret()))
+new_app = AccountPage(
+    account, "/dashboard/account/security/app", "account/new_app.html", part_of=HERE
+)
 
 
-@account.post("/dashboard/account/security/app")
-@require_session
-@require_proof("connect an app", HERE, changes_ways_in=True)
-def connect_one_app(owner: SignedIn) -> ResponseReturnValue:
+@security.save(at="/app/new", step_up="connect an app", changes_ways_in=True)
+def show_new_app(owner: SignedIn) -> Done:
+    return Done(page=new_app)
+
+
+@new_app.save(AppForm, step_up="connect an app", changes_ways_in=True)
+def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     """Connect the app whose code proves that it has the secret; show the recovery codes once."""
-    sent = AppForm().read().values
-    found = setup_purpose.find(sent["setup"], 2, SETUP_SECONDS)
-    if found is None or found[0] != owner.session_id:
-        return answer_privately(_app_page(owner, new_secret(), _("That took too long.")), 422)
+    if (secret := _find_secret(owner, setup)) is None:
+        raise ValidationFailed.of({"code": [_("That took too long.")]})
+    account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
     try:
-        with write():
-            account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
-            codes = connect_app(account, found[1], sent["code"])
-            _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
+        codes = connect_app(account, secret, code)
     except CodeRefused as error:
-        return answer_privately(_app_page(owner, found[1], error.shown), 422)
-    replace_session_cookie(cookie)
-    return answer_privately(_codes_page(owner, codes))
+        raise ValidationFailed.of({"code": [error.shown]}) from None
+    _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
+    shown = {"codes": [show_code(each) for each in codes]}
+    finish = partial(_replace_cookie, cookie)
+    return Done(page=shown_codes, shown=shown, finish=finish)
+
+
+def _find_secret(owner: SignedIn, setup: str) -> str | None:
+    """Return the secret that this browser was shown lately."""
+    session_id, secret = setup_purpose.find(setup, 2, SETUP_SECONDS) or ("", "")
+    return secret if session_id == owner.session_id else None
+
+
+def _describe_new_app(owner: SignedIn) -> Values:
+    """Return the secret to connect: after a wrong code the one that was shown before."""
+    sent = AppForm().read().values
+    secret = _find_secret(owner, sent["setup"]) or new_secret()
+    issuer = app_url().split("://")[1].split("/")[0]
+    return {
+        "key": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        "code": draw_inline(make_address(secret, issuer, owner.email)),
+        "setup": setup_purpose.sign([owner.session_id, secret]),
+    }
+
+
+new_app.describe = _describe_new_app
 
 
 @security.save(at="/app/remove", step_up="turn the app off", changes_ways_in=True)
@@ -185,19 +205,5 @@ def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **det
     record(event, owner.account_id, **named, **details)
 
 
-def _app_page(owner: SignedIn, secret: str, problem: str = "") -> str:
-    issuer = app_url().split("://")[1].split("/")[0]
-    return render_template(
-        "dashboard/account/new_app.html",
-        shell=build_shell(owner, "account"),
-        key=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
-        code=draw_inline(make_address(secret, issuer, owner.email)),
-        setup=setup_purpose.sign([owner.session_id, secret]),
-        errors={"code": [problem]} if problem else {},
-    )
-
-
-def _codes_page(owner: SignedIn, codes: list[str]) -> str:
-    shown = [show_code(code) for code in codes]
-    shell = build_shell(owner, "account")
-    return render_template("dashboard/account/codes.html", shell=shell, codes=shown)
+def _replace_cookie(cookie: str, response: Response) -> None:
+    replace_session_cookie(cookie)

@@ -99,7 +99,7 @@ def signing_up_over_a_stranger(site: Site, open_page: OpenPage) -> Iterator[Page
 def proving_who_is_there(site: Site, open_page: OpenPage) -> Iterator[Page]:
     _, page = enter(site, open_page, "/inbox")
     forget_proofs(site)
-    page.goto(f"{site.url}/dashboard/account")
+    page.goto(f"{site.url}/dashboard/account/email")
     theirs = f"{next(numbers)}{ADDRESS}"
     page.get_by_label("New address").fill(theirs)
     press(page, "Change address", "Confirm it’s you")
@@ -108,11 +108,11 @@ def proving_who_is_there(site: Site, open_page: OpenPage) -> Iterator[Page]:
     press(page, "Confirm", "Confirm it’s you")
     yield page
     page.get_by_label("Your password").fill(PASSWORD)
-    press(page, "Confirm", "Account")
+    press(page, "Confirm", "Your account")
     yield page
     page.goto(site.mailed_link(theirs, rf"{site.url}/email/\S+"))
     yield page
-    press(page, "Use this address", "Account")
+    press(page, "Use this address", "Your account")
     yield page
 
 
@@ -123,6 +123,7 @@ def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
     add_passkey(page, "Mira’s phone")
     yield page
     forget_proofs(site)
+    page.get_by_text("Password", exact=True).click()
     press(page, "Do without a password", "Confirm it’s you")
     yield page
     session.detach()
@@ -135,7 +136,7 @@ def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
     press(page, "Turn it on", "Keep these ten codes")
     yield page
     page.get_by_label("I’ve put them somewhere safe").check()
-    press(page, "Done", "Well protected")
+    press(page, "Done", "Signing in")
     yield page
     page.context.clear_cookies()
     page.goto(f"{site.url}/login")

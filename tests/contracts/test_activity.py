@@ -11,7 +11,7 @@ from flask import Flask
 from testimonials.cli.groups import COMMANDS
 from testimonials.cli.groups import GROUPS as COMMAND_GROUPS
 from testimonials.core.audit import EventType
-from testimonials.dashboard.account import GROUPS
+from testimonials.dashboard.activity import GROUPS
 from testimonials.projects.changes import CHANGES
 from tests.contracts.test_architecture import PACKAGE, modules
 
@@ -35,6 +35,7 @@ SILENT_VIEWS = {
     "auth.begin_passkey": WRITES_NOTHING, "dashboard.account.begin_proof": WRITES_NOTHING,
     "dashboard.account.prove_needed": WRITES_NOTHING,
     "dashboard.account.show_new_passkey": WRITES_NOTHING,
+    "dashboard.account.show_new_app": WRITES_NOTHING,
     "dashboard.account.begin_addition": WRITES_NOTHING, "collection.mail_own_link": ASKING,
     "authors.verify": AUTHOR, "collection.note_opened": "The list of who was asked says it.",
     "collection.note_started": "The list of who was asked says it.",

@@ -343,7 +343,7 @@ def show(app: Flask, caller: Caller, path: str) -> str:
 
 def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> None:
     # Without a link it says who sets it; without its secret Stripe has no address here.
-    page = show(make_app(), owner, "/dashboard/account")
+    page = show(make_app(), owner, "/dashboard/account/projects")
     assert "Set by the operator of this server." in page
     assert "More projects" not in page
     answer = make_app().test_client().post("/webhooks/stripe", data=b"{}")
@@ -351,8 +351,8 @@ def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> 
     app = make_app(plans="Starter=5", more_projects_url=URL)
     owner.create_project()
     app.test_cli_runner().invoke(args=["accounts", "set-plan", owner.email, "starter"])
-    page = show(app, owner, "/dashboard/account")
-    assert "<strong>Starter</strong>" in page
+    page = show(app, owner, "/dashboard/account/projects")
+    assert ">Starter</h2>" in page
     assert "<strong>1 of 5</strong> projects" in page
     assert f'href="{URL.format(account=owner.account_id)}"' in page
     assert "Set by the operator of this server." not in page
@@ -370,7 +370,7 @@ def test_colleagues_do_not_see_it(make_app: MakeApp, owner: Caller, outsider: Ca
     browser = open_browser(app, outsider)
     answer = browser.get(f"/dashboard/projects/{project}/settings")
     assert answer.status_code == 200
-    for page in (answer.text, browser.get("/dashboard/account").text):
+    for page in (answer.text, browser.get("/dashboard/account/projects").text):
         assert "Starter" not in page
         assert owner.account_id not in page
 

@@ -467,7 +467,7 @@ def test_without_passwords(without: tuple[Flask, Caller], provider: InventivePro
         assert browser.post(path, data={"email": owner.email}).status_code == 403
     assert not is_signed_in(browser)
     assert sign_in_by(provider, app, browser).status_code == 303
-    account = browser.get("/dashboard/account").text
+    account = browser.get("/dashboard/account/security").text
     assert 'type="password"' not in account
     changed = {"current": PASSWORD, "password": "correct horse battery staple"}
     assert browser.post("/dashboard/account/security/password", data=changed).status_code == 403

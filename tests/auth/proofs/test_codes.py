@@ -84,7 +84,7 @@ def test_an_app_is_connected_and_asked_for_after_the_password(
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/account")
     assert is_signed_in(client)
     assert methods(app)[-1] == "password and app"
-    assert "Password and app · now" in client.get(SECURITY).text
+    assert "Password and app · now" in client.get(f"{SECURITY}/sessions").text
 
 
 def test_a_code_works_once_and_none_before_it_does(

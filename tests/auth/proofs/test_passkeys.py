@@ -66,7 +66,7 @@ def test_passkeys_sign_in(app: Flask, browser: FlaskClient, device: Device, owne
     other = app.test_client()
     answer = use_passkey(other, device, next="/dashboard/account/security")
     assert (answer.status_code, answer.headers["Location"]) == (303, SECURITY)
-    page = other.get(SECURITY).text
+    page = other.get(f"{SECURITY}/sessions").text
     assert "Passkey · now" in page
     assert "synced" not in page
     # The browser that added it has proved the same.

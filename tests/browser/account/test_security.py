@@ -1,4 +1,4 @@
-"""Account, Security in Chromium: a real passkey of its virtual authenticator."""
+"""Account, Signing in, in Chromium: a real passkey of its virtual authenticator."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def plug_in(page: Page) -> CDPSession:
 
 
 def add_passkey(page: Page, name: str) -> None:
-    page.get_by_role("button", name="Add a passkey").click()
+    page.get_by_role("button", name="Add a passkey").last.click()
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Add it").click()
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
@@ -54,17 +54,19 @@ def test_a_passkey_proves_and_signs_in(site: Site, project: Project, open_page: 
     project.sign_in(page)
     session = plug_in(page)
     page.goto(f"{site.url}{SECURITY}")
-    expect(page.get_by_text("Only a password protects this account")).to_be_visible()
+    expect(page.get_by_text("Only a password protects you")).to_be_visible()
     add_passkey(page, "Mira’s phone")
     forget_proofs(site)
     # Without a password only the passkey proves it.
+    page.get_by_text("Password", exact=True).click()
     page.get_by_role("button", name="Do without a password").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it’s you")
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_text("Your password is gone.")).to_be_visible()
+    page.goto(f"{site.url}{SECURITY}/sessions")
     page.get_by_role("button", name="Sign out everywhere", exact=True).click()
     # The address field offers the passkey, which this authenticator answers at once.
     page.wait_for_url("**/dashboard/projects/**")
-    page.goto(f"{site.url}{SECURITY}")
+    page.goto(f"{site.url}{SECURITY}/sessions")
     expect(page.get_by_text("Passkey · now")).to_be_visible()
     session.detach()

@@ -13,7 +13,15 @@ PAGES = (
     "integrations", "settings", "invitations", "import", "domain", "team",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth"
-ACCOUNT = ("projects", "account", "account/security", "account/people", "account/activity")
+ACCOUNT = (
+    "projects",
+    "account",
+    "account/security",
+    "account/people",
+    "account/activity",
+    "account/projects",
+    "account/data",
+)
 
 
 @pytest.mark.parametrize("language", sample(["de", "fr", "ar"], 2, seed=1))
@@ -24,9 +32,8 @@ def test_each_page_fits_a_phone(site: Site, open_page: OpenPage, language: str) 
     )
     page = open_page(site.url, viewport={"width": 360, "height": 740})
     project.sign_in(page)
-    page.goto(f"{site.url}/dashboard/account")
-    page.locator("#language").select_option(language)
-    page.locator("form:has(#language) button").click()
+    page.goto(f"{site.url}/dashboard/account/language")
+    page.locator(f"button[value={language}]").click()
     paths = [*ACCOUNT, *(f"projects/{project.id}/{name}" for name in PAGES)]
     for path in paths:
         answer = page.goto(f"{site.url}/dashboard/{path}")

@@ -53,7 +53,7 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site: Site, open_page:
     page = open_page(site.url)
     site.create_project().sign_in(page)
     forget_proofs(site)
-    page.goto(f"{site.url}/dashboard/account")
+    page.goto(f"{site.url}/dashboard/account/data")
     follow(page.get_by_role("button", name="Export everything of mine"))
     page.get_by_label("Your password").fill(PASSWORD)
     held: list[Route] = []

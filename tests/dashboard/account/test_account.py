@@ -37,9 +37,9 @@ THEME_COOKIE = f"{COOKIE}-theme"
 
 
 def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app: Flask) -> None:
-    answer = browser.get(HERE)
+    answer = browser.get(f"{HERE}/key")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
-    assert owner.email in answer.text
+    assert owner.email in browser.get(HERE).text
     assert owner.account_id in answer.text
     assert owner.api_key[-4:] in answer.text
     assert owner.api_key not in answer.text
@@ -239,7 +239,7 @@ def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
     assert owner.get("/v1/me").status_code == 401
     owner.api_key = new
     assert (owner.get("/v1/me").status_code, outsider.get("/v1/me").status_code) == (200, 200)
-    page = browser.get(HERE).text
+    page = browser.get(f"{HERE}/key").text
     assert "tst_live_" not in page
     assert f"<code>{new[-4:]}</code>" in page
     assert purposes(app) == [("security", owner.email)]
@@ -250,12 +250,12 @@ def test_one_browser_or_every_browser_is_signed_out(
     app: Flask, browser: FlaskClient, owner: Caller
 ) -> None:
     other = open_browser(app, owner)
-    page = browser.get(f"{HERE}/security").text
+    page = browser.get(f"{HERE}/security/sessions").text
     assert "Firefox on Linux" in page
     # Nobody signs this browser out by mistake.
     (action,) = re.findall(rf'action="({HERE}/security/sessions/\w+/end)"', page)
     answer = browser.post(action)
-    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/security")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{HERE}/security/sessions")
     assert not is_signed_in(other)
     assert is_signed_in(browser)
     # Sent again, it does nothing more.

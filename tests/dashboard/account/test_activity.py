@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.dashboard import account
+from testimonials.dashboard import activity
 from tests.auth.browsers import open_browser, sign_in
 from tests.conftest import Caller
 from tests.core.events import read_events
@@ -78,8 +78,8 @@ def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -
 
 
 def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(account, "PAGE_SIZE", 2)
-    monkeypatch.setattr(account, "MOST_SEARCHED", 1)
+    monkeypatch.setattr(activity, "PAGE_SIZE", 2)
+    monkeypatch.setattr(activity, "MOST_SEARCHED", 1)
     first = busy.get(HERE).text
     ids = [event.id for event in read_events(app) if "own" not in event.type][::-1]
     assert first.count('class="activity-text"') == 2

@@ -57,6 +57,6 @@ def test_moderator_choice(app: Flask, browser: FlaskClient, outsider: Caller, pr
     choose(colleague, project, "daily")
     assert chosen(colleague, project) == "daily"
     assert chosen(browser, project) == "at_once"
-    account = colleague.get("/dashboard/account").text
+    account = colleague.get("/dashboard/account/mail").text
     assert "Once a day" in account
     assert f'href="/dashboard/projects/{project}/settings/mail"' in account

@@ -225,7 +225,7 @@ def test_a_reader_in_all_projects_gets_no_mail_and_is_not_ended_in_one(
     assert told == [owner.email]
     assert sees(app, noor, fern, "settings/mail") == 403
     theirs, base = open_browser(app, noor), f"/dashboard/projects/{fern}"
-    assert f"{fern}/settings/mail" not in theirs.get("/dashboard/account").text
+    assert f"{fern}/settings/mail" not in theirs.get("/dashboard/account/mail").text
     member, role = f"{base}/people/{noor.account_id}", {"role": "admin"}
     assert mine.post(f"{member}/remove").status_code == 409
     assert mine.post(f"{member}/role", data=role).status_code == 409

@@ -311,5 +311,5 @@ def test_operators_see_what_is_missing(app: Flask, sent: str, moved_clock: Movab
 
 
 def test_the_owner_sees_their_share(browser: FlaskClient, sent: str) -> None:
-    page = browser.get("/dashboard/account").text
+    page = browser.get("/dashboard/account/projects").text
     assert "1 recording takes 0.0 of 2,000 MB." in page

@@ -1,0 +1,187 @@
+"""What happened to an account or in one of its projects, as people search and read it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import request, url_for
+from sqlalchemy.orm.attributes import set_committed_value
+
+from testimonials.auth.sessions import SignedIn
+from testimonials.core.audit import ActorKind, Event, EventFilter, find_types, list_events
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_texts import Names, name_actor, write_predicate
+from testimonials.core.http.blueprints import account
+from testimonials.core.http.i18n import gettext_noop, translate
+from testimonials.core.settings.current import current_settings
+from testimonials.dashboard.framework import AccountPage, Values
+from testimonials.testimonials.testimonials import find_authors
+from testimonials.transfer.tables.export import find_names
+
+PAGE_SIZE = 50
+# Words are searched for in the sentences, not by a query; one request reads at most this many
+# events, and links to the rest.
+MOST_SEARCHED = 5000
+MOST_WORDS = 200
+OTHERS = {
+    ActorKind.AGENT: gettext_noop("Agents, by API key"),
+    ActorKind.TOKEN: gettext_noop("Access tokens"),
+    ActorKind.OPERATOR: gettext_noop("The operator"),
+    ActorKind.SYSTEM: gettext_noop("The service itself"),
+    ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
+}
+# Who acts, as the Integrations page filters it.
+KINDS = {
+    "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
+    "agents": (ActorKind.AGENT, ActorKind.TOKEN),
+    "rules": (ActorKind.SYSTEM,),
+}
+GONE = gettext_noop("Somebody who is gone")
+KIND_LABELS = {
+    "people": gettext_noop("People"),
+    "agents": gettext_noop("Agents"),
+    "rules": gettext_noop("Rules"),
+}
+NEWEST = 6
+# The subjects that the filter offers as one.
+GROUPS = {
+    gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
+    gettext_noop("Account"): ("account", "password", "address", "key", "plan"),
+    gettext_noop("Team"): ("invitation", "member", "ownership"),
+    gettext_noop("Projects"): ("project", "page", "form", "widget", "domain"),
+    gettext_noop("Testimonials"): (
+        *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
+    ),
+    gettext_noop("Operator"): ("report", "texts", "mail"),
+    gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
+}
+
+
+@dataclass(frozen=True)
+class Search:
+    account_id: str
+    # Only what happened in this one; empty for all.
+    project_id: str = ""
+    q: str = ""
+    type: str = ""
+    who: str = ""
+    before: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.q or self.type or self.who)
+
+    def find(self, limit: int | None = None) -> Iterator[Event]:
+        kind, _, name = self.who.partition(".")
+        kinds = KINDS.get(kind) or ([kind] if kind else [])
+        types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
+        wanted = EventFilter(
+            self.account_id, types, kinds, name, self.before, project_id=self.project_id
+        )
+        for event in list_events(wanted, limit):
+            if self.project_id:
+                # From where colleagues work, and the owner's key, is nothing for administrators.
+                set_committed_value(event, "network", None)
+                if event.actor_kind == ActorKind.AGENT:
+                    set_committed_value(event, "actor_name", None)
+            yield event
+
+    def matches(self, sentence: str) -> bool:
+        folded = sentence.casefold()
+        return all(word in folded for word in self.q.casefold().split())
+
+    def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
+        """Return the URL of this search for events older than `before`."""
+        view = "dashboard.account.export_activity" if as_csv else "dashboard.account.show_activity"
+        if self.project_id:
+            view = (
+                "dashboard.settings.export_project_activity"
+                if as_csv
+                else "dashboard.settings.show_activity"
+            )
+        values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
+        return url_for(view, **{name: value for name, value in values.items() if value})
+
+
+def read_search(account_id: str, values: Mapping[str, str], project_id: str = "") -> Search:
+    """Return the search in a URL's parameters, ignoring invalid ones."""
+    kind, _, name = values.get("who", "").partition(".")
+    is_one = kind in (ActorKind.PERSON, ActorKind.TOKEN) and is_identifier(name)
+    before = values.get("before", "")
+    return Search(
+        account_id,
+        project_id,
+        q=values.get("q", "").strip()[:MOST_WORDS],
+        type=values.get("type", "") if values.get("type") in GROUPS else "",
+        who=f"{kind}.{name}" if is_one else kind if kind in OTHERS or kind in KINDS else "",
+        before=before if is_identifier(before) else "",
+    )
+
+
+def describe_activity(search: Search) -> dict[str, Any]:
+    people, projects = find_names(search.account_id, search.project_id)
+    rows: list[dict[str, Any]] = []
+    last = older_url = None
+    most = MOST_SEARCHED if search.q else PAGE_SIZE
+    for count, event in enumerate(list(search.find(most + 1))):
+        if len(rows) == PAGE_SIZE or count == most:
+            older_url = search.address(last)
+            break
+        row, last = _describe(event, people, projects), event.id
+        if search.matches(f"{row['who']} {row['what']}"):
+            rows.append(row)
+    return {
+        "events": rows,
+        "search": search,
+        "groups": list(GROUPS),
+        "actors": _list_actors(search, people),
+        "older_url": older_url,
+        "newest_url": search.address() if search.before else None,
+        "here_url": replace(search, q="", type="", who="").address(),
+        "csv_url": search.address(as_csv=True),
+    }
+
+
+def describe_newest(search: Search) -> dict[str, Any]:
+    """Return the newest events of a project, by whom the search names."""
+    people, _ = find_names(search.account_id, search.project_id)
+    events = list(search.find(NEWEST))
+    authors = find_authors({each.testimonial_id or "" for each in events})
+    return {
+        "who": search.who,
+        "csv_url": search.address(as_csv=True),
+        "events": [_describe_newest(event, people, authors) for event in events],
+        "days": f"{current_settings().activity_days:g}",
+    }
+
+
+def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
+    about = event.testimonial_id or ""
+    return _describe(event, people, {}) | {
+        "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
+        "testimonial_id": about if about in authors else None,
+        "author": authors.get(about),
+    }
+
+
+def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
+    who, what = name_actor(event, people), write_predicate(event, projects)
+    return {"who": who, "what": what, "time": event.created_at}
+
+
+def _list_actors(search: Search, people: Names) -> dict[str, str]:
+    actors = {name: translate(label) for name, label in KIND_LABELS.items()}
+    actors |= {
+        key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
+    }
+    actors |= {kind: translate(name) for kind, name in OTHERS.items()}
+    # A bookmarked URL may name somebody who has left, or a deleted token.
+    return {search.who: translate(GONE)} | actors if search.who else actors
+
+
+activity = AccountPage(account, "/dashboard/account/activity", "account/activity.html")
+
+
+@activity.show
+def show_activity(owner: SignedIn) -> Values:
+    return describe_activity(read_search(owner.account_id, request.args))
