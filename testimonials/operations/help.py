@@ -196,7 +196,7 @@ ROWS = (
     (gettext_noop("People"), "dashboard.people.show_people"),
     (gettext_noop("Mail to you"), "dashboard.settings.show_mail"),
     (gettext_noop("Import and export"), "dashboard.settings.show_settings"),
-    (gettext_noop("API and developers"), "dashboard.settings.show_settings"),
+    (gettext_noop("API and developers"), "dashboard.settings.show_developers"),
     (gettext_noop("Delete this project…"), "dashboard.settings.show_deletion"),
 )
 
