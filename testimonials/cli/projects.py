@@ -34,6 +34,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects import domains as services
 from testimonials.projects.access import ROLES
+from testimonials.projects.brand import find_brand
 from testimonials.projects.domains import describe_state, look_at
 from testimonials.projects.events import (
     MEMBER_CHANGED,
@@ -53,7 +54,7 @@ from testimonials.projects.projects import (
     lock_project,
     make_slug,
 )
-from testimonials.projects.schemas import DomainSchema, ProjectSchema
+from testimonials.projects.schemas import BrandSchema, DomainSchema, ProjectSchema
 from testimonials.projects.settings import give_up_projects
 from testimonials.projects.team import (
     Colleague,
@@ -103,6 +104,14 @@ def list_projects_command() -> Rows:
 def show_command(project: Project) -> Record:
     """Show one project with its settings and how many testimonials it has in each state."""
     return {**ProjectSchema().dump(project), "testimonials": count_by_status(project.id)}
+
+
+@projects.command("brand")
+@click.argument("project", type=PROJECT)
+def brand_command(project: Project) -> Record:
+    """Show the brand that is in effect in a project."""
+    found: Record = BrandSchema().dump(find_brand(project))
+    return found
 
 
 @projects.command("members")

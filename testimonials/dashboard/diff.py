@@ -27,6 +27,7 @@ LABELS = {
     "buttonTextColor": gettext_noop("Button text color"),
     "captions": gettext_noop("Captions"),
     "cardStyle": gettext_noop("Card style"),
+    "color": gettext_noop("Color"),
     "cardWidth": gettext_noop("Card width"),
     "chosen": gettext_noop("Chosen"),
     "company": gettext_noop("Company"),

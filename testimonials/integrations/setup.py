@@ -202,6 +202,7 @@ def describe_setup(steps: Steps) -> dict[str, Any]:
 
 # The parts of a body that are settled as a whole, and by which kind of change.
 _SECTIONS = (
+    ("brand", "brand"),
     ("page", "page"),
     ("pageDesign", "page.design"),
     ("widget", "widget"),

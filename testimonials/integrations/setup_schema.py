@@ -6,6 +6,7 @@ from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import StrictSchema, Switch, Text, Time, make_part, make_parts
 from testimonials.core.http.resource import REASON_LENGTH
+from testimonials.projects.brand import BrandUpdateSchema
 from testimonials.projects.page_design import PAGE_LANGUAGE, PageDesignSchema
 from testimonials.projects.schemas import (
     PageConfigUpdateSchema,
@@ -69,6 +70,7 @@ class SetupSchema(StrictSchema):
         description="The `_id` of a project that is there already, to give it your key.",
     )
     project = make_part(ProjectCreateSchema)
+    brand = make_part(BrandUpdateSchema)
     page = make_part(SetupPageSchema)
     pageDesign = make_part(SetupDesignSchema)
     forms = make_parts(

@@ -10,12 +10,14 @@ from testimonials.core.http.pagination import Page
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import LOGO, Image
 from testimonials.projects import domains
+from testimonials.projects.brand import BrandUpdateSchema, find_brand
 from testimonials.projects.changes import Values
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.projects.projects import create_project as start_project
 from testimonials.projects.projects import read_projects
 from testimonials.projects.proposals_api import keep_picture
 from testimonials.projects.schemas import (
+    BrandSettingsSchema,
     DomainSchema,
     DomainUpdateSchema,
     PageConfigSchema,
@@ -79,6 +81,45 @@ def get_project(project: Project) -> Project:
     return project
 
 
+# The brand.
+
+
+@projects.resource(
+    "GET /v1/projects/<project_id>/brand",
+    scope=Scope.READ,
+    by_key=True,
+    data=BrandSettingsSchema,
+)
+def get_brand(project: Project) -> Any:
+    """Read the brand.
+
+    What was set of it, null for what wasn't. ``brand`` beside it is in effect, on every surface
+    that has no color, font or logo of its own; what is read on the owner's website may change it,
+    which no ETag tells.
+    """
+    return (
+        dict.fromkeys(BrandUpdateSchema().fields) | project.brand | {"brand": find_brand(project)}
+    )
+
+
+@projects.resource(
+    "PATCH /v1/projects/<project_id>/brand",
+    scope=Scope.CONFIGURE,
+    change="brand",
+    match=get_brand,
+    body=BrandUpdateSchema,
+    example={"color": "#C2410C", "font": "classic"},
+    data=BrandSettingsSchema,
+)
+def update_brand(body: Values) -> Values:
+    """Change the brand.
+
+    Only the fields sent are changed; null takes one back. Name and website are those of the page,
+    and its own colors, like the widget's, are changed there.
+    """
+    return body
+
+
 # The collection page.
 
 
@@ -90,7 +131,7 @@ def get_project(project: Project) -> Project:
 )
 def get_page_config(project: Project) -> Any:
     """Read the settings of the collection page."""
-    return project.whole_page_config
+    return project.whole_page_config | {"brand": find_brand(project)}
 
 
 @projects.resource(

@@ -1,18 +1,25 @@
 """A project's brand: set once, and what every surface looks like that has no value of its own."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from blinker import Signal
 from marshmallow import fields
 
+from testimonials.auth.callers import Scope
 from testimonials.core.http.fields import Choice, Colour, StrictSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text
+from testimonials.core.images.uploads import Image
 from testimonials.core.text import normalize
+from testimonials.projects.changes import Outcome, Values, change, finish
+from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
+from testimonials.projects.projects import mark_edited
 
 # What a business is, with its color until it has one of its own: no project is grey or indigo.
 TRADES = {
@@ -44,6 +51,16 @@ class FoundSchema(StrictSchema):
 
     color = Colour()
     trade = Choice(*TRADES)
+
+
+class BrandUpdateSchema(StrictSchema):
+    """What the owner or an agent sets of the brand; null takes it back."""
+
+    color = Colour(allow_none=True, description="All others follow from it.")
+    font = Choice(
+        *FONTS, allow_none=True, description="`site`: as the owner's website; null: that too."
+    )
+    trade = Choice(*TRADES, allow_none=True, description="What the business is.")
 
 
 class StoredBrandSchema(FoundSchema):
@@ -142,6 +159,54 @@ def page_logo_id(project: Project) -> str | None:
 def brand_logo_id(project: Project) -> str | None:
     """Return the image of the brand's logo, which a page's own was before there was a brand."""
     return project.brand_logo_id or project.logo_id
+
+
+# Sent with a locked project and its brand as it was before its color or font changed.
+brand_changed = Signal()
+
+
+def update_brand(project: Project, values: Mapping[str, Any]) -> bool:
+    """Change what is set of the locked project's brand; return whether anything changed.
+
+    A surface whose own color was the brand's follows it: it had nothing of its own.
+    """
+    merged = {**project.brand, **values}
+    set_now = {name: each for name, each in merged.items() if each is not None}
+    if set_now == project.brand:
+        return False
+    before, project.brand = find_brand(project), set_now
+    follow_brand(project, before)
+    mark_edited(project)
+    return True
+
+
+def set_brand_logo(project: Project, image: Image | None) -> None:
+    """Set the brand's logo of the locked project, or remove it."""
+    if project.logo_id == brand_logo_id(project):
+        project.logo_id = None
+    project.brand_logo_id = image.id if image else None
+    mark_edited(project)
+
+
+def follow_brand(project: Project, before: Brand) -> None:
+    """Take away what surfaces have of their own, where that is what the brand was."""
+    if (project.page_config["buttonColor"] or "").upper() == before.color:
+        project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
+    brand_changed.send(project, before=before)
+
+
+@change(
+    "brand",
+    title=gettext_noop("change the brand"),
+    schema=BrandUpdateSchema,
+    scope=Scope.CONFIGURE,
+    before=lambda project, _target, _values: {
+        name: project.brand.get(name) for name in BrandUpdateSchema().fields
+    },
+    done="Brand updated",
+)
+def change_brand(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    return finish(project, PROJECT_CHANGED, is_changed=update_brand(project, values))
 
 
 @lru_cache(maxsize=1000)

@@ -8,6 +8,7 @@ from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, S
 from testimonials.core.http.pagination import After
 from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.projects import defaults, widget_design
+from testimonials.projects.brand import FONTS, TRADES, find_brand
 from testimonials.projects.domains import LONGEST, STATES, describe_state
 
 
@@ -137,10 +138,31 @@ class PublicPageConfigSchema(Schema):
     collectFields = fields.Nested(CollectFieldsSchema, required=True)
 
 
+class BrandSchema(Schema):
+    """The brand as it is in effect: what was set, else read on the website, else the trade's."""
+
+    name = fields.String(required=True)
+    website = fields.String(required=True)
+    logo = fields.String(attribute="logo_url", required=True, allow_none=True)
+    color = fields.String(required=True, metadata={"pattern": "^#[0-9A-F]{6}$"})
+    font = fields.String(required=True, metadata={"enum": list(FONTS)})
+    trade = fields.String(required=True, metadata={"enum": list(TRADES)})
+
+
+class BrandSettingsSchema(Schema):
+    """What is set of the brand, null for what isn't; and what is in effect, beside."""
+
+    color = fields.String(required=True, allow_none=True)
+    font = fields.String(required=True, allow_none=True)
+    trade = fields.String(required=True, allow_none=True)
+    brand = fields.Nested(BrandSchema, required=True)
+
+
 class PageConfigSchema(PublicPageConfigSchema):
     """All settings of a collection page, with the name of the business."""
 
     businessName = fields.String(required=True)
+    brand = fields.Nested(BrandSchema, required=True)
 
 
 class ProjectSchema(Schema):
@@ -154,8 +176,12 @@ class ProjectSchema(Schema):
     )
     widgetConfig = fields.Nested(WidgetConfigSchema, attribute="whole_widget_config", required=True)
     widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
+    brand = fields.Nested(BrandSchema, required=True)
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
+
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+        return find_brand(obj) if attr == "brand" else super().get_attribute(obj, attr, default)
 
 
 class DomainUpdateSchema(StrictSchema):

@@ -13,17 +13,17 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import format_number
 from testimonials.core.http.urls import wall_url
-from testimonials.projects.brand import find_brand
+from testimonials.projects.brand import Brand, brand_changed, find_brand
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
-from testimonials.projects.widget_design import read_design, read_look, trim_design
+from testimonials.projects.widget_design import BRAND_FONTS, read_design, read_look, trim_design
 from testimonials.testimonials.counts import count_ratings, rate_counted
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
 from testimonials.widget.call_to_action import read_cta
-from testimonials.widget.colors import read_colours, write_colours
+from testimonials.widget.colors import PALETTES, read_colours, write_colours
 from testimonials.widget.drafts import change_draft
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.selection import (
@@ -174,6 +174,29 @@ def replace_tag(project: Project, *, old: str, new: str) -> None:
         if fold(old) in map(fold, tags) and fold(old) != fold(new):
             kept = (new if fold(tag) == fold(old) else tag for tag in tags)
             change_widget(project, widget, {"tags": list(dict.fromkeys(kept))})
+
+
+@brand_changed.connect
+def leave_to_brand(project: Project, *, before: Brand) -> None:
+    """Let the widgets of the locked project follow whose own color or font was the brand's."""
+    widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
+    for widget in widgets:
+        config, design = (
+            (widget.widget_config, widget.widget_design)
+            if isinstance(widget, Project)
+            else (widget.config, widget.design)
+        )
+        own = design.get("brandColor")
+        if own == before.color:
+            design = design | {"brandColor": None}
+        elif own is None and PALETTES.get(config["palette"]) == before.color:
+            config = config | {"palette": None}
+        if design.get("font") == BRAND_FONTS[before.font]:
+            design = design | {"font": None}
+        if isinstance(widget, Project):
+            widget.widget_config, widget.widget_design = config, trim_design(design)
+        else:
+            widget.config, widget.design = config, trim_design(design)
 
 
 def delete_widget(project: Project, widget: SavedWidget) -> None:

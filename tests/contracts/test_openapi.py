@@ -290,6 +290,9 @@ def visit_requests(call: Call, _app: Flask, project: str) -> None:
 
 def visit_page(call: Call, _app: Flask, project: str) -> None:
     here = "/v1/projects/{project_id}"
+    brand = "/v1/projects/{project_id}/brand"
+    call(brand, "get", project_id=project)
+    call(brand, "patch", {"color": "#C2410C", "trade": None}, project_id=project)
     call(f"{here}/logo", "put", to_bytes(photo(8, 8), "PNG"), project_id=project)
     body = {"theme": "dark", "collectFields": {"email": False}}
     call(f"{here}/page-config", "patch", body, project_id=project)

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from testimonials.auth.callers import Scope
 from testimonials.core.images.colors import contrast, derive_colours
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
 from testimonials.widget.colors import PALETTES, write_colours
+from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.rows import change_project
 
@@ -141,3 +143,59 @@ def test_text_in_any_brand_can_be_read(app: Flask, owner: Caller) -> None:
                     re.findall("#[0-9A-F]{6}", colors[name])[theme_number] for name in (on, ground)
                 ]
                 assert contrast(*pair) >= 4.5, (color, on, ground)
+
+
+def test_the_brand_is_set_once_by_a_token_and_taken_back(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(businessName="Oat & Ember Bakery")
+    path, token = f"/v1/projects/{project['_id']}", give_token(app, owner, Scope.CONFIGURE)
+    read = owner.get(f"{path}/brand")
+    effective = {
+        "name": "Oat & Ember Bakery", "website": "", "logo": None, "color": "#C2410C",
+        "font": "site", "trade": "bakery",
+    }  # fmt: skip
+    unset = {"color": None, "font": None, "trade": None}
+    assert read.json["data"] == unset | {"brand": effective}
+    assert project["brand"] == effective
+    assert owner.get(f"{path}/page-config").json["data"]["brand"] == effective
+    changed = token.patch(f"{path}/brand", {"color": "#6d4aff", "font": "classic"})
+    assert changed.json["data"] == unset | {
+        "color": "#6D4AFF", "font": "classic",
+        "brand": effective | {"color": "#6D4AFF", "font": "classic"},
+    }  # fmt: skip
+    assert changed.headers["ETag"] == owner.get(f"{path}/brand").headers["ETag"]
+    assert show(owner, project)["widget"] == derive("#6D4AFF")
+    assert token.patch(f"{path}/brand", {"color": "blue"}).status_code == 400
+    assert token.patch(f"{path}/brand", {"color": None, "font": None}).json == read.json | {
+        "message": "Brand updated"
+    }
+
+
+def test_what_a_surface_had_of_the_brands_follows_it(app: Flask, owner: Caller) -> None:
+    """So that one choice is enough in a project from before."""
+    project = owner.create_project()
+    change_project(
+        app,
+        project["_id"],
+        brand={"color": "#047857"},
+        widget_config=project["widgetConfig"] | {"palette": "emerald"},
+        page_config={"buttonColor": "#047857", "buttonTextColor": "#FFFFFF"},
+    )
+    token = give_token(app, owner, Scope.CONFIGURE)
+    token.patch(f"/v1/projects/{project['_id']}/brand", {"color": "#C2410C"})
+    shown = show(owner, project)
+    assert shown["widget"] == derive("#C2410C")
+    assert "--tm-button:#C2410C" in shown["theme"]
+
+
+def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(
+    app: Flask, owner: Caller
+) -> None:
+    project = owner.create_project(businessName="Oat & Ember")
+    paths = [f"/v1/projects/{project['_id']}{each}" for each in ("", "/brand", "/page-config")]
+    before = [owner.get(path).headers["ETag"] for path in paths]
+    read = {"color": "#2F5D50", "trade": "bakery"}
+    change_project(app, project["_id"], brand={"read": read})
+    assert [owner.get(path).headers["ETag"] for path in paths] == before
+    assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#2F5D50"
+    change_project(app, project["_id"], brand={"color": "#C2410C", "read": read})
+    assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#C2410C"

@@ -46,7 +46,7 @@ def test_the_whole_project_comes_back(agent: Caller) -> None:
     )  # fmt: skip
     page, widget = project.pop("publicPageConfig"), project.pop("widgetConfig")
     assert set(project) == {
-        "_id", "userId", "status", "widgetDesign", "createdAt", "updatedAt",
+        "_id", "userId", "status", "widgetDesign", "brand", "createdAt", "updatedAt",
     }  # fmt: skip
     assert re.fullmatch(r"[0-9a-f]{24}", project["_id"])
     assert (project["userId"], project["status"]) == (agent.account_id, "active")

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from flask import Response, request
 
 DRY_RUN = "dryRun"
+# What a reading of the owner's website may change, so that it refuses nobody's If-Match.
+IN_EFFECT = {"brand"}
 
 
 class Answer(NamedTuple):
@@ -44,6 +46,13 @@ def make_etag(data: bytes) -> str:
     return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
 
 
+def dump_matched(data: object) -> bytes:
+    """Return data as JSON without what is in effect beside it, whose changes no ETag tells."""
+    if isinstance(data, dict):
+        data = {name: value for name, value in data.items() if name not in IN_EFFECT}
+    return dump_json(data)
+
+
 def is_among(etag: str, header: str) -> bool:
     """Return whether a header names the ETag, maybe in the weak form of a compressing proxy."""
     # Ours hold no comma, so a search is as good as parsing the list.
@@ -53,7 +62,7 @@ def is_among(etag: str, header: str) -> bool:
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
     """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
     written = dump_json(data)
-    etag = "" if is_secret else make_etag(written)
+    etag = "" if is_secret else make_etag(dump_matched(data))
     return answer_bytes(wrap(message, written), etag=etag, is_secret=is_secret)
 
 

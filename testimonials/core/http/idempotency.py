@@ -18,6 +18,7 @@ from testimonials.core.http.answers import (
     Answer,
     answer_bytes,
     dump_json,
+    dump_matched,
     is_among,
     is_dry_run,
     make_etag,
@@ -171,7 +172,7 @@ class Once:
             raise KeyReused
         if not found.body:
             raise AnswerNotKept
-        etag = make_etag(dump_json(json.loads(found.body)["data"]))
+        etag = make_etag(dump_matched(json.loads(found.body)["data"]))
         response = answer_bytes(found.body, etag=etag)
         response.status_code = found.status
         response.headers["Idempotent-Replayed"] = "true"
@@ -199,9 +200,8 @@ class Once:
         # By MCP there is no header to tell.
         said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
         envelope = wrap(said, written)
-        response = answer_bytes(
-            envelope, etag="" if is_secret else make_etag(written), is_secret=is_secret
-        )
+        etag = "" if is_secret else make_etag(dump_matched(data))
+        response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
         response.status_code = status
         if is_dry_run():
             db.session.rollback()
@@ -218,7 +218,7 @@ def require_match(data: Any) -> None:
     `data` is the resource as its GET answers it, before the change.
     """
     header = request.headers.get("If-Match", "").strip()
-    etag = make_etag(dump_json(data))
+    etag = make_etag(dump_matched(data))
     if header and not is_among(etag, header):
         raise PreconditionFailed(
             f"This was changed since you read it: its ETag is {etag} now, and If-Match names "

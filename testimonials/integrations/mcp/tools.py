@@ -124,6 +124,13 @@ TOOLS = (
         "which fields it asks for. Send only what should change.",
     ),
     Tool(
+        "change_brand",
+        "update_brand",
+        "Change the brand",
+        "Set the business’s colour, font and trade once, for every page, widget, mail and picture "
+        "that has none of its own. Send only what should change.",
+    ),
+    Tool(
         "change_widget",
         "update_widget_config",
         "Change the widget",

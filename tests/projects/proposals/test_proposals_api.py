@@ -75,7 +75,7 @@ def test_what_can_never_be_accepted_is_refused(agent: Caller, project: str, wait
     one, target = {"ids": [waiting]}, {"targetId": waiting}
     unknown = {"ids": ["0" * 24], "decision": "approve"}
     for status, body, said in (
-        (400, {"kind": "slug", "values": {}}, "kind: Must be one of: cover, design"),
+        (400, {"kind": "slug", "values": {}}, "kind: Must be one of: brand, cover"),
         (400, {"kind": "page", "values": {"buttonColor": "red"}}, "buttonColor"),
         (400, {"kind": "page", "values": {"website": "ftp://x"}}, "website"),
         (400, {"kind": "page", "values": {}, "targetId": waiting}, "targetId: Unknown field"),
