@@ -67,7 +67,8 @@ READS = "It only reads."
 INSTANCE = "It is about the instance, of which its log and its files tell."
 SILENT_COMMANDS = {
     "accounts list": READS, "accounts show": READS, "activity list": READS, "tokens list": READS,
-    "projects brand": READS, "projects list": READS, "team list": READS, "proposals list": READS, "forms list": READS,
+    "projects brand": READS,
+    "projects list": READS, "team list": READS, "proposals list": READS, "forms list": READS,
     "projects show": READS, "projects insights": READS, "projects members": READS,
     "projects widgets": READS, "testimonials list": READS, "recordings list": READS,
     "recordings orphans": INSTANCE, "testimonials imports": READS, "domains list": READS,

@@ -19,7 +19,8 @@ PATHS = (
     *(f"/v1/projects/{{id}}/{path}" for path in (
         "widget-config", "embed-snippet", "widgets", "testimonials", "testimonials/demo",
         "testimonials/{id}/picture", "domain", "domain/check", "purchase-links", "requests",
-        "requests/{id}", "summary", "insights", "page-config", "brand", "logo", "page-design", "cover",
+        "requests/{id}", "summary", "insights", "page-config", "brand", "logo",
+        "page-design", "cover",
         "portrait", "forms", "forms/{id}", "widget-design", "testimonials/bulk",
         "testimonials/{id}", "testimonials/{id}/avatar", "testimonials/{id}/restore",
         "submissions/decisions", "submissions", "undo", "imports", "imports/{id}/undo", "tags",

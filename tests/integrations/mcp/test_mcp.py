@@ -155,7 +155,7 @@ def test_at_most_22_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller)
     assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS]
     assert len(tools) <= 22
     # What every conversation pays: about a token for four bytes.
-    assert len(json.dumps(tools)) < 40_000
+    assert len(json.dumps(tools)) < 42_000
     for tool in tools:
         assert len(tool["description"]) > 40
         assert "$ref" not in json.dumps(tool["inputSchema"])
