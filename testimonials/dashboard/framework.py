@@ -40,7 +40,6 @@ from testimonials.auth.step_up import (
     was_proof_sent,
 )
 from testimonials.core.audit import ActorKind, act_as
-from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError, ValidationFailed
@@ -323,6 +322,8 @@ class AccountPage:
                         found = prepare(self.enter(owner, parts, role), **values)
                         values["prepared"] = found
                     with write(partial(self.enter, owner, parts, role, for_update=True)) as who:
+                        if (once := values.pop("once", None)) is not None:
+                            values["is_repeated"] = _is_repeated(owner.account_id, once)
                         done = view(who, **values)
                 except ServiceError as error:
                     return self._refuse(owner, parts, sent, error)
@@ -429,15 +430,9 @@ class ProjectPage(AccountPage):
         return {name: text for name, text in parts.items() if name != "project_id"}
 
 
-# Forms whose answer shows a secret: to reload the page must not make another one.
+def _is_repeated(account_id: str, once: str) -> bool:
+    """Return whether a form was sent before; note in this transaction that it was sent.
 
-
-def is_repeated(account_id: str) -> bool:
-    """Return whether this form was sent before; note in this transaction that it was sent.
-
-    Its field `once` tells one page with it from the next.
+    To reload an answer that shows a secret must not make another one.
     """
-    once = request.form.get("once", "")
-    if not is_identifier(once):
-        return False
-    return take_key(db.session(), f"form:{account_id}", once, "") is not None
+    return bool(once) and take_key(db.session(), f"form:{account_id}", once, "") is not None

@@ -24,10 +24,10 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Text
-from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.forms import Choices, FormSchema, Once
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, translate
-from testimonials.dashboard.framework import Done, ProjectPage, Values, is_repeated, require_session
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_session
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.projects import list_choosable, list_projects
 
@@ -49,7 +49,7 @@ def show_tokens(access: Access) -> Values:
     if access.role == Role.OWNER:
         account = get_account(access.user.account_id)
         shown |= {"account_id": account.id, "key_last_four": account.key_last_four}
-        shown["key_url"] = url_for("dashboard.account.show_account", _anchor="key-title")
+        shown["key_url"] = url_for("dashboard.account.show_key")
     return shown
 
 
@@ -115,6 +115,7 @@ class TokenForm(FormSchema):
     scopes = Choices(*Scope, missing=gettext_noop("Choose at least one thing that it may do."))
     project = fields.String()
     ends = Choice(*ENDS, load_default=DEFAULT_DAYS)
+    once = Once()
 
 
 @settings.get("/dashboard/tokens/new")
@@ -163,13 +164,13 @@ def _fill_in(access: Access) -> Values:
 
 @new_token.save(TokenForm, step_up="make an access token")
 def make_token_here(
-    access: Access, name: str, scopes: list[Scope], project: str, ends: str
+    access: Access, name: str, scopes: list[Scope], project: str, ends: str, is_repeated: bool
 ) -> Done:
     """Make a token and show it, once."""
     if project not in _list_choices(access):
         raise ValidationFailed.of({"project": [_("Choose one of your projects.")]})
     made_by = access.user.account_id
-    if is_repeated(made_by):
+    if is_repeated:
         return _lead_back(_("This token was made already. It was shown once."))
     terms: dict[str, Any] = {
         "scopes": scopes,

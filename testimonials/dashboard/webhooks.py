@@ -12,11 +12,11 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.fields import Switch, WebUrl
-from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.forms import Choices, FormSchema, Once
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
-from testimonials.dashboard.framework import Done, ProjectPage, Values, is_repeated
+from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import (
     add_endpoint,
     change_endpoint,
@@ -58,6 +58,10 @@ class EndpointForm(FormSchema):
         error_messages={"required": gettext_noop("Write the address that we should call.")},
     )
     events = Choices(*EVENTS, missing=gettext_noop("Choose at least one thing to hear of."))
+
+
+class NewEndpointForm(EndpointForm):
+    once = Once()
 
 
 class SwitchForm(FormSchema):
@@ -107,11 +111,11 @@ def show_webhook_form(access: Access) -> Values:
     return {"all_events": EVENTS, "typed": {"events": EVENTS}, "once": new_identifier()}
 
 
-@new_endpoint.save(EndpointForm, step_up="add a webhook endpoint")
-def add_webhook(access: Access, url: str, events: list[str]) -> Done:
+@new_endpoint.save(NewEndpointForm, step_up="add a webhook endpoint")
+def add_webhook(access: Access, url: str, events: list[str], is_repeated: bool) -> Done:
     """Add an endpoint and show its secret, once."""
     user = access.user
-    if is_repeated(user.account_id):
+    if is_repeated:
         told = _("This endpoint was added already. Its secret was shown once.")
         return Done(told, url_for(".show_webhooks"))
     by = {"created_by": user.email, "keeper_id": user.account_id}

@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from flask import Response, jsonify, request
+from flask import Response, jsonify
+from marshmallow import fields
 from sqlalchemy import delete, select
 
 from testimonials.auth.callers import DEFAULT_SCOPES, Scope
@@ -25,6 +26,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import oauth
 from testimonials.core.http.errors import BodyInvalid, ServiceError
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.signing import TokenPurpose
@@ -333,12 +335,25 @@ def register() -> Response:
     return _answer(GRANTS | known | {"redirect_uris": uris}, 201)
 
 
+class RevokeRequest(FormSchema):
+    token = fields.String(load_default="")
+
+
+class TokenRequest(FormSchema):
+    grant_type = fields.String(load_default="")
+    client_id = fields.String(load_default="")
+    code = fields.String(load_default="")
+    code_verifier = fields.String(load_default="")
+    redirect_uri = fields.String(load_default="")
+    resource = fields.String(load_default="")
+
+
 @oauth.post("/oauth/token")
 def give_token() -> Response:
     """Give the access token for a code, once."""
     # Also when it is refused: a code that was shown is used up.
     with write(keep=OAuthRefused):
-        code, client = take_code(request.form)
+        code, client = take_code(TokenRequest().read().values)
         act_as(ActorKind.PERSON, code.made_by_id)
         token, plain = redeem(code, client)
     body: dict[str, Any] = {"access_token": plain, "token_type": "Bearer"}
@@ -351,7 +366,7 @@ def give_token() -> Response:
 def revoke() -> Response:
     """Revoke a token; whoever holds it may, and an unknown one is none either (RFC 7009)."""
     with write():
-        if (token := find_by_plain_text(request.form.get("token", ""))) is not None:
+        if (token := find_by_plain_text(RevokeRequest().read().values["token"])) is not None:
             act_as(ActorKind.TOKEN, token.id)
             revoke_token(token)
     return _answer({})

@@ -11,6 +11,7 @@ from marshmallow.types import UnknownOption
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import RuleField
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import current_path
@@ -58,6 +59,19 @@ class Secret(fields.String):
 
     def __init__(self) -> None:
         super().__init__(load_default="")
+
+
+class Once(fields.String):
+    """An id that tells one page with the form from the next, empty unless it is one.
+
+    The view of such a form gets `is_repeated` in its place: whether that page sent it before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(load_default="")
+
+    def _deserialize(self, value: Any, *_: Any, **__: Any) -> str:
+        return value if is_identifier(value) else ""
 
 
 class Choices(fields.Field[list[str]]):
