@@ -1,7 +1,10 @@
 """The pages on which somebody answers an invitation to a team."""
 
-from flask import make_response, redirect, render_template, request, url_for
+from typing import cast
+
+from flask import make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
+from marshmallow import fields
 
 from testimonials.auth.accounts import (
     claim_account,
@@ -20,8 +23,10 @@ from testimonials.auth.events import ACCOUNT_CLAIMED
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
 from testimonials.core.audit import ActorKind, EventType, act_as, record
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import projects
+from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.claim import (
@@ -48,6 +53,15 @@ from testimonials.projects.invitations import (
 projects.before_request(use_persons_language)
 
 
+class JoinForm(FormSchema):
+    password = Secret()
+
+
+# What a mail program sends that declines for its reader, which follows no redirect (RFC 8058).
+BY_PROGRAM = "List-Unsubscribe"
+DeclineForm = cast(type[FormSchema], FormSchema.from_dict({BY_PROGRAM: fields.String()}))
+
+
 @projects.get("/invite/<token>")
 def show_invitation(token: str) -> ResponseReturnValue:
     signed_in = find_session(read_session_cookie())
@@ -61,9 +75,10 @@ def accept_invitation_here(token: str) -> ResponseReturnValue:
     signed_in, found = find_session(read_session_cookie()), find_invitation(token)
     if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
         return _join(token, signed_in)
-    if errors := _find_problems(found):
+    password = JoinForm().read().values["password"]
+    if errors := _find_problems(found, password):
         return answer_privately(_invitation_page(found, None, errors), 422)
-    return _join_with_password(token, hash_password(request.form["password"]))
+    return _join_with_password(token, hash_password(password))
 
 
 @projects.get("/invite/<token>/decline")
@@ -75,14 +90,12 @@ def show_decline(token: str) -> ResponseReturnValue:
 @projects.post("/invite/<token>/decline")
 @limiter.per_address(INVITATION_PER_ADDRESS)
 def decline_invitation_here(token: str) -> ResponseReturnValue:
-    begin_write()
-    found = find_invitation(token, for_update=True)
-    decline_invitation(found)
-    email = found.invitation.email
-    _record(INVITATION_DECLINED, found, email)
-    db.session.commit()
-    if "List-Unsubscribe" in request.form:
-        # Sent by a mail program, which follows no redirect (RFC 8058).
+    with write():
+        found = find_invitation(token, for_update=True)
+        email = found.invitation.email
+        decline_invitation(found)
+        _record(INVITATION_DECLINED, found, email)
+    if DeclineForm().read().values[BY_PROGRAM]:
         return answer_privately("")
     return redirect(url_for(".show_declined"), 303)
 
@@ -94,44 +107,39 @@ def show_declined() -> ResponseReturnValue:
 
 @projects.errorhandler(InvitationInvalid)
 def show_problem(error: InvitationInvalid) -> ResponseReturnValue:
-    db.session.rollback()
     page = render_template("projects/team/invitation_problem.html", reason=error.reason)
     return answer_privately(page, error.status)
 
 
 def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
     """Join as the account that is signed in, or show what is in the way of it."""
-    begin_write()
-    # Read again under the lock: another request may have used the link in the meantime.
-    found = find_invitation(token, for_update=True)
-    account = get_account(signed_in.account_id) if signed_in else None
-    if account is None or account.email != found.invitation.email:
-        db.session.rollback()
-        return redirect(url_for(".show_invitation", token=token), 303)
-    accept_invitation(found, account)
-    _record_joining(found, account)
-    db.session.commit()
+    with write():
+        # Read again under the lock: another request may have used the link in the meantime.
+        found = find_invitation(token, for_update=True)
+        account = get_account(signed_in.account_id) if signed_in else None
+        if account is None or account.email != found.invitation.email:
+            return redirect(url_for(".show_invitation", token=token), 303)
+        accept_invitation(found, account)
+        _record_joining(found, account)
     return _go_in(found)
 
 
 def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
     """Claim or create the account of the invited address, sign in, and join."""
-    begin_write()
-    found = find_invitation(token, for_update=True)
-    email = found.invitation.email
-    started = start_signup(email)
-    if started is None or find_key_errors(started[0], "drop"):
-        # Claimed in the meantime, or started by an agent; the page now says so.
-        db.session.rollback()
-        return redirect(url_for(".show_invitation", token=token), 303)
-    account, _ = started
-    claim_account(account, password_hash)
-    accept_invitation(found, account)
-    _record_joining(found, account)
-    drop_what_is_unwanted(account)
-    record(ACCOUNT_CLAIMED, account.id)
-    cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
-    db.session.commit()
+    with write():
+        found = find_invitation(token, for_update=True)
+        started = start_signup(found.invitation.email)
+        if started is None or find_key_errors(started[0], "drop"):
+            # Claimed in the meantime, or started by an agent; the page now says so.
+            db.session.rollback()
+            return redirect(url_for(".show_invitation", token=token), 303)
+        account, _ = started
+        claim_account(account, password_hash)
+        accept_invitation(found, account)
+        _record_joining(found, account)
+        drop_what_is_unwanted(account)
+        record(ACCOUNT_CLAIMED, account.id)
+        cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     response = make_response(_go_in(found))
     set_session_cookie(response, account, cookie)
     return response
@@ -153,11 +161,11 @@ def _go_in(found: OpenInvitation) -> ResponseReturnValue:
     return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)
 
 
-def _find_problems(found: OpenInvitation) -> Errors:
+def _find_problems(found: OpenInvitation, password: str) -> Errors:
     email = found.invitation.email
     waiting = find_claimable_account(email)
     errors = find_key_errors(waiting, "drop") if waiting is not None else {}
-    if problem := judge_password(request.form.get("password", ""), email):
+    if problem := judge_password(password, email):
         errors = {"password": [problem]} | errors
     return errors
 

@@ -53,7 +53,7 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "claim", "forms", "imports", "inbox", "invitation",
+        "claim", "forms", "imports", "inbox",
         "page_editor", "proposals", "request_form", "requests", "review",
         "share", "testimonial", "translations", "widget_editor", "widgets",
     )
