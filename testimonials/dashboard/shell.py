@@ -120,6 +120,7 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
     rows = list_switched(owner, project)
     if len(rows) > 1:
         _keep_opened(_read_opened(project))
+    last = describe_project(rows[0]) if rows else None
     if not (has_more := len(rows) > SWITCHED):
         rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
     return {
@@ -128,6 +129,7 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
             for each in rows[:SWITCHED]
         ],
         "has_more": has_more,
+        "last": last,
     }
 
 
