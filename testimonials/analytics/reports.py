@@ -97,6 +97,13 @@ def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, A
     ]
 
 
+def count_read(project: Project, days: int) -> int:
+    """Return how often testimonials were read in the period."""
+    row = InsightTestimonialDay
+    query = select(func.sum(row.read)).where(*_within(row, project, days))
+    return int(db.session.scalar(query) or 0)
+
+
 def list_websites(project: Project, days: int, top: int) -> list[dict[str, Any]]:
     """Return the websites with the most views; the wall has an empty name."""
     row = InsightDay
@@ -183,10 +190,13 @@ def count_unvisited(project: Project, days: int) -> dict[str, int]:
 def find_first_visit(project: Project) -> str | None:
     """Return the day since which visits are counted; None if there was none yet."""
     row, total = InsightVisit, InsightPathDay
-    oldest = select(func.min(row.visit)).where(row.project_id == project.id)
-    summed = select(func.min(total.day)).where(total.project_id == project.id)
-    days = [day[:10] for query in (summed, oldest) if (day := db.session.scalar(query))]
-    return min(days, default=None)
+    oldest = select(func.substr(func.min(row.visit), 1, 10).label("day"))
+    summed = select(func.min(total.day))
+    both = union_all(
+        oldest.where(row.project_id == project.id), summed.where(total.project_id == project.id)
+    ).subquery()
+    found: str | None = db.session.scalar(select(func.min(both.c.day)))
+    return found
 
 
 def _count_requests(project: Project, first: datetime) -> dict[str, int]:

@@ -84,19 +84,20 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenP
         add_views(site.app, project.id, 40 + ago, ago=ago)
     page = open_page(site.url, viewport={"width": 1280, "height": 900})
     project.sign_in(page, "/insights")
-    views = page.locator("[data-chosen-widget]")
+    words = page.locator("[data-chosen-words]")
     chooser = page.get_by_role("slider", name="Day")
     chooser.focus()
-    page.keyboard.press("ArrowLeft")
-    expect(views).to_have_text("413")
+    page.keyboard.press("ArrowRight")
+    expect(words).to_have_text("832, of them 68 on your wall")
     name = page.locator("[data-chosen-day]").text_content()
-    expect(chooser).to_have_attribute("aria-valuetext", f"{name}: widget 413, public wall 41")
-    page.keyboard.press("Home")
-    expect(views).to_have_text("777")
-    room = page.locator("[data-views] .plot-room").bounding_box()
+    said = f"{name}: 832, of them 68 on your wall"
+    expect(chooser).to_have_attribute("aria-valuetext", said)
+    page.keyboard.press("End")
+    expect(words).to_have_text("440, of them 40 on your wall")
+    room = page.locator("[data-views] .plot").bounding_box()
     assert room is not None
-    page.mouse.move(room["x"] + room["width"] - 3, room["y"] + 20)
-    expect(page.locator("[data-chosen-wall]")).to_have_text("40")
+    page.mouse.move(room["x"] + 3, room["y"] + 20)
+    expect(words).to_have_text("846, of them 69 on your wall")
 
 
 def test_a_token_is_made_in_a_dialog_and_copied(site: Site, open_page: OpenPage) -> None:

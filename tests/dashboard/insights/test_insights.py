@@ -1,14 +1,14 @@
-"""The Insights page: its figures in words, its tables, and its file."""
+"""The Insights page: its sentence, its path, its list, and its files."""
 
 import re
+from datetime import timedelta
 
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials.core import clock
 from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial, change_testimonial
-
-EMPTY = "Nobody has seen the widget yet"
 
 
 def read(browser: FlaskClient, project: str, query: str = "") -> str:
@@ -18,24 +18,46 @@ def read(browser: FlaskClient, project: str, query: str = "") -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.text[answer.text.index("<main") :]).split())
 
 
+def test_before_the_first_visit_there_is_one_thing_to_do(
+    browser: FlaskClient, project: str
+) -> None:
+    words = read(browser, project)
+    assert "Nothing to count yet" in words
+    assert "Add to your site" in words
+    assert "30 days" not in words
+
+
 def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: str) -> None:
     add_views(app, project, 1200, website="fern.example", clicks=7)
     add_views(app, project, 34, ago=3)
     add_views(app, project, 617, website="fern.example", ago=40)
-    for query in ("", "?days=0", "?days=100000000", "?days=x"):
-        assert "In the last 30 days" in read(browser, project, query)
+    add_reads(app, project, add_testimonial(app, project), 90, 61)
     words = read(browser, project)
-    assert "were seen 1,234 times on one website and your public wall, and" in words
-    assert "clicked 7 times" in words
-    assert "Views are up 100% on the 30 days before." in words
-    assert "on one website and your public wall" in read(browser, project, "?days=365")
+    assert "were seen 1,234 times and read 61 times ." in words
+    assert "That is 100% more than in the month before." in words
+    assert "1,200" in words
+    for query in ("?days=0", "?days=100000000", "?days=x"):
+        assert read(browser, project, query) == words
     assert "were seen 1,851 times" in read(browser, project, "?days=365")
+    # The week before had too few to say anything.
+    assert "more than" not in read(browser, project, "?days=7")
+    table = read(browser, project, "?table=1")
+    assert "As a chart" in table
+    assert " 1,200 0 " in table
 
 
-def test_websites_beyond_a_days_have_a_name(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_few_views_are_not_compared(app: Flask, browser: FlaskClient, project: str) -> None:
+    add_views(app, project, 199)
+    add_views(app, project, 5_000, ago=40)
+    assert "than in the month" not in read(browser, project)
+    add_views(app, project, 1, website="fern.example")
+    assert "That is 96% fewer than in the month before." in read(browser, project)
+
+
+def test_a_website_gone_quiet_is_one_line(app: Flask, browser: FlaskClient, project: str) -> None:
     add_views(app, project, 7, website="fern.example", ago=5)
     add_views(app, project, 9, website="*", ago=5)
-    page = browser.get(f"/dashboard/projects/{project}/insights").text
+    page = browser.get(f"/dashboard/projects/{project}/insights?list=websites").text
     assert "Other websites" in page
     assert ">*<" not in page
     # The others are no website that could have lost its snippet.
@@ -43,39 +65,58 @@ def test_websites_beyond_a_days_have_a_name(app: Flask, browser: FlaskClient, pr
     assert "Get the snippet for fern.example" in read(browser, project)
 
 
-def test_what_was_seen_has_its_author(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_what_was_read_most_has_its_author(app: Flask, browser: FlaskClient, project: str) -> None:
     ids = [add_testimonial(app, project, author_name=f"Ida <{n}>") for n in range(7)]
     for place, testimonial in enumerate(ids):
         add_reads(app, project, testimonial, 100, 60 - place)
     change_testimonial(app, ids[1], status="rejected")
     words = read(browser, project)
     assert "Ida &lt;0&gt;" in words
-    assert "60%" in words
+    assert "60% read" in words
     assert "Ida &lt;5&gt;" not in words
-    assert "All 7 that were seen" in words
+    assert "All 7" in words
     everything = read(browser, project, "?all=1")
     assert "Ida &lt;6&gt;" in everything
-    assert "The first five" in everything
+    assert "Only the first five" in everything
 
 
-def test_the_way_from_the_page_to_approval(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_the_path_has_what_came_another_way_beside_it(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
     visits = add_visits(app, project, 200, 50)
     for visit in visits[:2]:
         add_testimonial(app, project, source="public_page", status="approved", visit=visit)
+    for source in ("import", "import", "import", "manual"):
+        add_testimonial(app, project, source=source)
     words = read(browser, project)
-    assert "25% begin to write" in words
-    for expected in ("4% of those send it", "48 began, then left.", "you approved 100%"):
-        assert expected in words
+    steps = "200 visits to your page 50 began to write 2 sent it 2 approved so far"
+    assert steps in words
+    assert "4 more came another way: 3 imported, 1 added by you." in words
+    assert "Visits are counted since" in words
+    add_visits(app, project, 1, 0, ago=60)
+    assert "Visits are counted since" not in read(browser, project)
+    assert "201 visits to your page" in read(browser, project, "?days=90")
+
+
+def test_ratings_are_a_view_of_the_list(app: Flask, browser: FlaskClient, project: str) -> None:
+    add_views(app, project, 1)
+    assert "Nobody gave stars in these 30 days." in read(browser, project, "?list=ratings")
+    for rating in (5, 5, 4):
+        when = clock.now() - timedelta(days=1)
+        add_testimonial(app, project, rating=rating, submitted_at=when)
+    words = read(browser, project, "?list=ratings")
+    assert "4.7 on average, 3 with stars" in words
+    assert "5 stars 2 4 stars 1 3 stars 0" in words
 
 
 def test_days_words_and_websites_are_files(app: Flask, browser: FlaskClient, project: str) -> None:
     add_views(app, project, 12, website="fern.example", clicks=2)
     add_views(app, project, 3)
-    said = add_testimonial(app, project, author_name="=Ida")
+    said = add_testimonial(app, project, author_name="=Ida", rating=4)
     add_reads(app, project, said, 9, 4)
     page = browser.get(f"/dashboard/projects/{project}/insights?days=7").text
     found = {}
-    for name in ("testimonials", "websites"):
+    for name in ("views", "testimonials", "websites", "ratings"):
         path = f"/dashboard/projects/{project}/insights.csv?days=7&of={name}"
         assert path.replace("&", "&amp;") in page
         answer = browser.get(path)
@@ -86,10 +127,10 @@ def test_days_words_and_websites_are_files(app: Flask, browser: FlaskClient, pro
     assert found["websites"][0] == "website,views,clicks,lastSeenAt"
     assert found["websites"][1].startswith("fern.example,12,2,")
     assert found["websites"][2].startswith(",3,0,")
+    assert found["ratings"][0] == "week,average,count"
+    assert (found["views"][0], len(found["views"])) == ("day,widget,wall,clicks", 8)
+    assert found["views"][-1].endswith(",12,3,2")
     path = f"/dashboard/projects/{project}/insights.csv"
     assert browser.get(f"{path}?of=x").status_code == 404
     answer = browser.get(f"{path}?days=7")
-    assert "fern-views-7-days.csv" in answer.headers["Content-Disposition"]
-    lines = answer.data.decode("utf-8-sig").splitlines()
-    assert (lines[0], len(lines)) == ("day,widget,wall,clicks", 8)
-    assert lines[-1].endswith(",12,3,2")
+    assert answer.data.decode("utf-8-sig").splitlines() == found["views"]

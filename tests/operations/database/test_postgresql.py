@@ -45,7 +45,9 @@ def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Pa
     settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
     moved = create_app(load_settings({}, settings))
     assert read_all(moved) == before
-    assert all(len(rows) == ROWS for rows in before.values())
+    # One of the testimonials came without a visit.
+    others = {name: len(rows) for name, rows in before.items() if len(rows) != ROWS}
+    assert others == {"insight_visit": ROWS - 1}
     # Both truth values, so that the generated column is compared at all.
     table = Base.metadata.tables["testimonial"]
     with moved.app_context():
@@ -58,7 +60,8 @@ def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Pa
         query = "SELECT relname, reltuples FROM pg_class WHERE relkind = 'r'"
         # Without counts its first pages over many thousand rows take tens of seconds.
         counted = dict(connection.execute(query).fetchall())
-    assert {counted[table.name] for table in Base.metadata.sorted_tables} == {ROWS}
+    tables = {table.name for table in Base.metadata.sorted_tables} - {"insight_visit"}
+    assert {counted[name] for name in tables} == {ROWS}
     # The source is what it was.
     assert read_all(source) == before
     # A sequence would have to be set after the copy; there is none.
