@@ -54,7 +54,8 @@ HELP = {
     "dashboard.settings.show_domain": "domain",
     "dashboard.people.show_people": "people",
     "dashboard.people.show_all_people": "people",
-    "dashboard.settings.show_integrations": "agent",
+    "dashboard.settings.show_developers": "agent",
+    "dashboard.settings.show_agents": "agent",
 }
 
 

@@ -185,7 +185,7 @@ TOPICS = {
             gettext_noop("What it suggests waits in your inbox until you say yes."),
             gettext_noop("All that it did is on record, and you can end its access at any time."),
         ),
-        find_place("settings"),
+        "dashboard.settings.show_agents",
     ),
 }
 # What else is found: the rows of Settings.
@@ -195,7 +195,7 @@ ROWS = (
     (gettext_noop("Stars in search results"), "dashboard.settings.show_stars"),
     (gettext_noop("People"), "dashboard.people.show_people"),
     (gettext_noop("Mail to you"), "dashboard.settings.show_mail"),
-    (gettext_noop("Import and export"), "dashboard.settings.show_settings"),
+    (gettext_noop("Import and export"), "dashboard.settings.show_import"),
     (gettext_noop("API and developers"), "dashboard.settings.show_developers"),
     (gettext_noop("Delete this project…"), "dashboard.settings.show_deletion"),
 )
