@@ -363,7 +363,7 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
 def deciding_by_mail(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, phone = enter(site, open_page, "/settings/mail")
     phone.get_by_label("Decide from the mail without signing in").check()
-    follow(phone.get_by_role("button", name="Save"))
+    expect(phone.get_by_text("Saved", exact=True)).to_be_visible()
     send_testimonial(open_page(project.page_url), project, "Hannah Whitlock")
     link = site.mailed_link(project.email, r"https?://\S+/decide/\S+")
     phone.goto(f"{project.dashboard}/decide")
