@@ -1,14 +1,33 @@
-"""The owner's colors on pages of the dashboard that show what visitors will see."""
+"""The Brand screen, and the owner's colors on pages that show what visitors will see."""
 
-from flask import Response
+import io
+from typing import Any
 
+from flask import Response, request
+
+from testimonials.core.audit import record
 from testimonials.core.http.blueprints import settings
+from testimonials.core.http.fields import Choice, Colour, Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
+from testimonials.core.http.urls import collection_page_url, face_url, wall_url
 from testimonials.core.images.colors import derive_colours
+from testimonials.core.images.uploads import LOGO, Image, read_image
 from testimonials.core.mail.look import FONTS, PLAIN
-from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.dashboard.widget_form import Website
+from testimonials.projects import brand as brands
 from testimonials.projects.access import Access, Role
-from testimonials.projects.brand import find_brand
+from testimonials.projects.brand import Brand, find_brand
+from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.events import PAGE_CHANGED, PROJECT_CHANGED
+from testimonials.projects.models import Project
+from testimonials.projects.settings import update_page_config
+from testimonials.testimonials.samples import PEOPLE, SAMPLES
+from testimonials.widget.colors import choose_brand
+from testimonials.widget.settings import find_settings
 
 # Their names in a style sheet, and those of what is derived from the brand's color.
 NAMES = {
@@ -16,6 +35,21 @@ NAMES = {
     "owner-tint": "tint", "owner-mark": "mark", "owner-star": "star", "owner-text": "text",
     "owner-muted": "muted", "owner-line": "line",
 }  # fmt: skip
+FONT_NAMES = {
+    "site": gettext_noop("As your site"),
+    "plain": gettext_noop("Plain"),
+    "classic": gettext_noop("Classic"),
+}
+# Cards of the preview, and swatches beside the color that is chosen.
+CARDS, SWATCHES = 4, 4
+ANOTHER = "another"
+
+
+class TrialForm(FormSchema):
+    """A color and a font that somebody tries."""
+
+    color = Colour()
+    font = Choice(*brands.FONTS)
 
 
 def write_owner_styles(color: str, font: str) -> str:
@@ -34,9 +68,129 @@ def show_brand_styles(access: Access) -> Response:
 
     A page links it by `brand_sheet()` of `dashboard/_brand.html`, within its `head`, and draws with
     `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does. A script that
-    tries another color sets these properties on an element, which the policy allows.
+    tries another color or font asks with `?color=` and `?font=`, and adopts the sheet.
     """
-    brand = find_brand(access.project)
-    response = Response(write_owner_styles(brand.color, brand.font), mimetype="text/css")
+    brand, tried = find_brand(access.project), TrialForm().read(request.args).values
+    styles = write_owner_styles(tried["color"] or brand.color, tried["font"] or brand.font)
+    response = Response(styles, mimetype="text/css")
     response.headers["Cache-Control"] = "no-store"
     return compress(response)
+
+
+screen = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/brand",
+    "settings/brand.html",
+    nav="settings",
+)
+
+
+class Swatch(Colour):
+    """A color, or that it is the one in the field beside."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **options: Any) -> Any:
+        return value if value == ANOTHER else super()._deserialize(value, attr, data, **options)
+
+
+class BrandForm(FormSchema):
+    businessName = Text(BUSINESS_NAME_LENGTH, one_line=True, attribute="name", load_default="")
+    website = Website(WEBSITE_LENGTH, one_line=True, load_default="")
+    color = Swatch(load_default=ANOTHER)
+    another = Colour()
+    trade = Choice(*brands.TRADES, required=True)
+    font = Choice(*brands.FONTS, required=True)
+
+
+@screen.show
+def show_brand(access: Access) -> Values:
+    project, brand = access.project, find_brand(access.project)
+    words = SAMPLES[brand.trade][:CARDS]
+    return {
+        "brand": brand,
+        "typed": {
+            "businessName": project.business_name, "website": brand.website, "color": brand.color,
+            "another": brand.color, "trade": brand.trade, "font": brand.font,
+        },
+        "swatches": _list_swatches(project, brand),
+        "trades": brands.TRADE_NAMES,
+        "fonts": FONT_NAMES,
+        "own": _list_own(project, brand),
+        "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
+        "cards": [
+            {
+                "name": PEOPLE[each.who],
+                "face": face_url(each.who),
+                "rating": each.rating,
+                "text": each.text.replace("{name}", brand.name),
+            }
+            for each in words
+        ],
+        "page_url": collection_page_url(project.slug, project.own_host),
+        "wall_url": wall_url(project.slug, project.own_host),
+    }  # fmt: skip
+
+
+def _list_swatches(project: Project, brand: Brand) -> list[str]:
+    """Return the color that is chosen, then what else suggests itself."""
+    read = project.brand.get("read", {})
+    offered = [brand.color, read.get("color"), *brands.TRADES.values()]
+    return list(dict.fromkeys(each for each in offered if each))[: 1 + SWATCHES]
+
+
+def _list_own(project: Project, brand: Brand) -> list[str]:
+    """Return which surfaces have a color of their own."""
+    found = find_settings(project)
+    own = []
+    if choose_brand(found.config, found.design) != brand.color:
+        own.append(_("Widget"))
+    if (project.page_config["buttonColor"] or brand.color).upper() != brand.color:
+        own.append(_("Page"))
+    return own
+
+
+@screen.save(BrandForm)
+def save_brand(access: Access, name: str, website: str, **values: Any) -> Done:
+    project, before = access.project, find_brand(access.project)
+    was = project.updated_at
+    update_page_config(project, {"businessName": name, "website": website})
+    if project.updated_at != was:
+        record(PAGE_CHANGED, project)
+    another = values.pop("another")
+    if values["color"] == ANOTHER:
+        values["color"] = another
+    values["color"] = values["color"] or before.color
+    # What stands there by itself isn't set because a form has it.
+    chosen = {each: value for each, value in values.items() if value != getattr(before, each)}
+    if brands.update_brand(project, brands.BrandUpdateSchema().check(chosen)):
+        record(PROJECT_CHANGED, project)
+    return Done(_("Saved"))
+
+
+def _read_logo(access: Access, **_sent: Any) -> Image:
+    file = request.files.get("logo")
+    return read_image(file.stream if file else io.BytesIO(), LOGO)
+
+
+@screen.save(at="/logo", prepare=_read_logo)
+def save_logo(access: Access, prepared: Image) -> Done:
+    _set_logo(access.project, prepared)
+    return Done(_("Saved"))
+
+
+@screen.save(at="/logo/remove")
+def remove_logo(access: Access) -> Done:
+    _set_logo(access.project, None)
+    return Done(_("Saved"))
+
+
+def _set_logo(project: Project, image: Image | None) -> None:
+    brands.set_brand_logo(project, image)
+    record(PROJECT_CHANGED, project)
+
+
+@screen.save(at="/everywhere")
+def use_everywhere(access: Access) -> Done:
+    """Take away what widgets and the page have of their own."""
+    brands.use_brand(access.project)
+    record(PROJECT_CHANGED, access.project)
+    return Done(_("Everything has your brand now."))

@@ -10,6 +10,7 @@ from blinker import Signal
 from marshmallow import fields
 
 from testimonials.auth.callers import Scope
+from testimonials.core.extensions import db
 from testimonials.core.http.fields import Choice, Colour, StrictSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import image_url
@@ -161,7 +162,8 @@ def brand_logo_id(project: Project) -> str | None:
     return project.brand_logo_id or project.logo_id
 
 
-# Sent with a locked project and its brand as it was before its color or font changed.
+# Sent with a locked project and its brand as it was `before`: what widgets have of their own goes
+# where it is the same, and all of it without one.
 brand_changed = Signal()
 
 
@@ -184,7 +186,19 @@ def set_brand_logo(project: Project, image: Image | None) -> None:
     """Set the brand's logo of the locked project, or remove it."""
     if project.logo_id == brand_logo_id(project):
         project.logo_id = None
+    if image is not None:
+        db.session.add(image)
+        db.session.flush()
     project.brand_logo_id = image.id if image else None
+    mark_edited(project)
+
+
+def use_brand(project: Project) -> None:
+    """Take away all that the surfaces of the locked project have of their own."""
+    project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
+    if project.brand_logo_id:
+        project.logo_id = None
+    brand_changed.send(project, before=None)
     mark_edited(project)
 
 

@@ -177,21 +177,16 @@ def replace_tag(project: Project, *, old: str, new: str) -> None:
 
 
 @brand_changed.connect
-def leave_to_brand(project: Project, *, before: Brand) -> None:
-    """Let the widgets of the locked project follow whose own color or font was the brand's."""
+def leave_to_brand(project: Project, *, before: Brand | None) -> None:
+    """Let the widgets of the locked project follow the brand whose own color or font it was."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:
-        config, design = (
-            (widget.widget_config, widget.widget_design)
-            if isinstance(widget, Project)
-            else (widget.config, widget.design)
-        )
-        own = design.get("brandColor")
-        if own == before.color:
-            design = design | {"brandColor": None}
-        elif own is None and PALETTES.get(config["palette"]) == before.color:
-            config = config | {"palette": None}
-        if design.get("font") == BRAND_FONTS[before.font]:
+        settings = read_settings(widget)
+        config, design = settings.config, settings.design
+        color = design["brandColor"] or PALETTES.get(config["palette"])
+        if before is None or color == before.color:
+            config, design = config | {"palette": None}, design | {"brandColor": None}
+        if before is None or design["font"] == BRAND_FONTS[before.font]:
             design = design | {"font": None}
         if isinstance(widget, Project):
             widget.widget_config, widget.widget_design = config, trim_design(design)

@@ -1,0 +1,42 @@
+"""The Brand screen: what is tried shows at once, and one choice changes everything."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import find_violations
+from tests.browser.conftest import OpenPage, Project
+from tests.browser.test_counted import DESK, PHONE, Taps
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_brand_is_changed_everywhere_in_three_taps(
+    open_page: OpenPage, project: Project
+) -> None:
+    page, taps = open_page(project.page_url, viewport=DESK), Taps()
+    project.sign_in(page, "/inbox")
+    taps.follow(page.get_by_role("navigation", name="Project").get_by_role("link", name="Settings"))
+    taps.follow(page.get_by_role("link", name="Brand: name, logo"))
+    button = page.locator(".stage-button").first
+    taps.tap(page.locator(".brand-swatch").nth(1))
+    assert taps.count == 3
+    chosen = page.locator("input[name=color]").nth(1).get_attribute("value") or ""
+    rgb = ", ".join(str(int(chosen[at : at + 2], 16)) for at in (1, 3, 5))
+    expect(button).to_have_css("background-color", f"rgb({rgb})")
+    expect(page.get_by_text("Saved")).to_be_visible()
+    assert find_violations(page) == []
+    page.goto(project.page_url)
+    shown = page.locator(":root").evaluate(
+        "e => getComputedStyle(e).getPropertyValue('--tm-button')"
+    )
+    assert chosen in shown
+
+
+def test_a_phone_has_the_preview_above_the_form(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, viewport=PHONE)
+    project.sign_in(page, "/settings/brand")
+    form = page.locator(".brand-form").bounding_box()
+    stage = page.locator(".brand-stage").bounding_box()
+    assert form and stage and stage["y"] < form["y"] < 400
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert find_violations(page) == []
