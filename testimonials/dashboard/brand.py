@@ -104,30 +104,38 @@ class BrandForm(FormSchema):
 @screen.show
 def show_brand(access: Access) -> Values:
     project, brand = access.project, find_brand(access.project)
-    words = SAMPLES[brand.trade][:CARDS]
     return {
         "brand": brand,
-        "typed": {
-            "businessName": project.business_name, "website": brand.website, "color": brand.color,
-            "another": brand.color, "trade": brand.trade, "font": brand.font,
-        },
+        "typed": _fill_in(project, brand),
         "swatches": _list_swatches(project, brand),
         "trades": brands.TRADE_NAMES,
         "fonts": FONT_NAMES,
         "own": _list_own(project, brand),
         "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
-        "cards": [
-            {
-                "name": PEOPLE[each.who],
-                "face": face_url(each.who),
-                "rating": each.rating,
-                "text": each.text.replace("{name}", brand.name),
-            }
-            for each in words
-        ],
+        "cards": _list_cards(brand),
         "page_url": collection_page_url(project.slug, project.own_host),
         "wall_url": wall_url(project.slug, project.own_host),
+    }
+
+
+def _fill_in(project: Project, brand: Brand) -> Values:
+    return {
+        "businessName": project.business_name, "website": brand.website, "color": brand.color,
+        "another": brand.color, "trade": brand.trade, "font": brand.font,
     }  # fmt: skip
+
+
+def _list_cards(brand: Brand) -> list[Values]:
+    """Return what samples of the trade say, for the preview."""
+    return [
+        {
+            "name": PEOPLE[each.who],
+            "face": face_url(each.who),
+            "rating": each.rating,
+            "text": each.text.replace("{name}", brand.name),
+        }
+        for each in SAMPLES[brand.trade][:CARDS]
+    ]
 
 
 def _list_swatches(project: Project, brand: Brand) -> list[str]:
