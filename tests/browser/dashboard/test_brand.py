@@ -37,7 +37,8 @@ def test_a_phone_has_the_preview_above_the_form(open_page: OpenPage, project: Pr
     project.sign_in(page, "/settings/brand")
     form = page.locator(".brand-form").bounding_box()
     stage = page.locator(".brand-stage").bounding_box()
-    assert form and stage
+    assert form
+    assert stage
     assert stage["y"] < form["y"] < 400
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert find_violations(page) == []
