@@ -57,9 +57,9 @@ from testimonials.dashboard.framework import (
     AccountPage,
     Done,
     Values,
-    require_proof,
     require_session,
 )
+from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.security import describe_security
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Role, list_joined_projects, search_shared

@@ -14,7 +14,8 @@ from testimonials.core.http.fields import Choice
 from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.core.http.security import answer_privately
-from testimonials.dashboard.framework import require_proof, require_session
+from testimonials.dashboard.framework import require_session
+from testimonials.dashboard.proofs import require_proof
 from testimonials.integrations.oauth import (
     Asked,
     add_code,

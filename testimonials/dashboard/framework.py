@@ -4,7 +4,6 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -26,30 +25,22 @@ from testimonials.auth.cookies import (
 )
 from testimonials.auth.login import keep_draft, render_login
 from testimonials.auth.sessions import (
-    PROOF_LIFETIME,
     SessionEnded,
     SignedIn,
     find_session,
-    has_fresh_proof,
-)
-from testimonials.auth.step_up import (
-    WaysIn,
-    describe_proof,
-    find_proofs,
-    take_proof,
-    was_proof_sent,
 )
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.errors import ServiceError, ValidationFailed
-from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
+from testimonials.core.http.form_errors import answer_errors, to_form_errors, wants_json
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
-from testimonials.core.http.i18n import gettext, translate, use_language
+from testimonials.core.http.i18n import gettext, use_language
 from testimonials.core.http.idempotency import take_key
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import current_path
+from testimonials.dashboard.proofs import prove
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import (
     Access,
@@ -114,82 +105,6 @@ def lock_again(access: Access, needed: Role) -> Project:
     """Begin a writing transaction, and return the project locked; raises as `require_role`."""
     begin_write()
     return find_access(access.user, access.project.id, needed, for_update=True).project
-
-
-def require_proof(
-    purpose: str,
-    back: str,
-    *,
-    is_download: bool = False,
-    changes_ways_in: bool = False,
-    lasts: timedelta = PROOF_LIFETIME,
-) -> Callable[[View], View]:
-    """Make a decorator, below `require_session`, that asks for a proof as `prove` does.
-
-    `back` is the endpoint to cancel to.
-    """
-
-    def decorate(view: View) -> View:
-        @functools.wraps(view)
-        def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
-            owner, page = prove(
-                owner,
-                purpose,
-                url_for(back),
-                is_download=is_download,
-                changes_ways_in=changes_ways_in,
-                lasts=lasts,
-            )
-            return view(owner=owner, **arguments) if page is None else page
-
-        return wrapper
-
-    return decorate
-
-
-def prove(
-    owner: SignedIn,
-    purpose: str,
-    back_url: str,
-    *,
-    is_download: bool = False,
-    changes_ways_in: bool = False,
-    lasts: timedelta = PROOF_LIFETIME,
-) -> tuple[SignedIn, Response | None]:
-    """Return the person signed in, and the page that asks for a proof if the last is too old.
-
-    The page asks for a password, a passkey or a code and sends the same form again, so nothing is
-    lost. `purpose` completes "Confirm that it’s you to". A download leaves the browser on this
-    page, so after the proof it shows the download's button. See `find_proofs` for
-    `changes_ways_in`. A proof counts for as long as it `lasts`.
-    """
-    errors: Errors = {}
-    ways = find_proofs(owner, changes_ways_in=changes_ways_in)
-    is_enough = ways.has_password or owner.is_strong or not ways.is_any
-    is_proved = has_fresh_proof(owner, lasts) and is_enough
-    if not is_proved and was_proof_sent():
-        owner, errors = take_proof(owner, ways)
-        is_proved = not errors
-    if is_proved and not (is_download and was_proof_sent()):
-        return owner, None
-    page = _proof_page(owner, purpose, back_url, errors, None if is_proved else ways)
-    return owner, answer_privately(page, 200 if is_proved else 422 if errors else 401)
-
-
-def _proof_page(
-    owner: SignedIn, purpose: str, back_url: str, errors: Errors, ways: WaysIn | None
-) -> str:
-    return render_template(
-        "dashboard/proof.html",
-        shell=build_shell(owner, "account"),
-        purpose=translate(purpose),
-        action=current_path(),
-        back_url=back_url,
-        errors=errors,
-        ways=ways,
-        is_proved=ways is None,
-        **describe_proof(owner),
-    )
 
 
 def _ask_to_sign_in() -> ResponseReturnValue:

@@ -31,7 +31,8 @@ from testimonials.core.http.resource import View
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import require_proof, require_session
+from testimonials.dashboard.framework import require_session
+from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.shell import build_shell
 from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.verifying import BackupState, describe_backups
