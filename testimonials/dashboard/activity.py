@@ -30,7 +30,7 @@ OTHERS = {
     ActorKind.SYSTEM: gettext_noop("The service itself"),
     ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
 }
-# Who acts, as the Integrations page filters it.
+# Who acts, as an address may ask.
 KINDS = {
     "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
     "agents": (ActorKind.AGENT, ActorKind.TOKEN),
@@ -53,7 +53,7 @@ GROUPS = {
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),
     ),
     gettext_noop("Operator"): ("report", "texts", "mail"),
-    gettext_noop("Integrations"): ("proposal", "token", "purchases", "webhook"),
+    gettext_noop("API and developers"): ("proposal", "token", "purchases", "webhook"),
 }
 
 

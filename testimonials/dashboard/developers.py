@@ -38,8 +38,7 @@ from testimonials.projects.models import Project
 overview = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers",
-    "developers/developers.html",
-    nav="settings",
+    "settings/developers/developers.html",
 )
 # Of several endpoints, the state of the first of these is told.
 STATES = {
@@ -77,8 +76,7 @@ CLIENTS = {
 agents = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/agents",
-    "developers/agents.html",
-    nav="settings",
+    "settings/developers/agents.html",
 )
 
 
@@ -97,7 +95,9 @@ def _describe_clients(project: Project, current: str) -> list[dict[str, Any]]:
         {
             "key": key,
             "name": _(name),
-            "code": highlight(render_template(f"dashboard/developers/connect/{key}.txt", **values)),
+            "code": highlight(
+                render_template(f"dashboard/settings/developers/connect/{key}.txt", **values)
+            ),
             "is_current": key == current,
         }
         for key, name in CLIENTS.items()
@@ -110,8 +110,7 @@ SOURCES = ("script-src", "connect-src", "img-src")
 feeds = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/feeds",
-    "developers/feeds.html",
-    nav="settings",
+    "settings/developers/feeds.html",
 )
 
 
@@ -133,8 +132,7 @@ def show_feeds(access: Access) -> Values:
 purchases = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/purchases",
-    "developers/purchases.html",
-    nav="settings",
+    "settings/developers/purchases.html",
 )
 
 

@@ -48,9 +48,8 @@ class OfferForm(FormSchema):
 handing_over = ProjectPage(
     people,
     "/dashboard/projects/<project_id>/people/hand-over",
-    "people/hand_over.html",
+    "settings/people/hand_over.html",
     role=Role.OWNER,
-    nav="settings",
 )
 
 
@@ -104,7 +103,7 @@ class OfferPage(ProjectPage):
 
 
 offered = OfferPage(
-    people, "/dashboard/projects/<project_id>/people/offer", "people/offer.html", nav="settings"
+    people, "/dashboard/projects/<project_id>/people/offer", "settings/people/offer.html"
 )
 
 

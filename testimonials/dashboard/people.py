@@ -108,7 +108,7 @@ class UndoForm(FormSchema):
 # The people of a project.
 
 project_people = ProjectPage(
-    people, "/dashboard/projects/<project_id>/people", "people/people.html", nav="settings"
+    people, "/dashboard/projects/<project_id>/people", "settings/people/people.html"
 )
 
 
@@ -166,8 +166,7 @@ def give_role(access: Access, account_id: str, role: str) -> Done:
 removal = ProjectPage(
     people,
     "/dashboard/projects/<project_id>/people/<account_id>/remove",
-    "people/removal.html",
-    nav="settings",
+    "settings/people/removal.html",
 )
 
 
@@ -215,9 +214,8 @@ def undo_removal(access: Access, undo: str) -> Done:
 leaving = ProjectPage(
     people,
     "/dashboard/projects/<project_id>/people/leave",
-    "people/leaving.html",
+    "settings/people/leaving.html",
     role=Role.READER,
-    nav="settings",
 )
 
 
@@ -246,13 +244,14 @@ class AllPeoplePage(AccountPage):
         return url_for(".show_all_from_here", project_id=here) if here else super().url(parts)
 
 
-all_people = AllPeoplePage(people, "/dashboard/account/people", "people/people.html", nav="account")
+all_people = AllPeoplePage(
+    people, "/dashboard/account/people", "settings/people/people.html", nav="account"
+)
 all_from_here = ProjectPage(
     people,
     "/dashboard/projects/<project_id>/people/all",
-    "people/people.html",
+    "settings/people/people.html",
     role=Role.OWNER,
-    nav="settings",
 )
 
 
@@ -308,7 +307,10 @@ def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
 
 
 removal_from_all = AccountPage(
-    people, "/dashboard/account/people/<account_id>/remove", "people/removal.html", nav="account"
+    people,
+    "/dashboard/account/people/<account_id>/remove",
+    "settings/people/removal.html",
+    nav="account",
 )
 
 
@@ -327,7 +329,10 @@ def remove_from_all(owner: SignedIn, account_id: str) -> Done:
 
 
 leaving_workspace = AccountPage(
-    people, "/dashboard/account/people/of/<owner_id>/leave", "people/leaving.html", nav="account"
+    people,
+    "/dashboard/account/people/of/<owner_id>/leave",
+    "settings/people/leaving.html",
+    nav="account",
 )
 
 

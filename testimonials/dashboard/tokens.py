@@ -37,8 +37,7 @@ DOORS = {"api": gettext_noop("by the API"), "mcp": gettext_noop("by MCP")}
 tokens = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/tokens",
-    "developers/tokens.html",
-    nav="settings",
+    "settings/developers/tokens.html",
 )
 
 
@@ -133,8 +132,7 @@ def choose_project(owner: SignedIn) -> ResponseReturnValue:
 new_token = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/tokens/new",
-    "developers/token_new.html",
-    nav="settings",
+    "settings/developers/token_new.html",
 )
 
 
@@ -184,8 +182,7 @@ def make_token_here(
 revoking = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/tokens/<token_id>/revoke",
-    "developers/token_revoke.html",
-    nav="settings",
+    "settings/developers/token_revoke.html",
 )
 
 

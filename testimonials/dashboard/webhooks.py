@@ -88,8 +88,7 @@ class SinceForm(FormSchema):
 listing = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks",
-    "developers/webhooks.html",
-    nav="settings",
+    "settings/developers/webhooks.html",
 )
 
 
@@ -101,8 +100,7 @@ def show_webhooks(access: Access) -> Values:
 new_endpoint = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/new",
-    "developers/webhook_form.html",
-    nav="settings",
+    "settings/developers/webhook_form.html",
 )
 
 
@@ -133,8 +131,7 @@ def _or_all(events: list[str]) -> list[str]:
 endpoint = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>",
-    "developers/webhook.html",
-    nav="settings",
+    "settings/developers/webhook.html",
 )
 
 
@@ -172,8 +169,7 @@ def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
 changing = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/change",
-    "developers/webhook_form.html",
-    nav="settings",
+    "settings/developers/webhook_form.html",
 )
 
 
@@ -194,8 +190,7 @@ def change_webhook(access: Access, webhook_id: str, url: str, events: list[str])
 secret = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/secret",
-    "developers/webhook_secret.html",
-    nav="settings",
+    "settings/developers/webhook_secret.html",
 )
 
 
@@ -222,8 +217,7 @@ def _lead_back(webhook_id: str, notice: str) -> Done:
 removal = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/remove",
-    "developers/webhook_remove.html",
-    nav="settings",
+    "settings/developers/webhook_remove.html",
 )
 
 
@@ -243,8 +237,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
 delivery = ProjectPage(
     settings,
     "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/deliveries/<delivery_id>",
-    "developers/delivery.html",
-    nav="settings",
+    "settings/developers/delivery.html",
 )
 
 
