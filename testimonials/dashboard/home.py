@@ -150,8 +150,9 @@ def show_new_project(owner: SignedIn) -> Values:
 
 @new_project.save(NewProjectForm)
 def create_project_here(owner: SignedIn, **values: Any) -> Done:
-    """Create a project; an account's first one starts with samples."""
-    return Done(to=_inbox_of(create_project(owner.account_id, values)))
+    """Create a project, whose brand comes next; an account's first one starts with samples."""
+    project = create_project(owner.account_id, values)
+    return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
 
 
 class ThemeForm(FormSchema):

@@ -51,6 +51,7 @@ HELP = {
     "collect": "ask",
     "widget": "site",
     "page": "media",
+    "dashboard.settings.show_brand": "brand",
     "dashboard.settings.show_domain": "domain",
     "dashboard.people.show_people": "people",
     "dashboard.people.show_all_people": "people",

@@ -51,7 +51,7 @@ TOPICS = {
                 "choose the brand’s again."
             ),
         ),
-        find_place("settings"),
+        "dashboard.settings.show_brand",
     ),
     "ask": Topic(
         gettext_noop("Ask your first ten"),
@@ -190,6 +190,7 @@ TOPICS = {
 }
 # What else is found: the rows of Settings.
 ROWS = (
+    (gettext_noop("Brand"), "dashboard.settings.show_brand"),
     (gettext_noop("Address"), "dashboard.settings.show_address"),
     (gettext_noop("Domain of your own"), "dashboard.settings.show_domain"),
     (gettext_noop("Stars in search results"), "dashboard.settings.show_stars"),

@@ -30,7 +30,7 @@ def test_a_project_is_created_over_the_page(open_page: OpenPage, project: Projec
     name.fill("Oat & Ember")
     with next_page(page):
         page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Inbox", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()
     expect(switcher).to_contain_text("Oat & Ember")
 
 
@@ -40,4 +40,4 @@ def test_it_is_a_page_without_script(open_page: OpenPage, project: Project) -> N
     page.goto(f"{project.site.url}/dashboard/projects/new")
     page.get_by_label("Name of the business").fill("Fern")
     page.get_by_role("button", name="Create project").click()
-    expect(page.get_by_role("heading", name="Inbox", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()

@@ -52,7 +52,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
 
 def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: Caller) -> None:
     browser = open_browser(make_app(project_limit=1), owner)
-    first = create(browser, "One").headers["Location"].removesuffix("/inbox")
+    first = create(browser, "One").headers["Location"].removesuffix("/settings/brand")
     browser.post(f"{first}/settings/delete", data={"confirm": "one"})
     assert create(browser, "Two").status_code == 303
     assert "Restore" in browser.get(NEW).text
@@ -73,7 +73,8 @@ def test_a_taken_address_is_told(browser: FlaskClient, owner: Caller, outsider: 
     assert 'value="fern.example"' in answer.text
     assert projects(owner) == {}
     # Nothing was used up by it either.
-    assert "6" in browser.get(create(browser, "Another").headers["Location"] + "?status=all").text
+    another = create(browser, "Another").location.removesuffix("/settings/brand")
+    assert "6" in browser.get(f"{another}/inbox?status=all").text
     form = {"business_name": "Fern & Fable", "website": "", "slug": "Fern in Town"}
     assert browser.post(NEW, data=form).status_code == 303
     assert list(projects(owner)) == ["fern-in-town", "another"]
