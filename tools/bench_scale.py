@@ -80,7 +80,7 @@ DOORS = (
     Door("page editor", "/dashboard/projects/{id}/page"),
     Door("questions", "/dashboard/projects/{id}/page/questions"),
     Door("insights", "/dashboard/projects/{id}/insights"),
-    Door("share", "/dashboard/projects/{id}/share"),
+    Door("collect", "/dashboard/projects/{id}/collect"),
     Door("settings", "/dashboard/projects/{id}/settings"),
     Door("insights of 365 days", "/dashboard/projects/{id}/insights?days=365"),
     Door("integrations", "/dashboard/projects/{id}/settings/developers"),

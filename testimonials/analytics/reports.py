@@ -56,6 +56,12 @@ def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str,
     }
 
 
+def count_visitors(project: Project, days: int) -> tuple[int, int]:
+    """Return how many opened the collection page in the last `days`, and how many wrote."""
+    path = _count_path(project, _days_ago(days - 1))
+    return path["opened"], path["sent"]
+
+
 def write_day(time: datetime) -> str:
     """Return a day as the tables have it."""
     return f"{time:%Y-%m-%d}"

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import getaddresses
@@ -91,6 +91,9 @@ class AddressList:
 
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
+    # Of a table: its first line, and what each column is read as.
+    head: Sequence[str] = ()
+    columns: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -142,10 +145,10 @@ def read_pasted(text: str) -> AddressList:
     return found
 
 
-def read_csv(content: bytes) -> AddressList:
+def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> AddressList:
     """Read a CSV file with a column of addresses and, optionally, names and companies.
 
-    Raises `TableUnreadable`.
+    `columns` are the places of those that somebody chose. Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
         raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
@@ -157,7 +160,7 @@ def read_csv(content: bytes) -> AddressList:
                 "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
             )
         ) from None
-    return _read_table(text)
+    return _read_table(text, columns)
 
 
 def _read_line(line: str) -> list[tuple[str, str]]:
@@ -177,22 +180,22 @@ def write_table(people: Iterable[Person]) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def _read_table(text: str) -> AddressList:
+def _read_table(text: str, chosen: Mapping[str, int] | None = None) -> AddressList:
     rows = _read_rows(text)
     first, head = next(rows, (1, []))
     if not head:
         raise TableUnreadable(gettext_noop("The list is empty."))
-    columns = _find_columns(head)
-    if columns is None:
-        columns = _guess_columns(head)
+    named = _find_columns(head)
+    if named is None and any("@" in cell for cell in head):
         rows = chain([(first, head)], rows)
+    columns = chosen or named or _guess_columns(head)
     if columns is None:
         raise TableUnreadable(
             gettext_noop(
                 "There is no column of email addresses. Name it “email” in the first line."
             )
         )
-    found = AddressList()
+    found = AddressList(head=head, columns=columns)
     for number, row in rows:
         if any(len(cell) > LONGEST_CELL for cell in row):
             raise TableUnreadable(
@@ -203,7 +206,7 @@ def _read_table(text: str) -> AddressList:
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()
         more = {each: cells.get(each, "") for each in ("company", "order")}
-        found.add(number, cells["email"], name, **more)
+        found.add(number, cells.get("email", ""), name, **more)
     return found
 
 

@@ -26,7 +26,6 @@ from testimonials.collection.requests import (
     LeftOut,
     ask_people,
     choose_people,
-    make_batch_token,
     sort_people,
 )
 from testimonials.collection.schemas import (
@@ -271,8 +270,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
         form_name=values.get("form_name"),
         remind_after_days=values["remind_after_days"],
     )
-    token, wait = make_batch_token(project), values.get("wait_days", 0)
-    count = ask_people(project, token, batch, listed, actor, wait)
+    count = ask_people(project, batch, listed, actor, values.get("wait_days", 0))
     record(REQUESTS_SENT, project, count=count)
     return Outcome({"count": count}, _describe_asked(count, left_out))
 

@@ -22,7 +22,7 @@ from testimonials.core.http.urls import (
     form_url,
     request_url,
 )
-from testimonials.core.jobs import every
+from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.brand import find_brand, find_button
@@ -37,6 +37,7 @@ from testimonials.projects.projects import is_shown, names_service
 PACE = timedelta(minutes=1)
 # The number of the advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
+PRESS_SEND = "requests.send"
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
 
@@ -53,6 +54,8 @@ _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
 _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
 
 
+# Nobody waits for a minute to be over when a sending can't be taken back any more.
+@job(PRESS_SEND, "mail")
 @every("requests")
 def send_due_requests() -> int:
     """Put due mails into the outbox, as many as the pace allows; return how many."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, select, update
 
 from testimonials.collection.address_lists import AddressList, Person
 from testimonials.collection.forms import find_form
@@ -16,14 +16,14 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.collection.request_mail import write_due_mails
+from testimonials.collection.request_mail import PRESS_SEND, write_due_mails
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Cursor, Page, begin_page, cut_page
-from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.jobs import Job, enqueue
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
@@ -34,13 +34,12 @@ MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
 WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
-PREVIEW_SECONDS = 24 * 60 * 60
+# How long a sending can be taken back.
+GRACE = timedelta(seconds=30)
 
 UNSUBSCRIBED = gettext_noop("Has unsubscribed from your requests.")
 ALREADY_ASKED = gettext_noop("You have asked them already.")
 TWICE = gettext_noop("Is on the list twice.")
-
-batch_purpose = TokenPurpose("request-batch")
 
 
 class AskingRefused(ServiceError):
@@ -54,10 +53,12 @@ class AskingRefused(ServiceError):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Somebody on a list who won't be asked, and why."""
+    """Somebody on a list who won't be asked, why, and when they were asked before."""
 
     person: Person
     reason: str
+    asked_at: datetime | None = None
+    has_declined: bool = False
 
 
 def choose_people(
@@ -83,13 +84,14 @@ def choose_people(
 def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
     """Return who of a list can be asked, each once, and who is left out."""
     hashes = {each.email: hash_email(project.account_id, each.email) for each in listed}
-    asked = set(
-        db.session.scalars(
-            select(MailedRequest.email).where(
+    asked = {
+        row.email: row
+        for row in db.session.scalars(
+            select(MailedRequest).where(
                 MailedRequest.project_id == project.id, MailedRequest.email.in_(hashes)
             )
         )
-    )
+    }
     unwanted = set(
         db.session.scalars(
             select(UnsubscribedAddress.email_hash).where(
@@ -105,8 +107,9 @@ def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person
             left_out.append(LeftOut(person, TWICE))
         elif hashes[person.email] in unwanted:
             left_out.append(LeftOut(person, UNSUBSCRIBED))
-        elif person.email in asked:
-            left_out.append(LeftOut(person, ALREADY_ASKED))
+        elif row := asked.get(person.email):
+            said_no = row.declined_at is not None
+            left_out.append(LeftOut(person, ALREADY_ASKED, row.created_at, said_no))
         else:
             fresh[person.email] = person
     return list(fresh.values()), left_out
@@ -141,59 +144,94 @@ def _require_room(account_id: str, count: int) -> None:
     )
 
 
-def make_batch_token(project: Project) -> str:
-    """Return the token of a preview; confirming it twice makes one batch."""
-    return batch_purpose.sign([project.id, new_identifier()])
-
-
 def ask_people(
     project: Project,
-    token: str,
     batch: RequestBatch,
     listed: AddressList,
     actor: str,
     wait_days: int = 0,
+    *,
+    grace: timedelta = timedelta(),
 ) -> int:
     """Store a request to everybody on a list, and send as many mails as the pace allows.
 
-    The mails go out after `wait_days`.
-
-    The account and the project are locked; `token` is the preview's, `batch` has the message.
-    Returns how many are asked: 0 after a double click or a reload. Raises `AskingRefused`, and
-    `NotFound` for its form.
+    The mails go out after `wait_days`, or when `grace` is over: until then the whole sending can be
+    taken back. The account and the project are locked; `batch` has the message, and an id if it may
+    come twice. Returns how many are asked: 0 after a double click or a reload. Raises
+    `AskingRefused`, and `NotFound` for its form.
     """
-    project_id, batch_id = batch_purpose.find(token, 2, PREVIEW_SECONDS) or (None, "")
-    if project_id != project.id:
-        raise AskingRefused(
-            gettext_noop("This preview is more than a day old. Look at the new one, then send.")
-        )
+    batch.id = batch.id or new_identifier()
     if batch.form_name:
         find_form(project, batch.form_name)
-    if db.session.get(RequestBatch, batch_id) is not None:
+    if db.session.get(RequestBatch, batch.id) is not None:
         return 0
     people, _ = choose_people(project, [listed])
     now = clock.now()
-    batch.id, batch.project_id, batch.actor = batch_id, project.id, actor
+    batch.project_id, batch.actor = project.id, actor
     batch.size, batch.created_at = len(people), now
     db.session.add(batch)
     db.session.flush()
     db.session.add_all(
         MailedRequest(
             project_id=project.id,
-            batch_id=batch_id,
+            batch_id=batch.id,
             email=person.email,
             email_hash=hash_email(project.account_id, person.email),
             name=person.name,
             company=person.company or None,
             purchase_reference=person.order or None,
-            next_mail_at=now + wait_days * DAY,
+            next_mail_at=now + wait_days * DAY + grace,
             created_at=now,
         )
         for person in people
     )
     db.session.flush()
-    write_due_mails()
+    if not grace:
+        write_due_mails()
+    elif not wait_days:
+        enqueue(PRESS_SEND, id=batch.id, run_at=now + grace)
     return len(people)
+
+
+def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
+    """Take a sending of the locked project back, and return whom it was to, and who has got it.
+
+    Whoever got nothing was never asked: they don't count towards the daily limit.
+    """
+    if not is_identifier(batch_id):
+        return [], []
+    db.session.execute(delete(Job).where(Job.id == batch_id, Job.kind == PRESS_SEND))
+    is_mine = (MailedRequest.project_id == project.id, MailedRequest.batch_id == batch_id)
+    row = MailedRequest
+    cancelled = db.session.execute(
+        delete(row)
+        .where(*is_mine, row.sent_at.is_(None))
+        .returning(row.email, row.name, row.company, row.purchase_reference)
+    ).all()
+    people = [Person(0, each[0], each[1], each[2] or "", each[3] or "") for each in cancelled]
+    _count_less(batch_id, len(people))
+    gone = db.session.execute(select(row.name, row.email).where(*is_mine)).all()
+    return sorted(people, key=lambda each: each.email), [each[0] or each[1] for each in gone]
+
+
+def correct_address(project: Project, request_id: str, email: str) -> None:
+    """Ask somebody whose mail was not delivered at another address; raise `AskingRefused`."""
+    row = _lock_asked(project, request_id)
+    if row is None or find_asked(project, request_id).state != "failed":
+        raise AskingRefused(gettext_noop("This address needs no correction any more."))
+    choose_people(project, [AddressList([Person(1, email)])])
+    _count_less(row.batch_id, -1)
+    row.email, row.email_hash = email, hash_email(project.account_id, email)
+    row.mail_id = row.sent_at = row.reminded_at = None
+    row.next_mail_at = clock.now() + GRACE
+    enqueue(PRESS_SEND, run_at=row.next_mail_at)
+
+
+def _count_less(batch_id: str, count: int) -> None:
+    if count:
+        is_it = RequestBatch.id == batch_id
+        size = RequestBatch.size - count
+        db.session.execute(update(RequestBatch).where(is_it).values(size=size))
 
 
 # The people who were asked for a testimonial: listing, cancelling and deleting them.
@@ -223,7 +261,7 @@ class AskedPerson:
 
 
 def list_asked(
-    project: Project, state: str | None, page: int
+    project: Project, state: str | None, page: int, size: int = PAGE_SIZE
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
     """Return a page of who was asked, newest first; its number; and how many are in each state.
 
@@ -231,12 +269,12 @@ def list_asked(
     """
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
-    page = min(page, max(1, -(-total // PAGE_SIZE)))
+    page = min(page, max(1, -(-total // size)))
     query = _select_asked(project, state)
     rows = db.session.execute(
         query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
-        .limit(PAGE_SIZE)
-        .offset((page - 1) * PAGE_SIZE)
+        .limit(size)
+        .offset((page - 1) * size)
     )
     return [AskedPerson(*row) for row in rows], page, counts
 
@@ -300,18 +338,23 @@ def remove_asked(project: Project, request_id: str) -> None:
 
     A link that was already mailed then opens the plain form.
     """
-    request = None
-    if is_identifier(request_id):
-        request = db.session.scalars(
-            select(MailedRequest)
-            .where(MailedRequest.id == request_id, MailedRequest.project_id == project.id)
-            .with_for_update()
-        ).one_or_none()
+    request = _lock_asked(project, request_id)
     if request is None:
         raise NotFound(gettext_noop("This person is no longer on the list."))
+    if request.sent_at is None:
+        _count_less(request.batch_id, 1)
     _drop_mail(request)
     db.session.delete(request)
     db.session.flush()
+
+
+def _lock_asked(project: Project, request_id: str) -> MailedRequest | None:
+    if not is_identifier(request_id):
+        return None
+    query = select(MailedRequest).where(
+        MailedRequest.id == request_id, MailedRequest.project_id == project.id
+    )
+    return db.session.scalars(query.with_for_update()).one_or_none()
 
 
 def delete_old_requests() -> int:

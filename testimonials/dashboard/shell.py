@@ -29,16 +29,13 @@ SETTINGS = (
 )
 PLACES = (
     INBOX,
-    ("collect", "send", gettext_noop("Collect"), "dashboard.requests.show_requests", "c"),
+    ("collect", "send", gettext_noop("Collect"), "dashboard.collect.show_collect", "c"),
     ("widget", "widget", gettext_noop("Widget"), "dashboard.widgets.show_editor", "w"),
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
     SETTINGS,
 )
 # Pages that still stand beside these.
-OTHERS = (
-    ("page", gettext_noop("Page"), "dashboard.pages.show_page_editor"),
-    ("share", gettext_noop("Share"), "dashboard.share.show_share"),
-)
+OTHERS = (("page", gettext_noop("Page"), "dashboard.pages.show_page_editor"),)
 # So many projects can be chosen at the top of each page; of more there is a page.
 SWITCHED = 7
 Place = tuple[str, str, str, str, str]

@@ -48,9 +48,9 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
+from testimonials.core.images.qr import draw_inline
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.security import security
-from testimonials.dashboard.share import draw_inline
 
 SETUP_SECONDS = 60 * 60
 

@@ -365,7 +365,7 @@ def test_what_a_role_may_is_done(
             # Neither what only the owner sees nor, on a page, a link that would be refused.
             assert world.keys["owner"]["x-api-key"][-4:] not in read(answer), door
             is_led_on = "admin" in role or door.rule.rule in MOVED
-            for word in ("people", "widget", "share") if not is_led_on else ():
+            for word in ("people", "widget", "collect") if not is_led_on else ():
                 assert f'{world.ids["project_id"]}/{word}"' not in read(answer), door
         if not door.is_safe:
             restore(app, instance)

@@ -109,3 +109,24 @@ def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(
     taps.follow(invite)
     expect(page.get_by_text("The invitation is on its way.")).to_be_visible()
     assert taps.count == 3
+
+
+def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(
+    open_page: OpenPage, project: Project
+) -> None:
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/inbox")
+    taps = Taps()
+    taps.follow(page.get_by_role("link", name="Collect", exact=True))
+    # The addresses, and a list from a file.
+    assert visible_controls(page) == 2
+    people = ", ".join(f"c{number}@example.com" for number in range(10))
+    page.get_by_label("Email addresses").fill(people)
+    page.get_by_label("Email addresses").blur()
+    taps.follow(page.get_by_role("button", name="Send to 10 people"))
+    expect(page.get_by_text("10 mails go out in 30 seconds")).to_be_visible()
+    assert taps.count == 2
+    page.goto(f"{project.dashboard}/collect")
+    assert height(page) <= 1060
+    page.set_viewport_size(PHONE)
+    assert height(page, ".collect-rows") <= 900

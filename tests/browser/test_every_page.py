@@ -60,7 +60,6 @@ MORE = {
         ),
         "/dashboard/account/activity?q=nothing+such",
         f"{PROJECT}/page/words?lang=de",
-        f"{PROJECT}/share",
     ),
     "reader": (
         f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/people",

@@ -199,18 +199,26 @@ def writing_and_withdrawing(site: Site, open_page: OpenPage) -> Iterator[Page]:
 def asking(site: Site, open_page: OpenPage) -> Iterator[Page]:
     number = next(numbers)
     name = f"صالون السرخس {number} " + "x" * 90
-    _, page = enter(site, open_page, "/invitations", businessName=name)
+    _, page = enter(site, open_page, "/collect", businessName=name)
     yield page
-    press(page, "Preview", "One thing needs a change")
+    press(page, "Send", "One thing needs a change")
     yield page
     email = f"leila{number}@example.com"
     people = f"ليلى منصور <{email}>\n{number}{ADDRESS}\n{email}\nfoo"
-    page.get_by_label("Email addresses").fill(people)
-    follow(page.get_by_role("button", name="Preview"))
-    expect(page.get_by_text("1 line needs a correction")).to_be_visible()
+    field = page.get_by_label("Email addresses")
+    field.fill(people)
+    field.press("Enter")
+    expect(page.locator(".chip.is-wrong").first).to_be_visible()
+    yield page
+    page.get_by_role("button", name="Change the words").click()
+    page.get_by_text("Change", exact=True).click()
     yield page
     follow(page.get_by_role("button", name=re.compile("^Send to 2")))
     yield page
+    for each in ("message", "code"):
+        page.goto(re.sub("/asked.*", f"/{each}", page.url))
+        yield page
+        page.goto(re.sub("/collect/.*", "/collect/asked", page.url))
     mail = mail_to(site, email)
     visitor = open_page(link_in(mail, "Write a few words"))
     yield visitor

@@ -31,7 +31,7 @@ BLUEPRINTS = (
     "analytics", "webhooks", "agents", "oauth", "transfer", "dashboard", "admin", "site",
 )  # fmt: skip
 IN_DASHBOARD = (
-    "home", "inbox", "pages", "widgets", "share", "requests", "insights", "settings", "people",
+    "home", "inbox", "pages", "widgets", "collect", "insights", "settings", "people",
     "account",
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route", "save")
@@ -53,8 +53,8 @@ WAITING = {
     f"dashboard.{name}"
     for name in (
         "claim", "forms", "imports", "inbox",
-        "page_editor", "proposals", "request_form", "requests", "review",
-        "share", "testimonial", "translations", "widget_editor", "widgets",
+        "page_editor", "proposals", "review",
+        "testimonial", "translations", "widget_editor", "widgets",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.
@@ -217,7 +217,7 @@ LAZY = {
     "core.logs": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "core.db.migrate": {"alembic", "alembic.autogenerate", "alembic.config", "alembic.migration"},
     "core.passwords": {"zxcvbn"},
-    "dashboard.share": {"segno"},
+    "core.images.qr": {"segno"},
     "operations.metrics": {
         "prometheus_client",
         "prometheus_client.metrics_core",

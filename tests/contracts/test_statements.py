@@ -28,7 +28,7 @@ APART = {"/healthz", "/metrics", "/readyz", "/static/<path:filename>", "/widget/
 # What takes a statement or more for each row, and why.
 PER_ROW = {
     "POST /dashboard/account/export": "It holds an archive of each project.",
-    "POST /dashboard/projects/<project_id>/invitations/cancel": "Each takes its mail along.",
+    "POST /dashboard/projects/<project_id>/collect/asked/cancel": "Each takes its mail along.",
 }
 # An account is what everything belongs to.
 NOT_COPIED = {"account", "custom_domain", "rate_limit_counter", *KEPT}

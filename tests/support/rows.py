@@ -190,6 +190,8 @@ def do_jobs(app: Flask, *kinds: str) -> None:
     """Do the jobs of these kinds that wait."""
     with app.app_context():
         rows = list(db.session.scalars(select(Job).where(Job.kind.in_(kinds)).order_by(Job.id)))
+        # They stay as they are, whatever their work does with the session.
+        db.session.expunge_all()
         for row in rows:
             g.job = row
             KINDS[row.kind].work(**row.payload)

@@ -27,13 +27,12 @@ home = Blueprint("home", __name__)
 inbox = Blueprint("inbox", __name__)
 pages = Blueprint("pages", __name__)
 widgets = Blueprint("widgets", __name__)
-share = Blueprint("share", __name__)
-requests = Blueprint("requests", __name__)
+collect = Blueprint("collect", __name__)
 insights = Blueprint("insights", __name__)
 settings = Blueprint("settings", __name__)
 people = Blueprint("people", __name__)
 account = Blueprint("account", __name__)
 for _part in (
-    home, inbox, pages, widgets, share, requests, insights, settings, people, account,
+    home, inbox, pages, widgets, collect, insights, settings, people, account,
 ):  # fmt: skip
     dashboard.register_blueprint(_part)

@@ -38,7 +38,7 @@ NOT_TYPED = {
     "action", "address", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
     "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
     "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
-    "token", "undo",
+    "sending", "token", "undo",
 }  # fmt: skip
 SECRETS = {"password", "current", "proof", "proof_code", "code", "step"}
 # A file packed into a field, which has to be chosen again.

@@ -5,13 +5,20 @@ import re
 
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select
+from selectolax.lexbor import LexborHTMLParser
+from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
 from testimonials.collection import models
+from testimonials.collection.request_mail import PRESS_SEND
+from testimonials.collection.requests import GRACE
+from testimonials.core import clock
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from tests.auth.links import ORIGIN, mails
+from tests.support.rows import do_jobs
 
 FORM = {
     "people": "", "subject": "Two sentences?", "message": "Hi {name},\nhow was it?",
@@ -19,29 +26,33 @@ FORM = {
 }  # fmt: skip
 
 
-def preview(browser: FlaskClient, project: str, people: str, **form: object) -> TestResponse:
-    """Send the form; nothing is sent to anybody yet."""
-    path = f"/dashboard/projects/{project}/invitations/preview"
-    data = FORM | {"people": people} | form
-    return browser.post(path, data=data, content_type="multipart/form-data")
-
-
-def read_hidden(page: str) -> dict[str, str]:
-    """Return the fields that a preview carries on."""
-    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
-    return {name: html.unescape(value) for name, value in found}
-
-
-def confirm(browser: FlaskClient, project: str, page: str) -> TestResponse:
-    return browser.post(f"/dashboard/projects/{project}/invitations", data=read_hidden(page))
+def send(browser: FlaskClient, project: str, people: str, **form: object) -> TestResponse:
+    """Press "Send to 3 people"; the mails go out in 30 seconds."""
+    sending = new_identifier()
+    data = FORM | {"people": people, "sending": sending} | form
+    return browser.post(f"/dashboard/projects/{project}/collect", data=data)
 
 
 def ask(browser: FlaskClient, project: str, people: str, **form: object) -> None:
-    """Ask people: the form, the preview, the button."""
-    page = preview(browser, project, people, **form)
-    assert page.status_code == 200, page.text
-    answer = confirm(browser, project, page.text)
+    """Ask people, and let the 30 seconds be over."""
+    answer = send(browser, project, people, **form)
     assert answer.status_code == 303, answer.text
+    let_go(browser.application)
+
+
+def let_go(app: Flask) -> None:
+    """Let the 30 seconds of every sending be over, without moving the clock for all else."""
+    row = models.MailedRequest
+    with app.app_context(), write():
+        is_new = (row.sent_at.is_(None), row.next_mail_at <= clock.now() + GRACE)
+        db.session.execute(update(row).where(*is_new).values(next_mail_at=clock.now()))
+    do_jobs(app, PRESS_SEND)
+
+
+def read_hidden(page: str) -> dict[str, str]:
+    """Return the fields that a page carries on."""
+    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
+    return {name: html.unescape(value) for name, value in found}
 
 
 def read_requests(app: Flask) -> dict[str, models.MailedRequest]:
@@ -75,12 +86,13 @@ def form_of(mail: OutboxMail) -> str:
 
 
 def states(browser: FlaskClient, project: str, query: str = "") -> dict[str, str]:
-    """Return what the list shows: each person's address and state."""
-    page = browser.get(f"/dashboard/projects/{project}/invitations{query}")
+    """Return each person's address on the list, and the beginning of what came of it."""
+    page = browser.get(f"/dashboard/projects/{project}/collect/asked{query}")
     assert page.status_code == 200
-    rows = page.text.split('<li class="asked-person">')[1:]
-    found = {}
-    for row in rows:
-        email = re.search(r"Delete (\S+) from the list", row)
-        found[email[1]] = re.search(r'class="asked-state is-\w+">([^<]+)<', row)[1]
-    return found
+    rows = LexborHTMLParser(page.text).css(".asked-row")
+    return {
+        row.css_first(".menu-note bdi").text(): row.css_first(".asked-state > span:not(.bars)")
+        .text()
+        .partition(",")[0]
+        for row in rows
+    }

@@ -1,60 +1,195 @@
-"""Asking people by mail, on the page and by the API: the form, its limits, the list."""
+"""Asking people by mail, on the page and by the API: the form, its limits, taking it back."""
 
 import io
-import re
 from html import unescape
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
+from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 from testimonials.auth.callers import Scope
+from testimonials.collection.request_mail import PRESS_SEND
+from testimonials.core.extensions import db
+from testimonials.core.jobs import Job, run_due
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
 from tests.auth.tokens import TokenCaller, give_token
 from tests.collection.requests.asking import (
     FORM,
     ask,
-    confirm,
-    preview,
+    let_go,
     read_hidden,
     read_requests,
     requests_to,
+    send,
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.rows import everything
 
 NOOR = "Noor Haddad <noor@example.com>"
+JSON = {"Accept": "application/json"}
 
 
 def many(count: int, start: int = 0) -> str:
     return "\n".join(f"a{number}@example.com" for number in range(start, start + count))
 
 
-def test_a_file_and_pasted_addresses(app: Flask, browser: FlaskClient, project: str) -> None:
-    content = "Name;E-Mail;Firma\nLi;li@example.org;Kiln\nX;bad;\nNoor;noor@example.com;\n"
+def check(browser: FlaskClient, project: str, people: str) -> list[dict[str, Any]]:
+    """Return what the server says of each address that somebody pasted."""
+    path = f"/dashboard/projects/{project}/collect/check"
+    answer = browser.post(path, data={"people": people}, headers=JSON)
+    assert answer.status_code == 200, answer.text
+    return list(answer.json["people"])  # type: ignore[index]
+
+
+def send_file(
+    browser: FlaskClient, project: str, where: str, content: str, **form: object
+) -> TestResponse:
     file = (io.BytesIO(content.encode("utf-8-sig")), "people.csv")
-    page = preview(browser, project, f"{NOOR}\nfoo", file=file)
-    text = unescape(re.sub("<[^>]+>", "", page.text))
-    assert "Send to 2 people?" in text
-    assert "2 lines need a correction" in text
-    for words in ("Line 2 foo", "Line of the file 3 X bad", "Is on the list twice."):
-        assert words in text
-    confirm(browser, project, page.text)
+    path = f"/dashboard/projects/{project}/collect/{where}"
+    data = FORM | {"file": file} | form
+    return browser.post(path, data=data, content_type="multipart/form-data", headers=JSON)
+
+
+def take_back(browser: FlaskClient, answer: TestResponse) -> TestResponse:
+    """Press Undo where sending has led to."""
+    page = LexborHTMLParser(browser.get(answer.headers["Location"]).text)
+    form = page.css_first("[data-undo]")
+    value = form.css_first("[name=undo]").attributes["value"]
+    return browser.post(str(form.attributes["action"]), data={"undo": value})
+
+
+def find_jobs(app: Flask) -> list[Job]:
+    with app.app_context():
+        rows = list(db.session.scalars(select(Job).where(Job.kind == PRESS_SEND)))
+        db.session.expunge_all()
+        return rows
+
+
+def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(
+    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    answer = send(browser, project, f"{NOOR}\nli@example.org")
+    page = browser.get(answer.headers["Location"]).text
+    assert "2 requests are noted, but not mailed" in page
+    assert "Goes out in 30 seconds" in page
+    (job,) = find_jobs(app)
+    for seconds, count in ((29, 0), (2, 2), (60, 2)):
+        moved_clock.move(seconds=seconds)
+        with app.app_context():
+            run_due("mail")
+        assert len(requests_to(app)) == count
+        assert (find_jobs(app) == []) == (count > 0)
+    assert job.id == read_requests(app)["noor@example.com"].batch_id
+    assert "Goes out" not in browser.get(answer.headers["Location"]).text
+
+
+def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
+    app: Flask, browser: FlaskClient, project: str, smtp_url: str
+) -> None:
+    ask(browser, project, "early@example.com")
+    answer = send(browser, project, f"{NOOR}\nli@example.org")
+    assert "2 mails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
+    page = take_back(browser, answer)
+    assert page.status_code == 200
+    assert "Nothing was sent." in page.text
+    field = LexborHTMLParser(page.text).css_first("[name=people]").text()
+    assert "noor@example.com,Noor Haddad" in field
+    assert list(read_requests(app)) == ["early@example.com"]
+    assert find_jobs(app) == []
+    # Pressed twice, it says the same; what was taken back can be sent.
+    assert "Too late" in take_back(browser, answer).text
+    ask(browser, project, field)
+    assert len(requests_to(app)) == 3
+
+
+def test_undo_names_who_was_already_gone(
+    app: Flask, browser: FlaskClient, project: str, smtp_url: str
+) -> None:
+    answer = send(browser, project, f"{NOOR}\nli@example.org", wait="3")
+    with app.app_context():
+        row = read_requests(app)["noor@example.com"]
+    path = f"/dashboard/projects/{project}/collect"
+    assert browser.post(f"{path}/undo", data={"undo": "x" * 24}).status_code == 200
+    early = send(browser, project, "maya@example.com")
+    let_go(app)
+    assert "Too late: all of them have gone." in take_back(browser, early).text
+    assert "Nothing was sent." in take_back(browser, answer).text
+    assert row.id not in {each.id for each in read_requests(app).values()}
+
+
+def test_one_person_is_cancelled_until_it_goes(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    send(browser, project, f"{NOOR}\nli@example.org")
+    row = read_requests(app)["noor@example.com"]
+    path = f"/dashboard/projects/{project}/collect/asked/remove"
+    answer = browser.post(path, data={"id": row.id})
+    assert "Nothing was sent." in browser.get(answer.headers["Location"]).text
+    let_go(app)
+    assert [mail.recipient for mail in requests_to(app)] == ["li@example.org"]
+
+
+def test_sent_twice_it_goes_out_once(app: Flask, browser: FlaskClient, project: str) -> None:
+    form = FORM | {"people": NOOR, "sending": "0" * 23 + "1"}
+    for _ in range(3):
+        answer = browser.post(f"/dashboard/projects/{project}/collect", data=form)
+        assert answer.status_code == 303
+    let_go(app)
+    assert len(requests_to(app)) == len(read_requests(app)) == 1
+
+
+def test_without_script_a_preview_comes_first(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    content = "Name;E-Mail;Firma\nLi;li@example.org;Kiln\nX;bad;\nNoor;noor@example.com;\n"
+    page = send_file(browser, project, "preview", content, people=f"{NOOR}\nfoo", language="fr")
+    text = unescape(LexborHTMLParser(page.text).body.text())  # type: ignore[union-attr]
+    for words in (
+        "Send to 2 people?", "2 lines need a correction", "Line 2 foo", "Hi Noor Haddad,",
+        "Line of the file 3 X bad", "Is on the list twice.",
+    ):  # fmt: skip
+        assert words in text, words
+    assert read_requests(app) == {}
+    sent = read_hidden(page.text)
+    assert sent["language"] == "fr"
+    assert browser.post(f"/dashboard/projects/{project}/collect", data=sent).status_code == 303
     people = read_requests(app)
     assert people["li@example.org"].company == "Kiln"
     assert (people["noor@example.com"].name, len(people)) == ("Noor Haddad", 2)
 
 
-def test_change_leads_back_to_what_was_typed(browser: FlaskClient, project: str) -> None:
-    page = preview(browser, project, f"{NOOR}\nfoo", language="fr", reminder="7")
-    path = f"/dashboard/projects/{project}/invitations/preview"
-    form = browser.post(path, data=read_hidden(page.text) | {"change": "1"}).text
-    assert "Noor Haddad &lt;noor@example.com&gt;\nfoo</textarea>" in form
-    assert 'value="fr" lang="fr" selected' in form
-    assert 'value="7" selected' in form
+def test_the_columns_of_a_file_can_be_chosen(browser: FlaskClient, project: str) -> None:
+    content = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.com\nX;bad\n"
+    first = send_file(browser, project, "file", content)
+    assert "3 lines need a correction" in first.text
+    page = send_file(browser, project, "file", content, email="1", name="0")
+    assert "Add 2 people" in page.text
+    assert "1 line needs a correction" in page.text
+    table = LexborHTMLParser(page.text).css_first("[data-table]").text()
+    assert [each["text"] for each in check(browser, project, table)] == ["Li", "Noor"]
+    refused = send_file(browser, project, "file", "email\n" + "a@example.com\n" * 501)
+    assert (refused.status_code, "at most 500 people" in refused.text) == (422, True)
+
+
+def test_each_address_is_judged_when_it_is_pasted(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    ask(browser, project, "asked@example.com")
+    found = check(browser, project, f"{NOOR}\nfoo\nasked@example.com, noor@example.com")
+    said = {each["text"]: each["reason"] for each in found}
+    assert said["Noor Haddad"] == "" or said["noor@example.com"] == "Is on the list twice."
+    assert said["foo"].startswith("There is no email address here.")
+    assert said["asked@example.com"].startswith("asked on ")
+    assert next(each for each in found if not each["reason"])["table"].startswith("noor@")
+    path = f"/dashboard/projects/{project}/collect/check"
+    refused = browser.post(path, data={"people": many(501)}, headers=JSON)
+    assert (refused.status_code, "at most 500 people" in refused.text) == (422, True)
 
 
 WRONG: tuple[tuple[dict[str, object], str], ...] = (
@@ -72,16 +207,15 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-def test_what_is_wrong_is_said_and_kept(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_what_is_wrong_is_said_and_kept(
+    app: Flask, browser: FlaskClient, project: str, smtp_url: str
+) -> None:
     for form, reason in WRONG:
-        answer = preview(browser, project, **({"people": NOOR} | form))  # type: ignore[arg-type]
+        answer = send(browser, project, **({"people": NOOR} | form))  # type: ignore[arg-type]
         assert answer.status_code == 422
         assert reason in unescape(answer.text)
         if "people" not in form:
             assert "Noor Haddad &lt;noor@example.com&gt;</textarea>" in answer.text
-    answer = preview(browser, project, NOOR, file=(io.BytesIO(b"name\nNoor"), "people.csv"))
-    assert answer.status_code == 422
-    assert "no column of email addresses" in unescape(answer.text)
     assert read_requests(app) == {}
 
 
@@ -89,7 +223,7 @@ def test_a_file_far_too_large_is_refused(browser: FlaskClient, project: str) -> 
     head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
     body = f"--x\r\n{head}\r\n\r\n{'y' * 3_000_000}\r\n--x--\r\n".encode()
     answer = browser.post(
-        f"/dashboard/projects/{project}/invitations/preview",
+        f"/dashboard/projects/{project}/collect/preview",
         data=body,
         content_type="multipart/form-data; boundary=x",
     )
@@ -99,33 +233,31 @@ def test_a_file_far_too_large_is_refused(browser: FlaskClient, project: str) -> 
 
 def test_nobody_is_asked_twice(app: Flask, browser: FlaskClient, project: str) -> None:
     ask(browser, project, NOOR)
-    page = preview(browser, project, "NOOR@example.com, li@example.org").text
-    assert "You have asked them already." in page
-    assert "Send to 1 person?" in page
-    refused = preview(browser, project, NOOR)
+    refused = send(browser, project, NOOR)
     assert refused.status_code == 422
     assert "noor@example.com: You have asked them already." in refused.text
-    assert len(requests_to(app)) == 1
+    ask(browser, project, "NOOR@example.com, li@example.org")
+    assert [mail.recipient for mail in requests_to(app)] == ["noor@example.com", "li@example.org"]
 
 
 def test_a_day_has_a_limit_that_deleting_does_not_lift(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
+    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock, smtp_url: str
 ) -> None:
-    app = make_app(invitations_per_day=5)
+    app = make_app(invitations_per_day=5, smtp_url=smtp_url)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     browser = open_browser(app, owner)
     first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
-    page = preview(browser, second, many(3, 10)).text
     ask(browser, first, many(4))
     for row in read_requests(app).values():
-        browser.post(f"/dashboard/projects/{first}/invitations/remove", data={"id": row.id})
-    refused = preview(browser, second, many(2))
+        browser.post(f"/dashboard/projects/{first}/collect/asked/remove", data={"id": row.id})
+    assert "You may ask 1 more today." in browser.get(f"/dashboard/projects/{second}/collect").text
+    refused = send(browser, second, many(2))
     assert refused.status_code == 422
     assert "1 more now, and this list has 2" in refused.text
-    # The preview was made while there was room; the button counts again.
-    assert (confirm(browser, second, page).status_code, read_requests(app)) == (422, {})
+    # What was taken back before it went doesn't count.
+    assert "Nothing was sent." in take_back(browser, send(browser, second, many(1, 9))).text
     ask(browser, second, many(1))
-    assert "0 more now, and this list has 1" in preview(browser, second, NOOR).text
+    assert "0 more now, and this list has 1" in send(browser, second, NOOR).text
     moved_clock.move(days=1, seconds=1)
     ask(browser, second, many(5, 20))
 
@@ -133,24 +265,11 @@ def test_a_day_has_a_limit_that_deleting_does_not_lift(
 def test_the_operator_can_switch_it_off(make_app: MakeApp, make_caller: MakeCaller) -> None:
     app = make_app(invitations_per_day=0)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
-    project = owner.create_project()["_id"]
-    refused = preview(open_browser(app, owner), project, NOOR)
-    assert refused.status_code == 422
-    assert "doesn’t send requests by email" in refused.text
-
-
-def test_a_token_of_no_preview_of_another_project_or_too_old_sends_nothing(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
-) -> None:
-    other = owner.create_project(slug="other")["_id"]
-    page = preview(browser, other, NOOR).text
-    for form in (read_hidden(page), FORM | {"people": NOOR}):
-        answer = browser.post(f"/dashboard/projects/{project}/invitations", data=form)
-        assert answer.status_code == 422
-        assert "This preview is more than a day old." in answer.text
-    moved_clock.move(days=1, seconds=1)
-    browser = open_browser(app, owner)
-    assert (confirm(browser, other, page).status_code, read_requests(app)) == (422, {})
+    browser, project = open_browser(app, owner), owner.create_project()["_id"]
+    page = browser.get(f"/dashboard/projects/{project}/collect").text
+    assert "doesn’t send requests by email" in page
+    assert 'name="people"' not in page
+    assert send(browser, project, NOOR).status_code == 422
 
 
 def test_the_list_is_filtered_and_has_pages(browser: FlaskClient, project: str) -> None:
@@ -161,14 +280,14 @@ def test_the_list_is_filtered_and_has_pages(browser: FlaskClient, project: str) 
     assert set(states(browser, project, "?state=waiting").values()) == {"Waiting"}
     assert states(browser, project, "?state=answered") == {}
     assert len(states(browser, project, "?state=bad&page=x")) == 50
-    page = browser.get(f"/dashboard/projects/{project}/invitations?state=waiting&page=2").text
+    page = browser.get(f"/dashboard/projects/{project}/collect/asked?state=waiting&page=2").text
     assert "51 to 100 of 120" in page
 
 
 def test_cancelled_ones_never_leave(app: Flask, browser: FlaskClient, project: str) -> None:
     ask(browser, project, many(15))
     assert len(requests_to(app)) == 10
-    answer = browser.post(f"/dashboard/projects/{project}/invitations/cancel")
+    answer = browser.post(f"/dashboard/projects/{project}/collect/asked/cancel")
     assert answer.status_code == 303
     assert "15 requests are cancelled" in browser.get(answer.headers["Location"]).text
     assert (read_requests(app), requests_to(app)) == ({}, [])
@@ -183,10 +302,12 @@ def test_a_row_is_deleted_and_nobody_elses(
     other = owner.create_project(slug="other")["_id"]
     for who, where in ((open_browser(app, outsider), theirs), (browser, other)):
         for each in (row.id, "", "\0", "x" * 24):
-            path = f"/dashboard/projects/{where}/invitations/remove"
-            assert who.post(path, data={"id": each}).status_code == 404
+            path = f"/dashboard/projects/{where}/collect/asked/remove"
+            assert who.post(path, data={"id": each}).status_code in (404, 422)
+        path = f"/dashboard/projects/{where}/collect/undo"
+        assert who.post(path, data={"undo": row.batch_id}).status_code == 200
     assert len(read_requests(app)) == 2
-    path = f"/dashboard/projects/{project}/invitations/remove"
+    path = f"/dashboard/projects/{project}/collect/asked/remove"
     assert browser.post(path, data={"id": row.id}).status_code == 303
     assert (list(states(browser, project)), len(requests_to(app))) == (["li@example.org"], 1)
 

@@ -1,4 +1,4 @@
-"""The Share page: link, QR code and the message to customers."""
+"""Sharing the page: its link, QR code, table card, and the message to customers."""
 
 import html
 import io
@@ -23,7 +23,7 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
 
 def save(inbox: Inbox, message: str, **options: object) -> TestResponse:
     data = {"message": message}
-    return inbox.client.post(f"{inbox.base}/share/message", data=data, **options)  # type: ignore[arg-type]
+    return inbox.client.post(f"{inbox.base}/collect/message", data=data, **options)  # type: ignore[arg-type]
 
 
 def message_on(page: str) -> str:
@@ -40,45 +40,61 @@ def mail_on(page: str) -> dict[str, str]:
 def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
     expected = segno.make_qr(LINK, error="m", boost_error=False)
     for kind, content_type, scale in (("svg", "image/svg+xml", 10), ("png", "image/png", 25)):
-        answer = inbox.get(f"share/qr.{kind}")
+        answer = inbox.get(f"collect/qr.{kind}")
         assert answer.headers["Content-Type"] == content_type
         assert answer.headers["Content-Disposition"] == f'attachment; filename="fern-qr.{kind}"'
         file = io.BytesIO()
         expected.save(file, kind=kind, scale=scale, border=4, dark="#000000", light="#FFFFFF")
         assert answer.data == file.getvalue()
     assert expected.designator.endswith("-M")
-    page = inbox.get("share/card").text
+    page = inbox.get("collect/card").text
     assert "How was your experience with Fern &amp; Fable?" in page
     assert "<svg" in page
     assert "testimonials.example.com/fern</p>" in page
 
 
+def test_a_form_has_a_code_and_a_card_of_its_own(inbox: Inbox) -> None:
+    inbox.client.post(f"{inbox.base}/forms", data={"title": "Class"})
+    sheet = inbox.get("collect/code?form=class").text
+    assert f"{LINK}/f/class</span>" in sheet
+    name = inbox.get("collect/qr.png?form=class").headers["Content-Disposition"]
+    assert name == 'attachment; filename="fern-class-qr.png"'
+    assert "testimonials.example.com/fern/f/class</p>" in inbox.get("collect/card?form=class").text
+
+
+def test_the_page_has_its_link_and_what_came_of_it(inbox: Inbox) -> None:
+    page = inbox.get("collect").text
+    assert "testimonials.example.com/fern</span>" in page
+    assert "Nobody opened it in 30 days." in page
+    assert "Nobody was asked yet" in page
+
+
 def test_a_message_follows_the_address(inbox: Inbox) -> None:
-    old = message_on(inbox.get("share").text)
+    old = message_on(inbox.get("collect/message").text)
     inbox.client.post(f"{inbox.base}/settings/address", data={"slug": "new"})
-    assert message_on(inbox.get("share").text) == old.replace("/fern", "/new")
+    assert message_on(inbox.get("collect/message").text) == old.replace("/fern", "/new")
     here = "https://testimonials.example.com/new"
     save(inbox, f"Mine: {here}, not {here}er or {here}/thanks")
     inbox.client.post(f"{inbox.base}/settings/address", data={"slug": "newer-still"})
     followed = f"Mine: {here}er-still, not {here}er or {here}/thanks"
-    assert message_on(inbox.get("share").text) == followed
+    assert message_on(inbox.get("collect/message").text) == followed
 
 
 def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox: Inbox) -> None:
-    suggested = message_on(inbox.get("share").text)
+    suggested = message_on(inbox.get("collect/message").text)
     text = "Hóla!\n</textarea><b>& two\n\nlines 100%"
     assert save(inbox, text.replace("\n", "\r\n")).status_code == 303
-    page = inbox.get("share").text
+    page = inbox.get("collect/message").text
     assert message_on(page) == text
     assert "<b>" not in page
     mail = mail_on(page)
     assert mail["body"] == text.replace("\n", "\r\n")
     assert "Fern & Fable" in mail["subject"]
-    for form in ({"message": "  "}, {"message": "mine", "reset": "1"}):
-        assert save(inbox, "Mine", headers=JSON).json == {"ok": True, "is_own": True}
-        assert message_on(inbox.get("share").text) == "Mine"
-        inbox.client.post(f"{inbox.base}/share/message", data=form)
-        assert message_on(inbox.get("share").text) == suggested
+    for path, form in (("message", {"message": "  "}), ("message/reset", {})):
+        assert save(inbox, "Mine", headers=JSON).json["message"] == "Saved"  # type: ignore[index]
+        assert message_on(inbox.get("collect/message").text) == "Mine"
+        inbox.client.post(f"{inbox.base}/collect/{path}", data=form)
+        assert message_on(inbox.get("collect/message").text) == suggested
     assert save(inbox, "ä" * 2000).status_code == 303
     for text, said in (
         ("ä" * 2001, "Shorten this to 2000 characters; it has 2001."),
@@ -88,4 +104,4 @@ def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox: 
         assert answer.status_code == 422
         assert said in answer.text
         assert save(inbox, text, headers=JSON).status_code == 422
-    assert message_on(inbox.get("share").text) == "ä" * 2000
+    assert message_on(inbox.get("collect/message").text) == "ä" * 2000

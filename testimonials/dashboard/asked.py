@@ -1,0 +1,234 @@
+"""Who was asked by mail, and what came of it: the list, one person, the list as a file."""
+
+import io
+from datetime import datetime
+from typing import IO, Any
+
+from flask import Response, request, send_file, url_for
+
+from testimonials.auth.email_addresses import Email
+from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
+from testimonials.collection.models import REQUEST_STATES, MailedRequest
+from testimonials.collection.requests import (
+    GRACE,
+    PAGE_SIZE,
+    AskedPerson,
+    cancel_waiting,
+    correct_address,
+    find_asked,
+    list_asked,
+    list_everybody,
+    remove_asked,
+)
+from testimonials.core import clock
+from testimonials.core.audit import record
+from testimonials.core.http.blueprints import collect
+from testimonials.core.http.fields import Choice, QueryCount, Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import format_day, gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.dashboard.formatting import describe_age, start_small
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.projects.access import Access, Role
+from testimonials.projects.models import Project
+from testimonials.transfer.tables.export import write_csv
+
+LABELS = {
+    "all": gettext_noop("Everybody"),
+    "waiting": gettext_noop("Waiting"),
+    "sent": gettext_noop("Sent"),
+    "opened": gettext_noop("Opened"),
+    "started": gettext_noop("Started"),
+    "answered": gettext_noop("Wrote"),
+    "declined": gettext_noop("Said no"),
+    "failed": gettext_noop("Not delivered"),
+    "printed": gettext_noop("Not mailed"),
+    "unsubscribed": gettext_noop("Said no, won’t be asked again"),
+}
+# How far each state is: sent, opened, wrote. Where it ended otherwise, there are no bars.
+BARS = {"waiting": 0, "sent": 1, "opened": 2, "started": 2, "answered": 3}
+
+
+class AskedQuery(FormSchema):
+    """Which of them the list shows."""
+
+    state = Choice(*REQUEST_STATES)
+    page = QueryCount(1, load_default=1)
+
+
+class PersonForm(FormSchema):
+    """Somebody on the list."""
+
+    id = Text(40, load_default="")
+
+
+class AddressForm(FormSchema):
+    """The address that somebody has."""
+
+    email = Email(required=True)
+
+
+asked_page = ProjectPage(
+    collect, "/dashboard/projects/<project_id>/collect/asked", "collect/asked.html"
+)
+correct_page = ProjectPage(
+    collect,
+    "/dashboard/projects/<project_id>/collect/asked/<asked_id>",
+    "collect/correct.html",
+)
+
+
+@asked_page.show
+def show_asked(access: Access) -> Values:
+    query = AskedQuery().read(request.args).values
+    state = query.get("state")
+    people, page, counts = list_asked(access.project, state, min(query.get("page") or 1, 10**6))
+    return {
+        "counts": counts,
+        "states": [
+            (name, translate(LABELS[name]), counts[name])
+            for name in ("all", *REQUEST_STATES)
+            if counts[name] or name in ("all", state)
+        ],
+        "state": state or "all",
+        "asked": [describe_person(each) for each in people],
+        **describe_pager(page, counts[state or "all"]),
+    }
+
+
+@asked_page.save(at="/cancel")
+def cancel_requests(access: Access) -> Done:
+    """Delete the requests that weren't sent yet."""
+    count = cancel_waiting(access.project)
+    record(REQUESTS_CANCELLED, access.project, count=count)
+    return Done(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
+
+
+@asked_page.save(PersonForm, at="/remove")
+def remove_request(access: Access, id: str) -> Done:
+    """Delete one person from the list; whoever waits gets no mail."""
+    is_waiting = find_asked(access.project, id).state == "waiting"
+    remove_asked(access.project, id)
+    return Done(_("Nothing was sent.") if is_waiting else _("Deleted from the list"))
+
+
+@correct_page.show
+def show_correction(access: Access, asked_id: str) -> Values:
+    person = find_asked(access.project, asked_id)
+    return {"person": describe_person(person), "typed": {"email": person.request.email}}
+
+
+@correct_page.save(AddressForm)
+def correct_request(access: Access, asked_id: str, email: str) -> Done:
+    """Ask somebody at another address, whose mail was not delivered."""
+    correct_address(access.project, asked_id, email)
+    record(REQUESTS_SENT, access.project, count=1)
+    return Done(
+        ngettext("%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", 1),
+        to=url_for(".show_asked"),
+    )
+
+
+@collect.get("/dashboard/projects/<project_id>/collect/asked.csv")
+@require_role(Role.ADMIN)
+def download_requests(access: Access) -> Response:
+    """Send the list of who was asked, as a table."""
+    out = io.BytesIO()
+    write_asked(access.project, out)
+    out.seek(0)
+    name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
+    return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
+
+
+# What the list says.
+
+
+def describe_pager(page: int, total: int) -> Values:
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
+    said = _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
+    return {"page": page, "has_more": last < total, "shown": said}
+
+
+def describe_person(person: AskedPerson) -> dict[str, Any]:
+    """Return a row of the list."""
+    row, state = person.request, person.state
+    name = row.name or row.email
+    return {
+        "row": row,
+        "name": name,
+        "initials": initials_of(name),
+        "colour": colour_of(name),
+        "state": state,
+        "bars": BARS.get(state),
+        "words": tell_state(person),
+        "problem": person.problem if state == "failed" else None,
+        "seconds": count_seconds(row) if state == "waiting" else None,
+        "reminder": _tell_reminder(row) if BARS.get(state) in (1, 2) else None,
+    }
+
+
+def count_seconds(row: MailedRequest) -> int | None:
+    """Return in how many seconds a mail goes out that can still be taken back."""
+    if row.sent_at is not None or row.next_mail_at is None:
+        return None
+    left = row.next_mail_at - clock.now()
+    return (
+        max(1, round(left.total_seconds())) if left <= GRACE and left.total_seconds() > 0 else None
+    )
+
+
+def tell_state(person: AskedPerson) -> str:
+    """Return what came of a request, and when."""
+    row = person.request
+    if person.state == "waiting":
+        return _tell_waiting(row)
+    sentence, time = {
+        "sent": (gettext_noop("Sent, %(time)s"), row.sent_at),
+        "opened": (gettext_noop("Opened, %(time)s"), row.opened_at),
+        "started": (gettext_noop("Began to write, %(time)s"), row.started_at),
+        "answered": (gettext_noop("Wrote, %(time)s"), row.answered_at),
+    }.get(person.state, ("", None))
+    if time is None:
+        return translate(LABELS[person.state])
+    return _(sentence, time=start_small(describe_age(time)))
+
+
+def _tell_waiting(row: MailedRequest) -> str:
+    seconds = count_seconds(row)
+    if seconds is not None:
+        return ngettext("Goes out in %(num)s second", "Goes out in %(num)s seconds", seconds)
+    if row.sent_at is None and row.next_mail_at is not None and row.next_mail_at > clock.now():
+        return _("Goes out %(day)s", day=format_day(row.next_mail_at, "long", has_year=False))
+    return translate(LABELS["waiting"])
+
+
+def _tell_reminder(row: MailedRequest) -> str | None:
+    if row.reminded_at is not None:
+        return _("reminded on %(day)s", day=format_day(row.reminded_at, has_year=False))
+    if row.next_mail_at is not None:
+        return _("reminder on %(day)s", day=format_day(row.next_mail_at, has_year=False))
+    return None
+
+
+# The list as a file, whose words are those of before.
+
+_COLUMNS = ("sent", "reminded", "opened", "started", "answered", "said no", "unsubscribed")
+_STATES = LABELS | {"answered": "Answered", "unsubscribed": "Unsubscribed"}
+
+
+def write_asked(project: Project, out: IO[bytes]) -> None:
+    """Write everybody who was asked as CSV, newest first."""
+    headings = ["email", "name", "company", "order", "state", *_COLUMNS]
+    write_csv(headings, (_to_cells(each) for each in list_everybody(project)), out)
+
+
+def _to_cells(person: AskedPerson) -> list[str | None]:
+    row = person.request
+    has_left = person.state not in ("waiting", "printed")
+    times: list[datetime | None] = [
+        row.sent_at if has_left else None, row.reminded_at, row.opened_at, row.started_at,
+        row.answered_at, row.declined_at, person.unsubscribed_at,
+    ]  # fmt: skip
+    cells = [row.email, row.name, row.company, row.purchase_reference, _STATES[person.state]]
+    return [*cells, *(clock.iso(time) if time else None for time in times)]

@@ -1,0 +1,483 @@
+"""Collect: asking customers by mail, taking a sending back, and what to share."""
+
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from flask import g, jsonify, request, url_for
+from flask.typing import ResponseReturnValue
+from marshmallow import ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from testimonials.analytics.reports import count_visitors
+from testimonials.auth.models import Account
+from testimonials.auth.sessions import SignedIn
+from testimonials.collection.address_lists import (
+    MAX_FILE_BYTES,
+    MAX_PEOPLE,
+    AddressList,
+    Person,
+    read_csv,
+    read_pasted,
+    write_table,
+)
+from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
+from testimonials.collection.forms import list_forms
+from testimonials.collection.models import MailedRequest, RequestBatch
+from testimonials.collection.request_mail import SUBJECT_LENGTH, fill_fields, suggest_texts
+from testimonials.collection.requests import (
+    GRACE,
+    MESSAGE_LENGTH,
+    REMINDERS,
+    UNSUBSCRIBED,
+    WAITS,
+    LeftOut,
+    ask_people,
+    cancel_sending,
+    choose_people,
+    count_room,
+    list_asked,
+    sort_people,
+)
+from testimonials.core.audit import record
+from testimonials.core.csv_rows import TableUnreadable
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import collect
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import Choice, Identifier, QueryCount, RuleField, Text
+from testimonials.core.http.form_errors import answer_errors
+from testimonials.core.http.forms import FormSchema, SentForm
+from testimonials.core.http.i18n import (
+    ENGLISH,
+    LANGUAGES,
+    find_language,
+    format_day,
+    gettext_noop,
+    ngettext,
+    translate,
+)
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.urls import collection_page_url
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.settings.current import current_settings
+from testimonials.dashboard.asked import describe_person
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.projects.access import Access, Role
+from testimonials.projects.defaults import SLUG_LENGTH
+from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_account
+
+NEVER, NOW = "never", "0"
+DEFAULT_REMINDER = "5"
+# A file of 1 MB, plus 500 people with long names in the text field.
+FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
+# How many of who was asked stand below the form, and below how many the rest of a day is told.
+NEWEST = 5
+FEW = 20
+VISIT_DAYS = 30
+# How many people a page without script names.
+LISTED = 10
+COLUMNS = {
+    "email": gettext_noop("Email"),
+    "name": gettext_noop("Name"),
+    "company": gettext_noop("Company"),
+    "order": gettext_noop("Order"),
+}
+TOO_LARGE = gettext_noop(
+    "This file is too large to upload, and nothing else in the form could be read. Go back in your "
+    "browser to find what you typed, and choose a file of at most 1 MB."
+)
+
+
+class PastedList(RuleField):
+    """Pasted addresses, or a pasted table; loads as an `AddressList`."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> AddressList:
+        try:
+            return read_pasted(value)
+        except TableUnreadable as error:
+            raise ValidationError(str(error)) from None
+
+
+class ListForm(FormSchema):
+    """Whom to ask, in a form that may be larger than others."""
+
+    people = PastedList(rule="", load_default=AddressList)
+
+    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
+        request.max_content_length = request.max_form_memory_size = FORM_BYTES
+        try:
+            return super().read(form, is_partial=is_partial)
+        except RequestEntityTooLarge:
+            return SentForm({}, {}, {"people": [TOO_LARGE]})
+
+
+class AskForm(ListForm):
+    """Whom to ask, and the mail that they get."""
+
+    subject = Text(
+        SUBJECT_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Write a subject.")},
+    )
+    message = Text(
+        MESSAGE_LENGTH,
+        required=True,
+        error_messages={"required": gettext_noop("Write a few words.")},
+    )
+    language = Choice(
+        *(language.code for language in LANGUAGES),
+        required=True,
+        error_messages={"invalid": gettext_noop("Choose one of the languages.")},
+    )
+    form = Text(SLUG_LENGTH, one_line=True, load_default="")
+    wait = Choice(*map(str, WAITS), load_default=NOW)
+    reminder = Choice(
+        NEVER,
+        *map(str, REMINDERS),
+        required=True,
+        error_messages={"invalid": gettext_noop("Choose after how many days, or never.")},
+    )
+    sending = Identifier(load_default="")
+
+
+class FileForm(ListForm):
+    """What the columns of a file are, if that was chosen."""
+
+    email = QueryCount(0)
+    name = QueryCount(0)
+    company = QueryCount(0)
+    order = QueryCount(0)
+
+
+class UndoForm(FormSchema):
+    """The sending to take back."""
+
+    undo = Text(40, load_default="")
+
+
+class AskingPage(ProjectPage):
+    """To write, the account is locked first: its daily limit covers all of its projects."""
+
+    def enter(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None = None,
+        *,
+        for_update: bool = False,
+    ) -> Access:
+        access = super().enter(owner, parts, role)
+        if not for_update:
+            return access
+        lock_account(access.project.account_id)
+        return super().enter(owner, parts, role, for_update=True)
+
+
+collect_page = AskingPage(
+    collect, "/dashboard/projects/<project_id>/collect", "collect/collect.html"
+)
+# What a button answers: without script before anything is sent, and what is in a file.
+preview_page = ProjectPage(collect, "", "collect/preview.html")
+file_page = ProjectPage(collect, "", "collect/file.html")
+
+
+@collect_page.show
+def show_collect(access: Access) -> Values:
+    project = access.project
+    people, _page, counts = list_asked(project, None, 1, NEWEST)
+    g.has_preview = True
+    return {
+        "typed": suggest_values(project),
+        "sending": new_identifier(),
+        "is_active": project.is_active,
+        "counts": counts,
+        "asked": [describe_person(each) for each in people],
+        **describe_choices(project),
+        **describe_mail(project),
+        **describe_page(project),
+    }
+
+
+@collect_page.save(AskForm)
+def send_requests(access: Access, sending: str, **values: Any) -> Done:
+    """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
+    project, listed, wait = access.project, values["people"], int(values["wait"])
+    batch = make_batch(project, values, sending)
+    count = ask_people(project, batch, listed, access.user.email, wait, grace=GRACE)
+    if count:
+        record(REQUESTS_SENT, project, count=count)
+    notice, undo = (tell_sent(count, wait), batch.id) if count else ("", None)
+    return Done(notice, to=url_for(".show_asked"), undo=undo, undo_url=url_for(".undo_sending"))
+
+
+@collect_page.save(UndoForm, at="/undo")
+def undo_sending(access: Access, undo: str) -> Done:
+    """Take back what hasn't gone, and fill the form in with it."""
+    people, gone = cancel_sending(access.project, undo)
+    if people:
+        record(REQUESTS_CANCELLED, access.project, count=len(people))
+    typed = suggest_values(access.project) | {"people": write_table(people) if people else ""}
+    shown = {"typed": typed, "notice": {"text": tell_undone(len(people), gone)}}
+    return Done(page=collect_page, shown=shown)
+
+
+@collect_page.save(AskForm, at="/preview")
+def preview_requests(access: Access, **values: Any) -> Done:
+    """Show who would get what, before anything is sent: without script, and for a file."""
+    project, lists = access.project, [values["people"], read_table(read_file())]
+    batch = make_batch(project, values, values["sending"])
+    people, left_out = choose_people(project, lists)
+    shown = {
+        "people": people,
+        "listed": LISTED,
+        "subject": batch.subject,
+        "message": fill_for(project, batch.message, people[0]),
+        "sent": values | {"people": write_table(people)},
+    }
+    told = describe_list(lists, left_out) | describe_mail(project, people[0])
+    return Done(page=preview_page, shown=shown | told)
+
+
+@collect_page.save(FileForm, at="/file")
+def show_file(access: Access, people: AddressList, **chosen: int | None) -> Done:
+    """Show what a file holds, and what each of its columns is read as."""
+    places = {name: at for name, at in chosen.items() if at is not None}
+    content = read_file()
+    try:
+        uploaded = read_table(content, places)
+    except ValidationFailed:
+        # Without a column of addresses that we know, somebody chooses one.
+        uploaded = read_table(content, {"email": 0})
+    fresh, left_out = sort_people(access.project, uploaded.people)
+    columns = {
+        name: (translate(label), uploaded.columns.get(name)) for name, label in COLUMNS.items()
+    }
+    shown = {"people": fresh, "table": write_table(uploaded.people), "columns": columns}
+    return Done(
+        page=file_page,
+        shown=shown | {"head": uploaded.head} | describe_list([uploaded], left_out),
+    )
+
+
+@collect.post("/dashboard/projects/<project_id>/collect/check")
+@require_role(Role.ADMIN)
+def check_people(access: Access) -> ResponseReturnValue:
+    """Say of each address of a pasted list whether it can be asked, and if not, why."""
+    sent = ListForm().read()
+    if sent.errors:
+        return answer_errors(sent.errors)
+    return jsonify(ok=True, people=describe_chips(access.project, sent.values["people"]))
+
+
+# What the page and its answers say.
+
+
+def describe_choices(project: Project) -> Values:
+    """Return what "Change" offers, and what keeps somebody from asking."""
+    days = [
+        (str(each), ngettext("After %(num)s day", "After %(num)s days", each)) for each in REMINDERS
+    ]
+    room = count_room(project.account_id)
+    return {
+        "languages": [(each.code, each.name) for each in LANGUAGES],
+        "waits": [(str(each), name_wait(each)) for each in WAITS],
+        "reminders": [*days, (NEVER, _("Never"))],
+        "forms": [
+            ("", _("The project’s page")),
+            *((each.name, each.title) for each in list_forms(project)),
+        ],
+        "room": room if room < FEW else None,
+        "most": MAX_PEOPLE,
+        "has_mail_server": bool(current_settings().smtp_url),
+        "may_ask": current_settings().invitations_per_day > 0,
+    }
+
+
+def name_wait(days: int) -> str:
+    """Return when mails go out, as a choice."""
+    if days < 2:
+        return _("Tomorrow") if days else _("Now")
+    return ngettext("In %(num)s day", "In %(num)s days", days)
+
+
+def describe_page(project: Project) -> Values:
+    """Return where the page is, and who has come to it."""
+    url = collection_page_url(project.slug, project.own_host)
+    scheme, _colon, label = url.partition("://")
+    opened, wrote = count_visitors(project, VISIT_DAYS)
+    said = _("%(opened)s opened it in 30 days, %(wrote)s wrote.", opened=opened, wrote=wrote)
+    return {
+        "page_url": url,
+        "page_scheme": f"{scheme}://",
+        "page_label": label,
+        "visits": said if opened else _("Nobody opened it in 30 days."),
+    }
+
+
+def describe_mail(project: Project, person: Person | None = None) -> Values:
+    """Return what the picture of the mail shows besides the words."""
+    account = db.session.get_one(Account, project.account_id)
+    return {
+        "theme_css_url": url_for("collection.get_theme", slug=project.slug),
+        "reply_to": account.email,
+        "recipient": person.email if person else "",
+    }
+
+
+def describe_list(lists: Sequence[AddressList], left_out: Sequence[LeftOut]) -> Values:
+    """Return the lines of lists that can't be used, and who is left out."""
+    line = gettext_noop("Line %(line)s")
+    of_file = gettext_noop("Line of the file %(line)s") if lists[0].wrong else line
+    labels = (line, of_file) if len(lists) > 1 else (line,)
+    return {
+        "wrong": [
+            (_(label, line=each.line), each.text, translate(each.reason))
+            for label, one in zip(labels, lists, strict=True)
+            for each in one.wrong
+        ],
+        "left_out": [(each.person.email, tell_left_out(each)) for each in left_out],
+    }
+
+
+def describe_chips(project: Project, listed: AddressList) -> list[Values]:
+    """Return everybody on a list, and the lines that name nobody."""
+    fresh, left_out = sort_people(project, listed.people)
+    return [
+        *(describe_chip(each) for each in fresh),
+        *(describe_chip(each.person, tell_left_out(each)) for each in left_out),
+        *(
+            {"text": each.text, "reason": translate(each.reason), "is_wrong": True}
+            for each in listed.wrong
+        ),
+    ]
+
+
+def describe_chip(person: Person, reason: str = "") -> Values:
+    """Return somebody on the list as the script draws them; `table` is a line of what it sends."""
+    name = person.name or person.email
+    return {
+        "text": name,
+        "email": person.email,
+        "name": person.name,
+        "table": write_table([person]).partition("\n")[2],
+        "initials": initials_of(name),
+        "colour": colour_of(name) % 8,
+        "reason": reason,
+    }
+
+
+def tell_left_out(each: LeftOut) -> str:
+    if each.reason == UNSUBSCRIBED or each.has_declined:
+        return _("said no")
+    if each.asked_at is not None:
+        return _("asked on %(day)s", day=format_day(each.asked_at, "long", has_year=False))
+    return translate(each.reason)
+
+
+def tell_sent(count: int, wait_days: int) -> str:
+    if not current_settings().smtp_url:
+        return ngettext(
+            "One request is noted, but not mailed: this service has no mail server",
+            "%(num)s requests are noted, but not mailed: this service has no mail server",
+            count,
+        )
+    if not wait_days:
+        return ngettext(
+            "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
+        )
+    if wait_days == 1:
+        return ngettext("One request is sent tomorrow", "%(num)s requests are sent tomorrow", count)
+    return ngettext(
+        "One request is sent in %(days)s days",
+        "%(num)s requests are sent in %(days)s days",
+        count,
+        days=wait_days,
+    )
+
+
+def tell_undone(count: int, gone: Sequence[str]) -> str:
+    """Return what came of taking a sending back, with who had got it by then."""
+    if not count:
+        return _("Too late: all of them have gone.")
+    if not gone:
+        return _("Nothing was sent.")
+    names = ", ".join(gone[:3])
+    if more := len(gone) - 3 if len(gone) > 3 else 0:
+        return ngettext(
+            "The others were not sent. Already gone: %(names)s and %(num)s more.",
+            "The others were not sent. Already gone: %(names)s and %(num)s more.",
+            more,
+            names=names,
+        )
+    return _("The others were not sent. Already gone: %(names)s.", names=names)
+
+
+# What the form holds.
+
+
+def suggest_values(project: Project) -> dict[str, str]:
+    subject, message = suggest_texts(project, ENGLISH.code)
+    return {
+        "subject": subject,
+        "message": message,
+        "language": ENGLISH.code,
+        "reminder": DEFAULT_REMINDER,
+        "wait": NOW,
+    }
+
+
+def make_batch(project: Project, values: Values, sending: str) -> RequestBatch:
+    """Return the message to everybody, as a row that isn't stored yet.
+
+    An unchanged suggestion follows the language. Raises `ValidationFailed` if nobody is named.
+    """
+    if values["people"].is_empty and not request.files.get("file"):
+        wanted = _("Paste at least one address, or choose a file.")
+        raise ValidationFailed.of({"people": [wanted]})
+    subject, message = _follow_language(project, values)
+    reminder = values["reminder"]
+    return RequestBatch(
+        id=sending or new_identifier(),
+        subject=subject,
+        message=message,
+        language=values["language"],
+        form_name=values["form"] or None,
+        remind_after_days=None if reminder == NEVER else int(reminder),
+    )
+
+
+def fill_for(project: Project, message: str, person: Person) -> str:
+    """Return the message as somebody on the list gets it."""
+    row = MailedRequest(email=person.email, name=person.name, company=person.company or None)
+    return fill_fields(message, project, row)
+
+
+def read_file() -> bytes:
+    """Return the file that was sent, empty if none was."""
+    with closing(request.files.get("file") or io.BytesIO()) as file:
+        return bytes(file.read())
+
+
+def read_table(content: bytes, columns: Mapping[str, int] | None = None) -> AddressList:
+    """Return the people in a file; raise `ValidationFailed`."""
+    if not content:
+        return AddressList()
+    try:
+        return read_csv(content, columns)
+    except TableUnreadable as error:
+        raise ValidationFailed.of({"file": [translate(str(error))]}) from None
+
+
+def _follow_language(project: Project, values: Values) -> tuple[str, str]:
+    language = find_language(values["language"]) or ENGLISH
+    wanted = suggest_texts(project, language.code)
+    suggested = [suggest_texts(project, each.code) for each in LANGUAGES]
+    subject, message = (
+        wanted[place] if text in [texts[place].strip() for texts in suggested] else text
+        for place, text in enumerate((values["subject"], values["message"]))
+    )
+    return subject, message

@@ -1,0 +1,229 @@
+// Addresses become chips, each checked by the server; what is wrong with one stands on it. The field
+// of the form is filled in from them when it is sent.
+import { Failure, announce, fill, post, send, showProblem } from '../../post.js';
+import { count } from './counted.js';
+
+const form = document.querySelector('[data-ask]');
+const HEAD = 'email,name,company,order';
+
+function make(name, className, text = '') {
+  const element = document.createElement(name);
+  element.className = className;
+  element.textContent = text;
+  return element;
+}
+
+function start() {
+  const field = form.querySelector('[data-people]');
+  const box = form.querySelector('[data-chips]');
+  const list = box.querySelector('ul');
+  const button = form.querySelector('[data-send]');
+  const problem = form.querySelector('[data-problem]');
+  const fileInput = form.querySelector('[data-file-input]');
+  const input = make('input', 'chips-input');
+  const place = make('li', 'chips-last');
+  let mayLeave = false;
+  Object.assign(input, { type: 'text', inputMode: 'email', autocomplete: 'off', spellcheck: false, id: field.id });
+  input.setAttribute('autocapitalize', 'none');
+  input.setAttribute('aria-describedby', field.getAttribute('aria-describedby'));
+  if (field.hasAttribute('aria-invalid')) input.setAttribute('aria-invalid', 'true');
+  field.id = '';
+  field.hidden = true;
+  place.append(input);
+  list.append(place);
+  box.hidden = false;
+
+  const chips = () => [...list.querySelectorAll('.chip')];
+  const good = () => chips().filter((chip) => chip.dataset.table);
+  const refresh = () => {
+    const number = good().length;
+    button.textContent = number ? count(button, 'say', number) : button.dataset.sayNone;
+    form.dispatchEvent(new CustomEvent('asked', { detail: good()[0]?.dataset }));
+  };
+
+  function remove(chip) {
+    const next = chip.nextElementSibling;
+    chip.remove();
+    (next?.matches('.chip') ? next : input).focus();
+    refresh();
+  }
+
+  function draw(person) {
+    const chip = make('li', `chip${person.is_wrong ? ' is-wrong' : person.reason ? ' is-out' : ''}`);
+    chip.tabIndex = -1;
+    if (person.email) {
+      const face = make('span', `portrait who-${person.colour}`);
+      face.setAttribute('aria-hidden', 'true');
+      face.append(make('span', '', person.initials));
+      chip.append(face);
+      chip.title = person.email;
+      Object.assign(chip.dataset, { email: person.email, name: person.name });
+      if (!person.reason) chip.dataset.table = person.table;
+    }
+    const name = make('bdi', '', person.text);
+    chip.append(name);
+    if (person.reason) chip.append(make('span', 'chip-reason', person.reason));
+    const cross = make('button', 'chip-remove');
+    cross.type = 'button';
+    cross.setAttribute('aria-label', fill(box.dataset.remove, { name: person.text }));
+    cross.append(document.createElementNS('http://www.w3.org/2000/svg', 'svg'));
+    cross.firstChild.setAttribute('class', 'icon');
+    cross.firstChild.innerHTML = '<use href="#i-cross"/>';
+    cross.addEventListener('click', () => remove(chip));
+    chip.append(cross);
+    list.insertBefore(chip, place);
+  }
+
+  // Have the server read what was typed or pasted, and say how many of it can be asked.
+  let reading = null;
+  function add(text) {
+    reading = check(text).finally(() => { reading = null; });
+    return reading;
+  }
+  async function check(text) {
+    if (!text.trim()) return true;
+    showProblem(problem, '', input);
+    box.setAttribute('aria-busy', 'true');
+    try {
+      const { people } = await post(box.closest('form').dataset.check, new URLSearchParams({ people: text }));
+      const known = new Set(chips().map((chip) => chip.dataset.email).filter(Boolean));
+      const fresh = people.filter(({ email }) => !known.has(email));
+      fresh.forEach(draw);
+      const wrong = fresh.filter(({ is_wrong }) => is_wrong).length;
+      announce([count(box, 'added', fresh.length - wrong), wrong && count(box, 'wrong', wrong)].filter(Boolean).join(', '));
+      refresh();
+      return !wrong;
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+      const words = Object.values(failure.errors ?? {}).flat().join(' ') || failure.message;
+      if (!input.value) input.value = text.replace(/\s*\n\s*/g, ', ');
+      showProblem(problem, words, input);
+      return false;
+    } finally {
+      box.removeAttribute('aria-busy');
+    }
+  }
+  const take = () => {
+    const text = input.value;
+    input.value = '';
+    return add(text);
+  };
+
+  input.addEventListener('keydown', (event) => {
+    if (event.isComposing) return;
+    const isEnd = event.key === 'Enter' || ((event.key === ',' || event.key === ';') && input.value.includes('@'));
+    if (isEnd && input.value.trim()) {
+      event.preventDefault();
+      take();
+    } else if (event.key === 'Backspace' && !input.value && chips().length) {
+      event.preventDefault();
+      chips().at(-1).focus();
+    }
+  });
+  list.addEventListener('keydown', (event) => {
+    const chip = event.target.closest('.chip');
+    if (!chip || event.target !== chip) return;
+    const near = { ArrowLeft: chip.previousElementSibling, ArrowRight: chip.nextElementSibling }[event.key];
+    if (event.key === 'Backspace' || event.key === 'Delete') remove(chip);
+    else if (near) (near === place ? input : near).focus();
+    else return;
+    event.preventDefault();
+  });
+  input.addEventListener('paste', (event) => {
+    const text = event.clipboardData.getData('text/plain');
+    if (!/[@\n]/.test(text)) return;
+    event.preventDefault();
+    add(input.value + text);
+    input.value = '';
+  });
+  input.addEventListener('blur', () => { if (input.value.includes('@')) take(); });
+  box.addEventListener('click', (event) => { if (event.target === box || event.target === list) input.focus(); });
+
+  // A file opens a dialog that says what is in it; its columns can be chosen anew.
+  async function open(file) {
+    const dialog = make('dialog', 'over');
+    dialog.addEventListener('close', () => { dialog.remove(); input.focus(); });
+    dialog.addEventListener('click', (event) => {
+      if (event.target === dialog || event.target.closest('[data-dialog-close]')) { event.preventDefault(); dialog.close(); }
+    });
+    const read = async (columns) => {
+      const body = new FormData();
+      for (const [name, value] of columns) body.append(name, value);
+      body.append('file', file);
+      const answer = await send(form.dataset.file, body, { wait: 0 });
+      if (!answer.ok || answer.redirected) {
+        const said = await answer.json().catch(() => ({}));
+        throw new Failure('refused', Object.values(said.errors ?? {}).flat().join(' ') || said.message || '');
+      }
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      dialog.replaceChildren(document.importNode(page.querySelector('[data-sheet]'), true));
+      dialog.setAttribute('aria-labelledby', dialog.querySelector('h1').id = 'list-file-title');
+    };
+    showProblem(problem, '');
+    try {
+      await read([]);
+      document.body.append(dialog);
+      dialog.showModal();
+    } catch (failure) {
+      showProblem(problem, failure.message, input);
+      return;
+    }
+    dialog.addEventListener('change', async ({ target }) => {
+      if (!target.matches('[data-column]')) return;
+      const { id } = target;
+      await read(new FormData(target.form)).catch((failure) => announce(failure.message));
+      dialog.querySelector(`#${id}`)?.focus();
+    });
+    dialog.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const { value } = dialog.querySelector('[data-table]');
+      dialog.close();
+      add(value);
+    });
+  }
+  fileInput.addEventListener('change', () => {
+    const [file] = fileInput.files;
+    fileInput.value = '';
+    if (file) open(file);
+  });
+  form.addEventListener('dragover', (event) => {
+    if (![...event.dataTransfer.types].includes('Files')) return;
+    event.preventDefault();
+    box.classList.add('is-over');
+  });
+  for (const name of ['dragleave', 'drop']) form.addEventListener(name, () => box.classList.remove('is-over'));
+  form.addEventListener('drop', (event) => {
+    const [file] = event.dataTransfer.files;
+    if (!file) return;
+    event.preventDefault();
+    open(file);
+  });
+
+  form.addEventListener('submit', async (event) => {
+    field.value = good().length ? [HEAD, ...good().map((chip) => chip.dataset.table)].join('\n') : '';
+    if (mayLeave || !(reading || input.value.trim())) return;
+    event.preventDefault();
+    if (await (reading ?? take())) {
+      mayLeave = true;
+      form.requestSubmit(button);
+    }
+  });
+
+  // When the mails go out, as a sentence.
+  const when = form.querySelector('[data-when]');
+  const { wait, reminder } = form.elements;
+  const tell = () => {
+    const words = when.dataset[reminder.value === 'never' ? 'sayNever' : `say-${reminder.value}`] ?? when.getAttribute(`data-say-${reminder.value}`);
+    when.textContent = fill(words, { when: wait.selectedOptions[0].text });
+  };
+  form.addEventListener('change', tell);
+  tell();
+
+  button.hidden = false;
+  form.querySelector('[data-preview]').remove();
+  const typed = field.value;
+  field.value = '';
+  refresh();
+  if (typed.trim()) add(typed);
+}
+if (form) start();
