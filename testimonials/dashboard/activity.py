@@ -13,7 +13,6 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate
-from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.framework import AccountPage, Values
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
@@ -42,7 +41,6 @@ KIND_LABELS = {
     "agents": gettext_noop("Agents"),
     "rules": gettext_noop("Rules"),
 }
-NEWEST = 6
 # The subjects that the filter offers as one.
 GROUPS = {
     gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
@@ -130,8 +128,11 @@ def describe_activity(search: Search) -> dict[str, Any]:
         row, last = _describe(event, people, projects), event.id
         if search.matches(f"{row['who']} {row['what']}"):
             rows.append(row)
+    # Of a project, what they link to; an account's own page leads to none.
+    about = {row["about"] for row in rows if row["about"] and search.project_id}
     return {
         "events": rows,
+        "authors": find_authors(about) if about else {},
         "search": search,
         "groups": list(GROUPS),
         "actors": _list_actors(search, people),
@@ -142,31 +143,16 @@ def describe_activity(search: Search) -> dict[str, Any]:
     }
 
 
-def describe_newest(search: Search) -> dict[str, Any]:
-    """Return the newest events of a project, by whom the search names."""
-    people, _ = find_names(search.account_id, search.project_id)
-    events = list(search.find(NEWEST))
-    authors = find_authors({each.testimonial_id or "" for each in events})
-    return {
-        "who": search.who,
-        "csv_url": search.address(as_csv=True),
-        "events": [_describe_newest(event, people, authors) for event in events],
-        "days": f"{current_settings().activity_days:g}",
-    }
-
-
-def _describe_newest(event: Event, people: Names, authors: Names) -> dict[str, Any]:
-    about = event.testimonial_id or ""
-    return _describe(event, people, {}) | {
-        "kind": next(name for name, kinds in KINDS.items() if event.actor_kind in kinds),
-        "testimonial_id": about if about in authors else None,
-        "author": authors.get(about),
-    }
+def describe_newest(search: Search) -> dict[str, Any] | None:
+    """Return the newest event that the search finds, None without any."""
+    people, projects = find_names(search.account_id, search.project_id)
+    return next((_describe(event, people, projects) for event in search.find(1)), None)
 
 
 def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
     who, what = name_actor(event, people), write_predicate(event, projects)
-    return {"who": who, "what": what, "time": event.created_at}
+    about = event.testimonial_id or ""
+    return {"who": who, "what": what, "time": event.created_at, "about": about}
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:

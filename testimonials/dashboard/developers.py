@@ -61,7 +61,7 @@ def show_developers(access: Access) -> Values:
         "state": state,
         "webhooks": _(STATES[state]) if state else _("None yet"),
         "proves": _("On") if access.project.purchase_secret else _("Off"),
-        "newest": next(iter(describe_newest(search)["events"]), None),
+        "newest": describe_newest(search),
     }
 
 

@@ -66,7 +66,7 @@ def _describe_rows(access: Access) -> dict[str, Any]:
     return {
         "slug": project.slug,
         "domain": domain.host if domain else _("None yet"),
-        "is_domain_ready": bool(domain and domain.serving_since),
+        "is_domain_late": bool(domain and not domain.serving_since),
         "stars": rated["name"] if rated else _("Off"),
         "faces": [(each.name[:1].upper(), colour_of(each.email)) for each in members[:FACES]],
         "people": _name_people([each.name for each in members if each.email != access.user.email]),

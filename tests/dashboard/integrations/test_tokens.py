@@ -209,6 +209,7 @@ def test_admins_read_who_did_what_in_their_project_alone(
     assert "An agent (API key)</bdi>" in page
     for hidden in (owner.api_key[-4:], "127.0.0", "Other", "A secret recipe"):
         assert hidden not in page, hidden
+    assert "<bdi>Grace</bdi></a>" in page
     # The row that leads there has the newest.
     assert "An agent (API key)</bdi>" in colleague.get(f"{base}/settings/developers").text
     for who, shown in (("agents", True), ("people", False), ("rules", False), ("x", True)):
