@@ -12,6 +12,7 @@ from email.message import Message
 from urllib.parse import urlsplit
 
 from testimonials.core.faults import FAULTS, refusing
+from testimonials.core.settings.current import current_settings
 
 # Requests to hosts that strangers name: only on the public internet.
 #
@@ -66,6 +67,13 @@ def is_public(address: str) -> bool:
     if any(found in network for network in SPECIAL if network.version == found.version):
         return False
     return found.is_global and not found.is_multicast
+
+
+def may_connect() -> Check:
+    """Return which addresses may be connected to, by the setting for webhooks."""
+    if current_settings().webhook_addresses == "any":
+        return lambda _address, _port: True
+    return lambda address, _port: is_public(address)
 
 
 # A name that the DNS can't have.

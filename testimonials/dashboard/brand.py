@@ -6,6 +6,7 @@ from typing import Any
 from flask import Response, request
 
 from testimonials.core.audit import record
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.fields import Choice, Colour, Text
 from testimonials.core.http.forms import FormSchema
@@ -25,6 +26,7 @@ from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PAGE_CHANGED, PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.settings import update_page_config
+from testimonials.projects.website import READINGS, Found, keep_found, read_website
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
 from testimonials.widget.colors import choose_brand
 from testimonials.widget.settings import find_settings
@@ -141,7 +143,7 @@ def _list_cards(brand: Brand) -> list[Values]:
 def _list_swatches(project: Project, brand: Brand) -> list[str]:
     """Return the color that is chosen, then what else suggests itself."""
     read = project.brand.get("read", {})
-    offered = [brand.color, read.get("color"), *brands.TRADES.values()]
+    offered = [brand.color, *read.get("colors", []), *brands.TRADES.values()]
     return list(dict.fromkeys(each for each in offered if each))[: 1 + SWATCHES]
 
 
@@ -194,6 +196,20 @@ def remove_logo(access: Access) -> Done:
 def _set_logo(project: Project, image: Image | None) -> None:
     brands.set_brand_logo(project, image)
     record(PROJECT_CHANGED, project)
+
+
+def _read_website(access: Access, **_sent: Any) -> Found:
+    # Counting closes the session.
+    account_id, url = access.project.account_id, access.project.page_config["website"]
+    limiter.count(READINGS, account_id)
+    return read_website(url)
+
+
+@screen.save(at="/read", prepare=_read_website)
+def read_again(access: Access, prepared: Found) -> Done:
+    """Read the website, for what isn't set."""
+    keep_found(access.project, prepared)
+    return Done(_("Read"))
 
 
 @screen.save(at="/everywhere")

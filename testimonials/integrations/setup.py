@@ -25,6 +25,7 @@ from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
+from testimonials.projects.website import read_later
 from testimonials.testimonials.bulk import write_added
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
@@ -238,6 +239,7 @@ def set_up(caller: Caller, body: Values) -> Steps:
     if is_new:
         says = f"Created: {collection_page_url(project.slug, project.own_host)}"
         steps.changed.append({"section": "project", "says": says})
+        read_later(project)
     elif slug is not None:
         _settle_slug(steps, slug)
     if words and not is_new:

@@ -26,6 +26,7 @@ from testimonials.projects.schemas import (
     ProjectSchema,
     ProjectsQuerySchema,
 )
+from testimonials.projects.website import read_later
 
 CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 
@@ -70,7 +71,9 @@ def create_project(caller: Caller, body: Values) -> Project:
     when both are missing. The account's very first project starts with six demo testimonials
     unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.
     """
-    return start_project(caller.id, body)
+    project = start_project(caller.id, body)
+    read_later(project)
+    return project
 
 
 @projects.resource(

@@ -52,6 +52,7 @@ class FoundSchema(StrictSchema):
 
     color = Colour()
     trade = Choice(*TRADES)
+    colors = fields.List(Colour())
 
 
 class BrandUpdateSchema(StrictSchema):
@@ -64,9 +65,11 @@ class BrandUpdateSchema(StrictSchema):
     trade = Choice(*TRADES, allow_none=True, description="What the business is.")
 
 
-class StoredBrandSchema(FoundSchema):
+class StoredBrandSchema(StrictSchema):
     """The brand as it is stored: only what was set, and what was read."""
 
+    color = Colour()
+    trade = Choice(*TRADES)
     font = Choice(*FONTS)
     read = fields.Nested(FoundSchema)
 

@@ -420,6 +420,12 @@ class Settings:
         "private networks and over http://. With `any`, whoever has an account can reach what this "
         "machine reaches.",
     )
+    website_reading: str = setting(
+        "on",
+        parsers.one_of("on", "off"),
+        "Whether the home page of an owner’s website is read for the color, logo and trade of "
+        "their brand, with the same guards as webhooks.",
+    )
     dns_resolver: str = setting(
         "",
         parsers.parse_resolver,

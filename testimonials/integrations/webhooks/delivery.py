@@ -23,7 +23,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http_client import Check
+from testimonials.core.http_client import Check, may_connect
 from testimonials.core.jobs import every_process, is_ending
 from testimonials.integrations.events import WEBHOOK_STOPPED
 from testimonials.integrations.webhooks.endpoints import (
@@ -42,7 +42,7 @@ from testimonials.integrations.webhooks.models import (
     is_due,
 )
 from testimonials.integrations.webhooks.payloads import TEST, Told, write_bodies
-from testimonials.integrations.webhooks.sending import Message, Outcome, may_connect, send
+from testimonials.integrations.webhooks.sending import Message, Outcome, send
 from testimonials.projects.models import Project
 
 # Which deliveries are due, and what comes of a try: accepted, tried again, given up.

@@ -16,8 +16,7 @@ from datetime import datetime
 from testimonials import __version__
 from testimonials.core import clock
 from testimonials.core.faults import FAULTS
-from testimonials.core.http_client import AddressRefused, Answer, Check, UrlRefused, ask, is_public
-from testimonials.core.settings.current import current_settings
+from testimonials.core.http_client import AddressRefused, Answer, Check, UrlRefused, ask
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - only the beginning
 SECRET_BYTES = 32
@@ -70,13 +69,6 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     content = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
-
-
-def may_connect() -> Check:
-    """Return which addresses may be connected to."""
-    if current_settings().webhook_addresses == "any":
-        return lambda _address, _port: True
-    return lambda address, _port: is_public(address)
 
 
 def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outcome:

@@ -1,0 +1,296 @@
+"""Reading the owner's website: what its home page says of a brand, with no script run."""
+
+import io
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from html import unescape
+from typing import Any
+from urllib.parse import urljoin
+
+from testimonials import __version__
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
+from testimonials.core.faults import refusing
+from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.rate_limits import Limit
+from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask, may_connect
+from testimonials.core.images.colors import from_hex
+from testimonials.core.images.uploads import LOGO, Image, ImageBusy, ImageRefused, read_image
+from testimonials.core.jobs import enqueue, job
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.brand import brand_logo_id, find_brand, follow_brand, guess_trade
+from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_project, mark_changed
+
+READINGS = Limit("website-reading", 5, "of one account")
+READ = "website.read"
+
+# For everything of a website together.
+SECONDS, MOST_BYTES = 5.0, 1024 * 1024
+MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
+REDIRECTS = {301, 302, 303, 307, 308}
+# Less colorful than this (in OKLCH) is a grey, and so near to black or white no brand's either.
+GREY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
+# How much a color counts by where it stands.
+IN_HEAD, IN_NAME, IN_BUTTON = 3, 3, 1
+
+# Each pattern has a bounded length, so that no page takes longer than its letters.
+_TAG = re.compile(r"<(meta|link|img|header|/header|title)\b([^<>]{0,2000})>", re.I)
+_ATTRIBUTE = re.compile(
+    r"""([a-z:-]{1,30})\s{0,3}=\s{0,3}(?:"([^"]{0,1500})"|'([^']{0,1500})')""", re.I
+)
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.I)
+_LINKED = re.compile(
+    r"<script[^<>]{0,200}application/ld\+json[^<>]{0,200}>([^<]{1,20000})</script", re.I
+)
+_STYLE = re.compile(r"<style[^<>]{0,200}>([^<]{1,200000})", re.I)
+_BUTTON = re.compile(r"(?:^|[\s,.>])(?:button|btn|a)\b|btn|button|cta", re.I)
+# In the name of a custom property.
+_OF_BRAND = re.compile("brand|primary|accent", re.I)
+# Of what stands before a rule, its end is the selector.
+LONGEST_SELECTOR = 300
+_SEPARATOR = re.compile(r"\s[|–—·:-]\s|\s?\|\s?")
+_SCHEMA_TRADES = {
+    "bakery": "Bakery",
+    "cafe": "CafeOrCoffeeShop Restaurant FoodEstablishment BarOrPub",
+    "salon": "HairSalon BeautySalon NailSalon DaySpa HealthAndBeautyBusiness TattooParlor",
+    "craft": "HomeAndConstructionBusiness Electrician Plumber RoofingContractor HousePainter "
+    "GeneralContractor Locksmith AutoRepair",
+    "coach": "EducationalOrganization ProfessionalService ExerciseGym SportsActivityLocation",
+    "software": "SoftwareApplication WebApplication MobileApplication",
+}
+_BY_TYPE = {name: trade for trade, names in _SCHEMA_TRADES.items() for name in names.split()}
+
+
+class WebsiteUnread(ServiceError):
+    """Nothing could be read at the address."""
+
+    status = 422
+    default_message = gettext_noop(
+        "We couldn’t read that address. Choose a colour; you can add a logo later."
+    )
+
+
+@dataclass
+class Found:
+    """What a website says; `logos` are addresses of pictures."""
+
+    name: str = ""
+    trade: str = ""
+    colors: list[str] = field(default_factory=list)
+    logos: list[str] = field(default_factory=list)
+    sheets: list[str] = field(default_factory=list)
+    logo: Image | None = None
+
+
+class _Budget:
+    """The time and the bytes that are left for a website."""
+
+    def __init__(self) -> None:
+        self.end = time.monotonic() + SECONDS
+        self.bytes = MOST_BYTES
+
+    def get(self, url: str) -> tuple[str, Answer]:
+        """Return the last address and its answer; each redirect is checked like the first."""
+        for _ in range(1 + MOST_REDIRECTS):
+            seconds = self.end - time.monotonic()
+            if seconds <= 0 or self.bytes <= 0:
+                raise WebsiteUnread
+            headers = {"User-Agent": f"testimonials/{__version__}", "Connection": "close"}
+            try:
+                answer = ask(url, seconds, self.bytes, may_connect(), headers=headers)
+            except (AddressRefused, UrlRefused, OSError):
+                raise WebsiteUnread from None
+            self.bytes -= len(answer.content)
+            target = answer.headers.get("Location")
+            if answer.status not in REDIRECTS or not target:
+                break
+            url = urljoin(url, target)
+        if answer.status != 200:
+            raise WebsiteUnread
+        return url, answer
+
+
+def read_website(url: str) -> Found:
+    """Read the home page at an address, with style sheets and one logo; raise `WebsiteUnread`."""
+    if current_settings().website_reading == "off":
+        raise WebsiteUnread
+    budget = _Budget()
+    with refusing(lambda _fault: WebsiteUnread()):
+        url, answer = budget.get(url)
+        found = read_page(answer.content.decode("utf-8", "replace"), url)
+        counted = Counter(dict.fromkeys(found.colors, IN_HEAD))
+        for sheet in found.sheets[:MOST_SHEETS]:
+            counted += _read_sheet(budget, sheet)
+        found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
+        found.logo = next(filter(None, (_read_logo(budget, each) for each in found.logos)), None)
+    return found
+
+
+def read_page(page: str, url: str) -> Found:
+    """Return what a page says of itself; addresses are completed by its own."""
+    found, counted = Found(), Counter[str]()
+    linked = [each for text in _LINKED.findall(page) for each in _list_linked(text)]
+    title = _TITLE.search(page)
+    is_header, icons, in_header = False, [], []
+    for match in _TAG.finditer(page):
+        tag, told = match[1].lower(), _read_attributes(match[2])
+        if tag in ("header", "/header"):
+            is_header = tag == "header"
+        elif tag == "meta":
+            if told.get("property") == "og:site_name":
+                found.name = found.name or told.get("content", "")
+            if told.get("name") == "theme-color":
+                counted.update(_list_colors([told.get("content", "")], IN_HEAD))
+        elif tag == "link":
+            kinds = told.get("rel", "").lower().split()
+            if "apple-touch-icon" in kinds:
+                icons.append(told.get("href", ""))
+            if "stylesheet" in kinds:
+                found.sheets.append(urljoin(url, told.get("href", "")))
+        elif tag == "img" and is_header and "logo" in match[2].lower():
+            in_header.append(told.get("src", ""))
+    for sheet in _STYLE.findall(page):
+        counted += count_colors(sheet)
+    named = next((each["name"] for each in linked if isinstance(each.get("name"), str)), "")
+    words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
+    found.name = (named or unescape(found.name) or words).strip()[:120]
+    found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
+    logos = [_find_linked_logo(each) for each in linked] + in_header + icons
+    found.logos = [urljoin(url, each) for each in dict.fromkeys(logos) if each][:MOST_LOGOS]
+    found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
+    return found
+
+
+def count_colors(sheet: str) -> Counter[str]:
+    """Return the colors of a style sheet that may be a brand's, and how much each counts."""
+    counted = Counter[str]()
+    # By pieces rather than a pattern over the whole, which a hostile one would make slow.
+    for rule in sheet.split("}"):
+        selector, _, body = rule.rpartition("{")
+        is_button = bool(_BUTTON.search(selector[-LONGEST_SELECTOR:]))
+        for declaration in body.split(";"):
+            name, _, value = declaration.partition(":")
+            name = name.strip().lower()[:100]
+            if name.startswith("--") and _OF_BRAND.search(name):
+                counted.update(_list_colors([value], IN_NAME))
+            elif is_button and name in ("background", "background-color"):
+                counted.update(_list_colors([value], IN_BUTTON))
+    return counted
+
+
+def _list_colors(texts: list[str], weight: int) -> Iterator[str]:
+    for text in texts:
+        if (color := _to_hex(text)) is not None:
+            yield from [color] * weight
+
+
+def _to_hex(text: str) -> str | None:
+    """Return a color as `#RRGGBB`; None for greys and for what is none."""
+    text = text.partition("!")[0].strip().lower()[:40]
+    if numbers := re.fullmatch(r"rgb\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)\s*\)", text):
+        text = "#" + "".join(f"{min(255, int(each)):02x}" for each in numbers.groups())
+    if re.fullmatch("#[0-9a-f]{3}", text):
+        text = "#" + "".join(digit * 2 for digit in text[1:])
+    if not re.fullmatch("#[0-9a-f]{6}", text):
+        return None
+    lightness, chroma, _ = from_hex(text)
+    return text.upper() if chroma >= GREY and DARKEST <= lightness <= LIGHTEST else None
+
+
+def _read_attributes(text: str) -> dict[str, str]:
+    return {name.lower(): unescape(one or other) for name, one, other in _ATTRIBUTE.findall(text)}
+
+
+def _list_linked(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a piece of JSON-LD."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    for each in found if isinstance(found, list) else [found]:
+        if isinstance(each, dict):
+            graph = each.get("@graph")
+            yield from (
+                (one for one in graph if isinstance(one, dict))
+                if isinstance(graph, list)
+                else [each]
+            )
+
+
+def _find_linked_logo(linked: dict[str, Any]) -> str:
+    logo = linked.get("logo")
+    found = logo.get("url") if isinstance(logo, dict) else logo
+    return found if isinstance(found, str) else ""
+
+
+def _find_trade(linked: list[dict[str, Any]], words: str) -> str:
+    for each in linked:
+        kinds = each.get("@type")
+        for kind in kinds if isinstance(kinds, list) else [kinds]:
+            if isinstance(kind, str) and (kind in _BY_TYPE or kind.endswith("Store")):
+                return _BY_TYPE.get(kind, "shop")
+    trade = guess_trade(unescape(words))
+    return "" if trade == "anything" else trade
+
+
+def _read_sheet(budget: _Budget, url: str) -> Counter[str]:
+    try:
+        return count_colors(budget.get(url)[1].content.decode("utf-8", "replace"))
+    except WebsiteUnread:
+        return Counter()
+
+
+def _read_logo(budget: _Budget, url: str) -> Image | None:
+    try:
+        return read_image(io.BytesIO(budget.get(url)[1].content), LOGO)
+    except (WebsiteUnread, ImageRefused, ImageBusy):
+        return None
+
+
+# What becomes of it.
+
+
+def keep_found(project: Project, found: Found) -> None:
+    """Keep what was read for the locked project: neither its own values nor its time change."""
+    before = find_brand(project)
+    read = {"trade": found.trade, "color": found.colors[0] if found.colors else ""}
+    read = {name: value for name, value in read.items() if value}
+    more = {"colors": found.colors} if found.colors else {}
+    project.brand = {**project.brand, "read": read | more}
+    if found.logo is not None and brand_logo_id(project) is None:
+        db.session.add(found.logo)
+        db.session.flush()
+        project.brand_logo_id = found.logo.id
+    follow_brand(project, before)
+    mark_changed(project)
+    db.session.flush()
+
+
+def read_later(project: Project) -> None:
+    """Let the website of a new project be read after the answer, if it has one."""
+    if project.page_config["website"] and current_settings().website_reading == "on":
+        enqueue(READ, account_id=project.account_id, project_id=project.id)
+
+
+@job(READ, "webhooks")
+def read_of_project(project_id: str) -> None:
+    project = db.session.get(Project, project_id)
+    if project is None:
+        return
+    website, account_id = project.page_config["website"], project.account_id
+    db.session.rollback()
+    try:
+        limiter.count(READINGS, account_id)
+        found = read_website(website)
+        with write(partial(lock_project, project_id)) as project:
+            keep_found(project, found)
+    except (ServiceError, NotFound):
+        # The brand stays as it is; the owner can look again.
+        return

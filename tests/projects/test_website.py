@@ -1,0 +1,156 @@
+"""Reading an owner's website for their brand, from a real server."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from flask import Flask
+
+from testimonials.projects.website import READ, WebsiteUnread, read_page, read_website
+from tests.auth.browsers import open_browser
+from tests.conftest import Caller
+from tests.support.pictures import photo, to_bytes
+from tests.support.rows import change_settings, do_jobs
+
+BAKERY = """<!doctype html><html><head><title>Oat &amp; Ember | Bread from the river</title>
+<meta name="theme-color" content="#FFFFFF">
+<link rel="stylesheet" href="/site.css"><link rel="apple-touch-icon" href="/touch.png">
+<script type="application/ld+json">{"@context": "https://schema.org",
+  "@graph": [{"@type": "Bakery", "name": "Oat & Ember", "logo": {"url": "/logo.png"}}]}</script>
+</head><body><header><img class="site-logo" src="/header.png"></header></body></html>"""
+SHEET = """:root { --brand-color: #C2410C; --grey-primary: #888; --space: 4px }
+a.button { background: rgb(47, 93, 80) } .btn-primary { background-color: #c2410c !important }
+@media (min-width: 1px) { .cta { background: #E9A23B } }"""
+
+
+@dataclass
+class Site:
+    url: str
+    pages: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.asked.append(self.path)
+            status, kind, content = found.pages.get(self.path, (404, "text/plain", b"Nothing"))
+            self.send_response(status)
+            name = "Location" if status in (301, 302) else "Content-Type"
+            self.send_header(name, kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *arguments: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found = Site(f"http://127.0.0.1:{server.server_port}")
+    found.pages = {
+        "/": (200, "text/html", BAKERY.encode()),
+        "/site.css": (200, "text/css", SHEET.encode()),
+        "/logo.png": (200, "image/png", to_bytes(photo(60, 20), "PNG")),
+    }
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def brand_of(owner: Caller, project: str) -> dict[str, str | None]:
+    data: dict[str, str | None] = owner.get(f"/v1/projects/{project}").json["data"]["brand"]
+    return data
+
+
+def test_an_agent_gets_the_brand_by_naming_the_website(
+    app: Flask, owner: Caller, site: Site
+) -> None:
+    change_settings(app, webhook_addresses="any")
+    made = owner.post("/v1/projects", {"businessName": "Oat", "website": site.url})
+    project = made.json["data"]["_id"]
+    # The answer didn't wait.
+    assert site.asked == []
+    assert brand_of(owner, project)["color"] == "#0F766E"
+    before = owner.get(f"/v1/projects/{project}")
+    do_jobs(app, READ)
+    brand = brand_of(owner, project)
+    assert (brand["color"], brand["trade"], brand["name"]) == ("#C2410C", "bakery", "Oat")
+    assert brand["logo"]
+    after = owner.get(f"/v1/projects/{project}")
+    assert after.headers["ETag"] == before.headers["ETag"]
+    assert after.json["data"]["updatedAt"] == before.json["data"]["updatedAt"]
+    assert after.json["data"]["publicPageConfig"]["logo"] is None
+    feed = owner.client.get(f"/widget/{project}/feed").json
+    assert "c2410c" in feed["colours"]["light"]
+
+
+def test_a_setup_that_makes_the_project_reads_it_too(app: Flask, owner: Caller, site: Site) -> None:
+    change_settings(app, webhook_addresses="any")
+    body = {"externalId": "oat", "project": {"website": site.url}}
+    project = owner.client.put("/v1/setup", json=body, headers=owner.headers).json["data"][
+        "project"
+    ]["_id"]
+    do_jobs(app, READ)
+    assert brand_of(owner, project)["color"] == "#C2410C"
+
+
+def test_the_owner_looks_again_and_what_they_chose_stays(
+    app: Flask, owner: Caller, site: Site
+) -> None:
+    browser = open_browser(app, owner)
+    change_settings(app, webhook_addresses="any")
+    project = owner.create_project(website=f"{site.url}/old")["_id"]
+    path = f"/dashboard/projects/{project}/settings/brand"
+    refused = browser.post(f"{path}/read")
+    assert refused.status_code == 422
+    assert "We couldn’t read that address." in refused.text
+    # A redirect is followed, and checked like the first.
+    site.pages["/old"] = (302, "/", b"")
+    assert browser.post(f"{path}/read").status_code == 303
+    assert brand_of(owner, project)["color"] == "#C2410C"
+    for _ in range(3):
+        browser.post(f"{path}/read")
+    assert browser.post(f"{path}/read").status_code == 429
+
+
+@pytest.mark.parametrize("website_reading", ["on", "off"])
+def test_nothing_private_is_read_and_the_operator_can_turn_it_off(
+    app: Flask, site: Site, website_reading: str
+) -> None:
+    addresses = "public" if website_reading == "on" else "any"
+    change_settings(app, website_reading=website_reading, webhook_addresses=addresses)
+    with app.app_context(), pytest.raises(WebsiteUnread):
+        read_website(site.url)
+    assert site.asked == []
+
+
+def test_what_a_page_says_of_itself() -> None:
+    found = read_page(BAKERY, "https://oat.example/")
+    assert (found.name, found.trade) == ("Oat & Ember", "bakery")
+    assert found.logos == ["https://oat.example/logo.png", "https://oat.example/header.png"]
+    assert found.sheets == ["https://oat.example/site.css"]
+    assert found.colors == []
+    plain = read_page(
+        "<title>Salon Mira – Hair</title><style>--accent:#abc</style>", "https://x.example"
+    )
+    assert (plain.name, plain.trade, plain.colors) == ("Salon Mira", "salon", [])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<meta " * 150_000, "<style>" * 120_000, "<style>" + "a{" * 400_000, "--brand" * 120_000,
+        '<script type="application/ld+json">' * 25_000, "<title>" * 120_000, "<img '" * 150_000,
+        '<script type="application/ld+json">' + "[" * 900_000, "<style>" + "-" * 900_000,
+    ],
+)  # fmt: skip
+def test_a_hostile_page_takes_no_longer_than_its_letters(page: str) -> None:
+    begun = time.process_time()
+    read_page(page, "https://x.example/")
+    assert time.process_time() - begun < 4
