@@ -209,6 +209,7 @@ def _read_website(access: Access, **_sent: Any) -> Found:
 def read_again(access: Access, prepared: Found) -> Done:
     """Read the website, for what isn't set."""
     keep_found(access.project, prepared)
+    record(PROJECT_CHANGED, access.project)
     return Done(_("Read"))
 
 
