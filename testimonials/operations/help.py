@@ -259,9 +259,14 @@ def _render(template: str, **values: Any) -> Response:
     page = render_template(
         template,
         page_theme=theme if theme in THEMES else "system",
-        business=BUSINESS,
+        brand={"name": BUSINESS, "logo_url": None},
         samples=[
-            each | {"face": find_face(each["author_name"], each["author_role"])}
+            {
+                "name": each["author_name"],
+                "face": find_face(each["author_name"], each["author_role"]),
+                "rating": each["rating"],
+                "text": each["text"].replace(f"{BUSINESS} Bakery", BUSINESS),
+            }
             for each in write_samples(f"{BUSINESS} Bakery")
         ],
         **values,
