@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import is_live
 from testimonials.auth.models import Account
@@ -25,7 +26,7 @@ from testimonials.core.http.urls import (
 from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.brand import find_brand, find_button
+from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, names_service
 
@@ -40,6 +41,8 @@ LOCK = 0x7465_7374_0003
 PRESS_SEND = "requests.send"
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
+SENDER_LENGTH = 120
+STARS = range(1, 6)
 
 DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
 DEFAULT_MESSAGE = gettext_noop(
@@ -107,20 +110,18 @@ def has_due_mails() -> bool:
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
     """Return what the templates of the mail show; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
-    button, text = find_button(project).light
+    link = make_form_url(project, request, batch)
+    has_stars = project.page_config["collectFields"].get("rating")
     return {
-        "project": {
-            "name": project.name,
-            "logo_url": find_brand(project).logo_url,
-            "button": button,
-            "button_text": text,
-            "website": website,
-            "website_label": website.partition("://")[2].rstrip("/"),
-        },
-        "subject": batch.subject,
+        "name": project.name,
+        "website": website,
+        "website_label": website.partition("://")[2].rstrip("/"),
+        "title": batch.subject,
         "message": fill_fields(batch.message, project, request),
         "email": request.email,
-        "link": make_form_url(project, request, batch),
+        "link": link,
+        # They only open the page with a star chosen; nothing is stored by opening it.
+        "stars": [(number, f"{link}&rating={number}") for number in STARS] if has_stars else [],
         "decline_url": make_answer_url(project, request, "decline"),
         "unsubscribe_url": make_answer_url(project, request, "unsubscribe"),
         "language": batch.language,
@@ -155,15 +156,17 @@ def first_name(name: str) -> str:
     return words[0]
 
 
-def suggest_texts(project: Project, language: str) -> tuple[str, str]:
-    """Return the suggested subject and message in a language."""
+def suggest_texts(project: Project, language: str, person: str = "") -> tuple[str, str]:
+    """Return the suggested subject and message in a language, signed by a person."""
+    signature = f"\n\n{first_name(person)}" if person else ""
     with speaking(language):
         subject = gettext(DEFAULT_SUBJECT, name=project.name)[:SUBJECT_LENGTH]
-        return subject, gettext(DEFAULT_MESSAGE, name=project.name)
+        return subject, gettext(DEFAULT_MESSAGE, name=project.name) + signature
 
 
 def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
     request, batch, project, account = row[:4]
+    sender = row[5]
     with speaking(batch.language):
         values = describe_mail(project, batch, request)
         subject = batch.subject
@@ -176,13 +179,23 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
             "request",
             values | {"is_reminder": is_reminder},
             language=batch.language,
-            sender_name=project.name,
+            sender_name=_name_sender(sender, project),
+            look=project_look(project),
             reply_to=account.email,
             list_unsubscribe=values["unsubscribe_url"],
         )
 
 
+def _name_sender(person: str | None, project: Project) -> str:
+    """Return who asks: "Mira at Oat & Ember", or the business alone."""
+    if not person:
+        return project.name
+    both = gettext("%(person)s at %(business)s", person=first_name(person), business=project.name)
+    return both if len(both) <= SENDER_LENGTH else project.name
+
+
 def _find_due() -> Select[*tuple[Any, ...]]:
+    sender = aliased(Account)
     is_unwanted = (
         select(UnsubscribedAddress.email_hash)
         .where(
@@ -192,10 +205,11 @@ def _find_due() -> Select[*tuple[Any, ...]]:
         .exists()
     )
     return (
-        select(MailedRequest, RequestBatch, Project, Account, OutboxMail.state)
+        select(MailedRequest, RequestBatch, Project, Account, OutboxMail.state, sender.display_name)
         .join(RequestBatch, RequestBatch.id == MailedRequest.batch_id)
         .join(Project, Project.id == MailedRequest.project_id)
         .join(Account, Account.id == Project.account_id)
+        .outerjoin(sender, sender.email == RequestBatch.actor)
         .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
         .where(
             MailedRequest.next_mail_at <= clock.now(),

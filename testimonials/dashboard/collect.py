@@ -191,7 +191,7 @@ def show_collect(access: Access) -> Values:
     people, _page, counts = list_asked(project, None, 1, NEWEST)
     g.has_preview = True
     return {
-        "typed": suggest_values(project),
+        "typed": suggest_values(access),
         "sending": new_identifier(),
         "is_active": project.is_active,
         "counts": counts,
@@ -206,7 +206,7 @@ def show_collect(access: Access) -> Values:
 def send_requests(access: Access, sending: str, **values: Any) -> Done:
     """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
-    batch = make_batch(project, values, sending)
+    batch = make_batch(access, values, sending)
     count = ask_people(project, batch, listed, access.user.email, wait, grace=GRACE)
     if count:
         record(REQUESTS_SENT, project, count=count)
@@ -220,7 +220,7 @@ def undo_sending(access: Access, undo: str) -> Done:
     people, gone = cancel_sending(access.project, undo)
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
-    typed = suggest_values(access.project) | {"people": write_table(people) if people else ""}
+    typed = suggest_values(access) | {"people": write_table(people) if people else ""}
     shown = {"typed": typed, "notice": {"text": tell_undone(len(people), gone)}}
     return Done(page=collect_page, shown=shown)
 
@@ -229,7 +229,7 @@ def undo_sending(access: Access, undo: str) -> Done:
 def preview_requests(access: Access, **values: Any) -> Done:
     """Show who would get what, before anything is sent: without script, and for a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
-    batch = make_batch(project, values, values["sending"])
+    batch = make_batch(access, values, values["sending"])
     people, left_out = choose_people(project, lists)
     shown = {
         "people": people,
@@ -419,8 +419,8 @@ def tell_undone(count: int, gone: Sequence[str]) -> str:
 # What the form holds.
 
 
-def suggest_values(project: Project) -> dict[str, str]:
-    subject, message = suggest_texts(project, ENGLISH.code)
+def suggest_values(access: Access) -> dict[str, str]:
+    subject, message = _suggest(access, ENGLISH.code)
     return {
         "subject": subject,
         "message": message,
@@ -430,7 +430,7 @@ def suggest_values(project: Project) -> dict[str, str]:
     }
 
 
-def make_batch(project: Project, values: Values, sending: str) -> RequestBatch:
+def make_batch(access: Access, values: Values, sending: str) -> RequestBatch:
     """Return the message to everybody, as a row that isn't stored yet.
 
     An unchanged suggestion follows the language. Raises `ValidationFailed` if nobody is named.
@@ -438,7 +438,7 @@ def make_batch(project: Project, values: Values, sending: str) -> RequestBatch:
     if values["people"].is_empty and not request.files.get("file"):
         wanted = _("Paste at least one address, or choose a file.")
         raise ValidationFailed.of({"people": [wanted]})
-    subject, message = _follow_language(project, values)
+    subject, message = _follow_language(access, values)
     reminder = values["reminder"]
     return RequestBatch(
         id=sending or new_identifier(),
@@ -472,12 +472,16 @@ def read_table(content: bytes, columns: Mapping[str, int] | None = None) -> Addr
         raise ValidationFailed.of({"file": [translate(str(error))]}) from None
 
 
-def _follow_language(project: Project, values: Values) -> tuple[str, str]:
+def _follow_language(access: Access, values: Values) -> tuple[str, str]:
     language = find_language(values["language"]) or ENGLISH
-    wanted = suggest_texts(project, language.code)
-    suggested = [suggest_texts(project, each.code) for each in LANGUAGES]
+    wanted = _suggest(access, language.code)
+    suggested = [_suggest(access, each.code) for each in LANGUAGES]
     subject, message = (
         wanted[place] if text in [texts[place].strip() for texts in suggested] else text
         for place, text in enumerate((values["subject"], values["message"]))
     )
     return subject, message
+
+
+def _suggest(access: Access, language: str) -> tuple[str, str]:
+    return suggest_texts(access.project, language, access.user.display_name or "")

@@ -9,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.collection.request_mail import first_name, send_due_requests
+from testimonials.core.images.colors import contrast
 from testimonials.core.jobs import run_due
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN
@@ -24,6 +25,7 @@ from tests.collection.requests.asking import (
     states,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.support.applications import change_settings
 from tests.support.racing import at_once
 from tests.support.rows import change_project, deliver_mail, read_testimonials
 from tests.support.servers import MailSink
@@ -83,6 +85,13 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
     assert "<b>" not in noor.html
     assert "<img" not in noor.html
     assert states(browser, project) == {"noor@example.com": "Sent", "li@example.org": "Sent"}
+    # Who has no name is not named; who has one asks in person, and signs.
+    browser.post("/dashboard/account/name", data={"display_name": "Mira Osk"})
+    change_settings(app, smtp_url=smtp.url)
+    assert "\n\nMira</textarea>" in browser.get(f"/dashboard/projects/{project}/collect").text
+    ask(browser, project, "maya@example.com")
+    deliver(app, smtp)
+    assert parseaddr(str(smtp.received[-1].message["From"]))[0] == "Mira at Kiln & Clay"
     for name, greeted in (
         ("Noor Haddad", "Noor"), ("Haddad, Noor", "Noor"), ("Dr. Haddad", "Dr. Haddad"),
         ("山田太郎", "山田太郎"), ("Haddad,", "Haddad"), ("", ""),
@@ -100,8 +109,23 @@ def test_a_mail_has_the_brand_and_the_name(app: Flask, browser: FlaskClient, pro
     noor, li = (requests_to(app, email)[0] for email in ("noor@example.com", "li@example.org"))
     assert "Hi Noor, was Haddad & Co happy with Kiln & Clay? {unknown}" in noor.text
     assert "Hi, was happy with Kiln & Clay? {unknown}" in li.text
-    # White can't be read on coral, so the words are black.
-    assert "background:#FF7F50;color:#18181B" in noor.html
+    # The button is of the page's own colour, and its words can be read on it.
+    found = re.search(r"padding:14px 20px;background:(#\w{6});color:(#\w{6})", noor.html)
+    assert contrast(found[1], found[2]) >= 4.5
+    # Each star opens the page with it chosen, and all look the same.
+    for mail in (noor, li):
+        stars = re.findall(r'<a class="m-quiet" href="([^"]+)"[^>]+style="([^"]+)">★', mail.html)
+        assert [html.unescape(url) for url, _ in stars] == [
+            f"{ORIGIN}{form_of(mail)}&rating={number}" for number in range(1, 6)
+        ]
+        assert len({style for _, style in stars}) == 1
+        assert "★" not in mail.text
+    page = browser.get(f"{form_of(noor)}&rating=4").text
+    assert re.search(r'value="4"[^>]* checked', page)
+    assert states(browser, project)["noor@example.com"] == "Waiting"
+    change_project(app, project, page_config={"collectFields": {"rating": False}})
+    ask(browser, project, "maya@example.com")
+    assert "★" not in requests_to(app, "maya@example.com")[0].html
     answer = browser.get(f"/dashboard/projects/{project}/collect/asked.csv")
     first = answer.data.decode("utf-8-sig").splitlines()
     assert first[0].startswith("email,name,company,order,state,sent")
