@@ -40,6 +40,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project
 from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
+from testimonials.projects.website import read_later
 from testimonials.testimonials.inbox import count_tabs
 
 PAGE_SIZE = 24
@@ -152,6 +153,7 @@ def show_new_project(owner: SignedIn) -> Values:
 def create_project_here(owner: SignedIn, **values: Any) -> Done:
     """Create a project, whose brand comes next; an account's first one starts with samples."""
     project = create_project(owner.account_id, values)
+    read_later(project)
     return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
 
 
