@@ -61,6 +61,7 @@ from testimonials.dashboard import (
     settings,
     sharing,
     testimonial,
+    testimonial_picture,
     tokens,
     translations,
     two_factor,
@@ -119,7 +120,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 # The same for the blueprints inside the dashboard.
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
-    blueprints.inbox: (inbox, review, testimonial, proposals),
+    blueprints.inbox: (inbox, review, testimonial, testimonial_picture, proposals),
     blueprints.pages: (page_editor, forms, translations),
     blueprints.widgets: (widget_editor, widgets, add_to_site),
     blueprints.collect: (collect, asked, sharing),

@@ -211,12 +211,14 @@ class AccountPage:
         step_up: str = "",
         changes_ways_in: bool = False,
         prepare: Callable[..., Any] | None = None,
+        takes: int = 0,
     ) -> Callable[[Callable[..., Done]], Callable[..., Done]]:
         """Do what the button at the page's path and `at` is for, in one transaction.
 
         The view also gets the values of the `form`. What can be corrected shows the page again, as
         it was filled in. `step_up` asks for a fresh proof to do that. What takes long is done
-        before anything is locked, by `prepare`; the view gets its result as `prepared`.
+        before anything is locked, by `prepare`; the view gets its result as `prepared`. A form with
+        files `takes` as many bytes.
         """
 
         def decorate(view: Callable[..., Done]) -> Callable[..., Done]:
@@ -228,20 +230,19 @@ class AccountPage:
                     owner, page = prove(owner, step_up, url, changes_ways_in=changes_ways_in)
                     if page is not None:
                         return page
-                sent = (form or FormSchema)().read()
+                sent = _read(form or FormSchema, takes)
                 try:
                     if sent.errors:
                         raise ValidationFailed.of(sent.errors)
                     values = self.values_of(parts) | sent.values
                     if prepare is not None:
-                        found = prepare(self.enter(owner, parts, role), **values)
-                        values["prepared"] = found
+                        values["prepared"] = prepare(self.enter(owner, parts, role), **values)
                     with write(partial(self.enter, owner, parts, role, for_update=True)) as who:
                         if (once := values.pop("once", None)) is not None:
                             values["is_repeated"] = _is_repeated(owner.account_id, once)
                         done = view(who, **values)
                 except ServiceError as error:
-                    return self._refuse(owner, parts, sent, error)
+                    return self._refuse(owner, parts, role, sent, error)
                 return self._answer(done, owner, parts)
 
             self.blueprint.post(self.path + at)(button)
@@ -276,22 +277,29 @@ class AccountPage:
         values = self.describe(who, **self.values_of(mine))
         if isinstance(values, Response):
             return values
-        frame = {"notice": read_notice(), "errors": {}, "shell": build_shell(who, self.nav)}
+        frame = {"notice": read_notice(), "errors": {}, "typed": {}}
+        frame["shell"] = values.get("shell") or build_shell(who, self.nav)
         page = render_template(f"dashboard/{self.template}", **frame | values | more)
         return answer_privately(page, status)
 
     def _refuse(
-        self, owner: SignedIn, parts: Mapping[str, str], sent: SentForm, error: ServiceError
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None,
+        sent: SentForm,
+        error: ServiceError,
     ) -> ResponseReturnValue:
         # What is only a button has no page to show again.
         if error.status not in CORRECTABLE or not (self.template or wants_json()):
             raise error
-        who = self.enter(owner, parts)
+        # What is wrong with a form is nothing for who may not send it.
+        who = self.enter(owner, parts, role)
         errors = to_form_errors(error, next(iter(sent.typed), "form"))
-        if wants_json():
-            return answer_errors(errors)
-        more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
         status = 422 if isinstance(error, ValidationFailed) else error.status
+        if wants_json():
+            return answer_errors(errors, status)
+        more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
         response = self.render(who, parts, status, **more)
         response.headers.extend(error.headers)
         return response
@@ -309,6 +317,11 @@ class AccountPage:
         if done.finish is not None:
             done.finish(response)
         return response
+
+
+def _read(form: type[FormSchema], takes: int) -> SentForm:
+    request.max_content_length = takes or request.max_content_length
+    return form().read()
 
 
 class ProjectPage(AccountPage):

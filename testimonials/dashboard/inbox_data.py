@@ -1,42 +1,77 @@
-"""What the inbox shows: a page of testimonials, its filters, and what to do when it is empty."""
+"""What the inbox shows and says: a page of testimonials, its filters, what is missing, notices."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from flask import url_for
+from flask import request, url_for
+from sqlalchemy import select
 
 from testimonials.collection.forms import list_forms
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.spam import count_flood
+from testimonials.core.extensions import db
+from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.form_errors import wants_json
+from testimonials.core.http.forms import FormSchema, describe_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
-from testimonials.core.http.urls import collection_page_url, testimonial_url
+from testimonials.core.http.security import safe_target
+from testimonials.core.http.urls import testimonial_url, wall_url
 from testimonials.core.settings.current import count_days, current_settings
 from testimonials.core.text import TAG_LENGTH
-from testimonials.dashboard.formatting import describe_testimonial
+from testimonials.dashboard.formatting import SOURCES, describe_testimonial
+from testimonials.dashboard.framework import Done
+from testimonials.projects.access import Access
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
 from testimonials.testimonials.inbox import (
     KINDS,
     PAGE_SIZE,
-    SOURCES,
     TABS,
     InboxFilter,
     Total,
+    count_tabs,
+    find_words,
     list_inbox,
 )
+from testimonials.testimonials.inbox import (
+    SOURCES as FILTERED_SOURCES,
+)
 from testimonials.testimonials.media.playback import load_recordings
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation import ACTIONS
 from testimonials.testimonials.search import mark_words, read_words
-from testimonials.testimonials.tags import list_project_tags
+from testimonials.testimonials.tags import find_spellings, list_project_tags, spell
+from testimonials.testimonials.undo import Step, Undone, make_undo_token
 
 MAX_SEARCH = 200
+# Of an address of ours, or a signed token.
+MAX_LINE = 4_000
+# Behind "All decided".
+CARDS_SHOWN = 6
+KIND_NAMES = {
+    "written": gettext_noop("Written"),
+    "video": gettext_noop("Video"),
+    "voice": gettext_noop("Voice"),
+}
+SOURCE_NAMES = SOURCES | {"demo": gettext_noop("Samples")}
+# What waits, and what was decided; the others are found by the filter.
+MAIN_TABS = ("pending", "approved", "rejected", "all")
+TAB_NAMES = {
+    "pending": gettext_noop("Waiting"),
+    "approved": gettext_noop("Approved"),
+    "rejected": gettext_noop("Rejected"),
+    "all": gettext_noop("All"),
+    "trash": gettext_noop("Trash"),
+    "spam": gettext_noop("Spam"),
+}
 EMPTY = {
     "pending": (
-        gettext_noop("Nothing is waiting"),
-        gettext_noop("What customers write on your collection page arrives here."),
+        gettext_noop("Nobody has written yet"),
+        gettext_noop("What customers send you arrives here, and waits for one tap."),
     ),
     "approved": (
         gettext_noop("Nothing is approved yet"),
@@ -50,8 +85,8 @@ EMPTY = {
         ),
     ),
     "all": (
-        gettext_noop("No testimonials yet"),
-        gettext_noop("Send customers the link to your collection page."),
+        gettext_noop("Nobody has written yet"),
+        gettext_noop("What customers send you arrives here, and waits for one tap."),
     ),
     "trash": (
         gettext_noop("The trash is empty"),
@@ -71,11 +106,19 @@ def read_filter(values: Any) -> InboxFilter:
         tab=tab if tab in TABS else "pending",
         q=values.get("q", "").replace("\0", "").strip()[:MAX_SEARCH],
         rating=int(rating) if rating in ("1", "2", "3", "4", "5") else None,
-        source=source if source in SOURCES else "",
+        source=source if source in FILTERED_SOURCES else "",
         tag=values.get("tag", "").replace("\0", "").strip()[:TAG_LENGTH],
         form=make_slug(values.get("form", "")[:SLUG_LENGTH]),
         kind=values["kind"] if values.get("kind") in KINDS else "",
     )
+
+
+def read_spelled_filter(project: Project) -> InboxFilter:
+    """Return the filter in this request's address, with its tag as the project spells it."""
+    wanted = read_filter(request.args)
+    if not wanted.tag:
+        return wanted
+    return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
 
 
 def describe_inbox(
@@ -86,40 +129,52 @@ def describe_inbox(
     # Of a search that found too many, these are all that are listed.
     is_all = total.is_whole or not wanted.q
     total = total._replace(is_whole=True) if wanted.q else total
-    load_recordings(rows)
-    invited = find_asked_emails(row.id for row in rows)
+    forms = {form.name: form.title for form in list_forms(project)}
+    # Where everything is decided, the newest that people see stand behind the words.
+    is_done = wanted == InboxFilter() and not rows and counts["approved"] > 0
     return {
-        "project": project,
-        "page_url": collection_page_url(project.slug, project.own_host),
-        "tabs": TABS,
+        "tabs": [(tab, translate(TAB_NAMES[tab])) for tab in MAIN_TABS],
+        "tab_names": {tab: translate(name) for tab, name in TAB_NAMES.items()},
         "filters": wanted,
-        "tags": _list_tags(project, wanted),
-        "forms": {form.name: form.title for form in list_forms(project)},
-        "items": [
-            describe_testimonial(row)
-            | {
-                "tags": _describe_tags(wanted, row.tags),
-                "asked_email": invited.get(row.id),
-                "public_url": testimonial_url(project.slug, row.id, project.own_host)
-                if row.is_visible and project.is_active
-                else None,
-            }
-            for row in rows
-        ],
-        # Where nothing waits, the first steps are what there is to do.
+        "project_is_active": project.is_active,
+        "query": read_query(wanted, page),
+        "choices": _list_choices(project, wanted, forms),
+        "chips": _list_chips(wanted, forms),
+        "items": _describe_rows(project, rows, wanted),
+        "forms": forms,
         "total": total,
         "is_all": is_all,
         "split_found": partial(mark_words, read_words(wanted.q)),
         "flood_count": count_flood(project) if counts["spam"] else 0,
         "flood_limit": current_settings().flood_per_hour,
         "pager": _describe_pager(wanted, page, total),
-        "return_to": _describe_address(wanted, page),
-        "empty": _describe_empty(project, wanted),
+        "return_to": describe_address(wanted, page),
+        "decided": _describe_decided(project) if is_done else None,
+        "empty": None if rows or is_done else _describe_empty(project, wanted, counts),
     }
 
 
-def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
-    values: dict[str, Any] = {
+def _describe_rows(
+    project: Project, rows: Sequence[Testimonial], wanted: InboxFilter
+) -> list[dict[str, Any]]:
+    load_recordings(rows)
+    invited = find_asked_emails(row.id for row in rows)
+    return [
+        describe_testimonial(row)
+        | {
+            "tags": [(name, describe_address(replace(wanted, tag=name))) for name in row.tags],
+            "asked_email": invited.get(row.id),
+            "public_url": testimonial_url(project.slug, row.id, project.own_host)
+            if row.is_visible and project.is_active
+            else None,
+        }
+        for row in rows
+    ]
+
+
+def read_query(wanted: InboxFilter, page: int = 1) -> dict[str, Any]:
+    """Return a filter and page as they stand in an address."""
+    values = {
         "status": wanted.tab,
         "q": wanted.q,
         "rating": str(wanted.rating or ""),
@@ -129,49 +184,112 @@ def _describe_address(wanted: InboxFilter, page: int = 1) -> str:
         "form": wanted.form,
         "page": str(page) if page > 1 else "",
     }
-    return url_for(
-        "dashboard.inbox.show_inbox", **{name: text for name, text in values.items() if text}
+    return {name: text for name, text in values.items() if text}
+
+
+def describe_address(wanted: InboxFilter, page: int = 1) -> str:
+    return url_for("dashboard.inbox.show_inbox", **read_query(wanted, page))
+
+
+def _list_choices(
+    project: Project, wanted: InboxFilter, forms: dict[str, str]
+) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Return what to filter by: name, label, what is chosen, and the options."""
+    # A bookmarked address may name a tag that is no longer used.
+    tags = list(dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), wanted.tag]))
+    in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
+    places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
+    places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash")]
+    stars = [(str(n), ngettext("%(num)s star", "%(num)s stars", n)) for n in (5, 4, 3, 2, 1)]
+    sources = [(each, translate(SOURCE_NAMES[each])) for each in FILTERED_SOURCES]
+    kinds = [(each, translate(KIND_NAMES[each])) for each in KINDS]
+    named = [(name, name) for name in tags if name]
+    found = [
+        ("status", _("Folder"), wanted.tab, places),
+        ("rating", _("Rating"), str(wanted.rating or ""), [("", _("Any rating")), *stars]),
+        ("kind", _("Kind"), wanted.kind, [("", _("Any kind")), *kinds]),
+        ("source", _("Source"), wanted.source, [("", _("Any source")), *sources]),
+        ("form", _("Form"), wanted.form, [("", _("Any form")), *forms.items()]),
+        ("tag", _("Tag"), wanted.tag, [("", _("Any tag")), *named]),
+    ]
+    return [each for each in found if len(each[3]) > 1]
+
+
+def _list_chips(wanted: InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
+    """Return what is on, in words, each with the address without it."""
+    stars = wanted.rating or 0
+    on: tuple[tuple[str, Any, Any], ...] = (
+        ("tab", "pending", wanted.tab not in MAIN_TABS and translate(TAB_NAMES[wanted.tab])),
+        ("q", "", wanted.q and f"“{wanted.q}”"),
+        ("rating", None, stars and ngettext("%(num)s star", "%(num)s stars", stars)),
+        ("kind", "", wanted.kind and translate(KIND_NAMES[wanted.kind])),
+        ("source", "", wanted.source and translate(SOURCE_NAMES[wanted.source])),
+        ("form", "", forms.get(wanted.form, wanted.form)),
+        ("tag", "", wanted.tag),
     )
-
-
-def _list_tags(project: Project, wanted: InboxFilter) -> list[str]:
-    names = [tag.name for tag in list_project_tags(project.id)]
-    # A bookmarked URL may name a tag that is no longer used.
-    missing = [wanted.tag] if wanted.tag and wanted.tag not in names else []
-    return names + missing
-
-
-def _describe_tags(wanted: InboxFilter, names: Sequence[str]) -> list[dict[str, str]]:
-    return [{"name": name, "url": _describe_address(replace(wanted, tag=name))} for name in names]
+    return [
+        (str(words), describe_address(replace(wanted, **{name: nothing})))
+        for name, nothing, words in on
+        if words
+    ]
 
 
 def _describe_pager(wanted: InboxFilter, page: int, total: Total) -> dict[str, Any]:
     first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total.number)
     has_next = last < total.number or not total.is_whole
     return {
-        "prev_url": _describe_address(wanted, page - 1) if page > 1 else None,
-        "next_url": _describe_address(wanted, page + 1) if has_next else None,
+        "prev_url": describe_address(wanted, page - 1) if page > 1 else None,
+        "next_url": describe_address(wanted, page + 1) if has_next else None,
         "label": _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
         if last >= first
         else "",
     }
 
 
-def _describe_empty(project: Project, wanted: InboxFilter) -> dict[str, Any]:
-    if wanted.is_narrowed:
-        return {
-            "title": _("Nothing found"),
-            "text": _("No testimonial here matches the search and the filters."),
-            "action_label": _("Clear them"),
-            "action_url": url_for("dashboard.inbox.show_inbox", status=wanted.tab),
-        }
-    title, text = EMPTY[wanted.tab]
-    is_start = wanted.tab in ("pending", "all")
+def _describe_decided(project: Project) -> dict[str, Any]:
+    """Return what stands behind "All decided": the newest that people see."""
+    rows = db.session.scalars(
+        select(Testimonial)
+        .where(Testimonial.project_id == project.id, Testimonial.is_visible)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(CARDS_SHOWN)
+    ).all()
     return {
-        "title": translate(title),
+        "cards": [describe_testimonial(row) for row in rows],
+        "url": wall_url(project.slug, project.own_host) if project.is_active else "",
+    }
+
+
+def _describe_empty(
+    project: Project, wanted: InboxFilter, counts: dict[str, int]
+) -> dict[str, Any]:
+    """Return what is missing, why, and what to do about it: (address, label)s."""
+    if wanted.is_narrowed:
+        return _describe_nothing_found(project, wanted)
+    title, text = EMPTY[wanted.tab]
+    is_start = wanted.tab == "all" or (wanted.tab == "pending" and not counts["all"])
+    ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
+    return {
+        "title": translate(title) if is_start or wanted.tab != "pending" else _("Nothing waits"),
         "text": _say_for_how_long(wanted.tab) or translate(text),
-        "action_label": _("Open the collection page") if is_start else None,
-        "action_url": collection_page_url(project.slug, project.own_host) if is_start else None,
+        "actions": ask if is_start else [],
+        "drawing": "cards",
+    }
+
+
+def _describe_nothing_found(project: Project, wanted: InboxFilter) -> dict[str, Any]:
+    clear = (url_for("dashboard.inbox.show_inbox", status=wanted.tab), _("Clear"))
+    title = _("No “%(words)s” in here", words=wanted.q) if wanted.q else _("Nothing found")
+    elsewhere = []
+    for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
+        there = replace(wanted, tab=tab)
+        if wanted.q and tab != wanted.tab and find_words(project.id, there).ids:
+            elsewhere.append((describe_address(there), label))
+    return {
+        "title": title,
+        "text": _("No testimonial here matches the search and the filters."),
+        "actions": [*elsewhere[:1], clear],
+        "drawing": "search",
     }
 
 
@@ -194,3 +312,155 @@ def _say_for_how_long(tab: str) -> str:
 def read_page(text: str) -> int:
     """Return the page number, 1 for anything that isn't one."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1
+
+
+# What buttons of the inbox send, and what they say.
+
+
+class ReturnForm(FormSchema):
+    """Where a button leads back to."""
+
+    return_to = Text(MAX_LINE, load_default="")
+
+
+class ActionForm(ReturnForm):
+    action = Choice(
+        *ACTIONS,
+        required=True,
+        error_messages=dict.fromkeys(
+            ("required", "invalid"),
+            gettext_noop("This page is out of date. Reload it and try again."),
+        ),
+    )
+
+
+def return_target(return_to: str) -> str:
+    return safe_target(return_to) or url_for("dashboard.inbox.show_inbox")
+
+
+def tell(
+    access: Access,
+    text: str,
+    batch: str | None = None,
+    *,
+    to: str = "",
+    undo: str | None = None,
+    row: str | None = None,
+) -> Done:
+    """Say what was done, and offer to undo the batch, or what a token names (`add_notice`).
+
+    A script also gets the counts of the tabs, and the `row` that it was about.
+    """
+    token = make_undo_token(access.project, batch) if batch else undo
+    shown: dict[str, Any] = {}
+    if wants_json():
+        counts = count_tabs(access.project.id)[access.project.id]
+        shown = {"notice": describe_notice(text, token), "counts": counts, "row": row}
+    return Done(text, to=to, undo=token, shown=shown)
+
+
+# What was done to one testimonial, by the action; "" is anything else.
+TO_ONE = {
+    "approve": gettext_noop("Approved %(name)s"),
+    "take_down": gettext_noop("Took down %(name)s"),
+    "reject": gettext_noop("Rejected %(name)s"),
+    "pin": gettext_noop("Pinned %(name)s"),
+    "unpin": gettext_noop("Unpinned %(name)s"),
+    "delete": gettext_noop("Deleted %(name)s"),
+    "restore": gettext_noop("Restored %(name)s"),
+    "spam": gettext_noop("Marked %(name)s as spam"),
+    "release": gettext_noop("Moved %(name)s to Pending"),
+    "edit": gettext_noop("Edited %(name)s"),
+    "tag": gettext_noop("Changed the tags of %(name)s"),
+    "highlight": gettext_noop("Changed the highlights of %(name)s"),
+    "reply": gettext_noop("Changed the reply to %(name)s"),
+    "": gettext_noop("Changed %(name)s"),
+}
+# The forms of each sentence for a number.
+TO_MANY = {
+    "approve": lambda num: ngettext(
+        "Approved %(num)s testimonial", "Approved %(num)s testimonials", num
+    ),
+    "take_down": lambda num: ngettext(
+        "Took down %(num)s testimonial", "Took down %(num)s testimonials", num
+    ),
+    "reject": lambda num: ngettext(
+        "Rejected %(num)s testimonial", "Rejected %(num)s testimonials", num
+    ),
+    "pin": lambda num: ngettext("Pinned %(num)s testimonial", "Pinned %(num)s testimonials", num),
+    "unpin": lambda num: ngettext(
+        "Unpinned %(num)s testimonial", "Unpinned %(num)s testimonials", num
+    ),
+    "delete": lambda num: ngettext(
+        "Deleted %(num)s testimonial", "Deleted %(num)s testimonials", num
+    ),
+    "restore": lambda num: ngettext(
+        "Restored %(num)s testimonial", "Restored %(num)s testimonials", num
+    ),
+    "spam": lambda num: ngettext(
+        "Marked %(num)s testimonial as spam", "Marked %(num)s testimonials as spam", num
+    ),
+    "release": lambda num: ngettext(
+        "Moved %(num)s testimonial to Pending", "Moved %(num)s testimonials to Pending", num
+    ),
+    "edit": lambda num: ngettext("Edited %(num)s testimonial", "Edited %(num)s testimonials", num),
+    "tag": lambda num: ngettext(
+        "Changed the tags of %(num)s testimonial", "Changed the tags of %(num)s testimonials", num
+    ),
+    "highlight": lambda num: ngettext(
+        "Changed the highlights of %(num)s testimonial",
+        "Changed the highlights of %(num)s testimonials",
+        num,
+    ),
+    "reply": lambda num: ngettext(
+        "Changed the reply to %(num)s testimonial", "Changed the reply to %(num)s testimonials", num
+    ),
+    "": lambda num: ngettext("Changed %(num)s testimonial", "Changed %(num)s testimonials", num),
+}
+
+
+def report_action(action: str, was: str, what: str | int) -> str:
+    """Say what was done to `what`, a name or a number, that had the status `was`."""
+    if action == "reject" and was == "approved":
+        action = "take_down"
+    known = action if action in TO_ONE else ""
+    if isinstance(what, str):
+        return _(TO_ONE[known], name=what)
+    return TO_MANY[known](what)
+
+
+def describe_step(step: Step) -> str:
+    """Say what a step did, as its notice said it."""
+    what = step.author_name if step.count == 1 else step.count
+    return report_action(step.action, step.was, what)
+
+
+def describe_undone(undone: Undone, left: int) -> str:
+    """Say what was undone, what was passed over, and how many steps are left."""
+    step, passed = undone.step, len(undone.passed)
+    parts = [_("Undid: %(change)s.", change=describe_step(step))]
+    if undone.count < step.count:
+        parts.append(
+            ngettext(
+                "%(num)s of them was changed since.",
+                "%(num)s of them were changed since.",
+                step.count - undone.count,
+            )
+        )
+    if passed:
+        parts.insert(0, _tell_passed(describe_step(undone.passed[0]), passed))
+    if left:
+        parts.append(ngettext("%(num)s more can be undone", "%(num)s more can be undone", left))
+    else:
+        parts.append(_("That was the last"))
+    return " ".join(parts)
+
+
+def _tell_passed(first: str, count: int) -> str:
+    if count == 1:
+        return _("Not undone, as it was changed since: %(change)s.", change=first)
+    return ngettext(
+        "%(num)s change was not undone: others changed the same since.",
+        "%(num)s changes were not undone: others changed the same since.",
+        count,
+    )

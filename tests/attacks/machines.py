@@ -155,7 +155,7 @@ class Testimonials(Machine):
     def undo(self, index: int) -> None:
         token, key, before = self.choose(self.undoing[::-1], index)
         is_last = self.last[key] == token
-        answer = self.browser.post(f"{self.base}/undo", data={"undo": token}, headers=JSON)
+        answer = self.browser.post(f"{self.base}/inbox/undo", data={"undo": token}, headers=JSON)
         assert answer.status_code == (200 if is_last else 409), answer.text
         if is_last:
             self.rows[key], self.last[key] = before, "undone"

@@ -52,9 +52,9 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "claim", "forms", "imports", "inbox",
-        "page_editor", "proposals", "review",
-        "testimonial", "translations", "widget_editor", "widgets",
+        "claim", "forms", "imports",
+        "page_editor", "proposals",
+        "translations", "widget_editor", "widgets",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.

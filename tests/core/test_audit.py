@@ -232,7 +232,7 @@ def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider
     for layout in ("carousel", "masonry"):
         colleague.post(f"{base}/widget", data={"layout": layout})
         colleague.post(f"{base}/widget/publish")
-    colleague.post(f"{base}/bulk", data={"action": "delete", "all": "1", "status": "all"})
+    colleague.post(f"{base}/inbox/bulk", data={"action": "delete", "all": "1", "status": "all"})
     colleague.post(f"{base}/people/leave")
     browser.post(f"{base}/settings/address", data={"slug": "fable"})
     browser.post(f"{base}/export/csv", buffered=True)

@@ -21,7 +21,7 @@ def wants_json() -> bool:
     return bool(request.accept_mimetypes.best == "application/json")
 
 
-def answer_errors(errors: Errors) -> ResponseReturnValue:
+def answer_errors(errors: Errors, status: int = 422) -> ResponseReturnValue:
     shown = {name: list(map(translate, texts)) for name, texts in errors.items()}
     message = " ".join(text for texts in shown.values() for text in texts)
-    return jsonify({"message": message, "errors": shown}), 422
+    return jsonify({"message": message, "errors": shown}), status

@@ -87,6 +87,18 @@ class Choices(fields.Field[list[str]]):
         raise self.make_error("required")
 
 
+class Identifiers(Choices):
+    """The ids among what several fields of one name send; nothing else can match."""
+
+    def __init__(self) -> None:
+        super().__init__(missing="")
+        self.required = False
+        self.load_default = list
+
+    def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
+        return list(filter(is_identifier, value))
+
+
 class FormSchema(Schema):
     """The schema of a page's form; other fields are ignored."""
 
@@ -206,6 +218,11 @@ def read_notice() -> dict[str, str | None] | None:
         (text, token, url), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
     except (TokenInvalid, TokenExpired):
         return None
+    return describe_notice(text, token, url)
+
+
+def describe_notice(text: str, token: str | None, url: str = "") -> dict[str, str | None]:
+    """Return a notice as pages and scripts show it (`add_notice`)."""
     return {
         "text": text,
         "undo_url": None if token is None else url or url_for("dashboard.inbox.undo"),

@@ -66,7 +66,7 @@ def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> 
         ),
         ("/dashboard/account/key", {"proof": PASSWORD}),
         (f"{inbox.base}/settings/delete", {"confirm": "salon"}),
-        (f"{inbox.base}/bulk", {"action": "delete", "all": "1", "status": "all"}),
+        (f"{inbox.base}/inbox/bulk", {"action": "delete", "all": "1", "status": "all"}),
         (f"{inbox.base}/testimonials/new", {"text": "x" * 100_000}),
         (f"{inbox.base}/testimonials/new", {}),
         ("/dashboard/theme", {"theme": "dark"}),
@@ -75,7 +75,7 @@ def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> 
         assert answer.status_code == 303
         assert answer.location == "/login?next=/dashboard&notice=expired"
     # A script is told in JSON.
-    answer = app.test_client().post(f"{inbox.base}/bulk", data={"action": "x"}, headers=JSON)
+    answer = app.test_client().post(f"{inbox.base}/inbox/bulk", data={"action": "x"}, headers=JSON)
     assert (answer.status_code, "signed out" in answer.json["message"]) == (401, True)
 
 

@@ -15,11 +15,14 @@ from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
+from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.testimonials import list_all_of_project
 from tests.conftest import PASSWORD, Caller
 from tests.support.rows import count_for_planner
 
 JSON = {"Accept": "application/json"}
+# What the form for many sends; its address has the filter.
+SENT = ("ids", "all", "new_tag", "tagging")
 
 
 @dataclass
@@ -73,8 +76,12 @@ class Inbox:
         path = f"{self.base}/testimonials/{testimonial_id}/action"
         return self.client.post(path, data={"action": action}, headers=JSON)
 
-    def bulk(self, action: str, **values: Any) -> TestResponse:
-        return self.client.post(f"{self.base}/bulk", data={"action": action} | values, headers=JSON)
+    def bulk(self, action: str, *, do: str = "bulk", **values: Any) -> TestResponse:
+        """Do something to many: to those with `ids`, or to `all` that the other values find."""
+        sent = {name: value for name, value in values.items() if name in SENT} | {"action": action}
+        query = {name: value for name, value in values.items() if name not in SENT}
+        path = f"{self.base}/inbox/{do}"
+        return self.client.post(path, query_string=query, data=sent, headers=JSON)
 
     def undo(self, answer: TestResponse) -> TestResponse:
         """Undo what an answer offers to undo."""
@@ -107,8 +114,12 @@ class Inbox:
         return [item["authorName"] for item in items]
 
     def counts(self) -> dict[str, int]:
-        found = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
-        return {tab: int(count) for tab, count in found}
+        """Return what each tab and folder holds, of which the page shows some."""
+        with self.app.app_context():
+            counts = count_tabs(self.project)[self.project]
+        shown = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
+        assert shown == [(tab, str(counts[tab])) for tab in ("pending", "approved", "rejected")]
+        return counts
 
 
 def open_inbox(app: Flask, owner: Caller, **project: Any) -> Inbox:

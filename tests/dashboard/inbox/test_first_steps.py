@@ -50,7 +50,7 @@ def test_the_first_approved_one_offers_once_to_take_the_samples_away(
     assert QUESTION not in inbox.get("inbox").text
     inbox.act(received, "approve")
     assert QUESTION in inbox.get("inbox").text
-    inbox.client.post(f"{inbox.base}/samples", data={"samples": answer})
+    inbox.client.post(f"{inbox.base}/inbox/samples", data={"samples": answer})
     assert QUESTION not in inbox.get("inbox").text
     listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]
     assert [each["status"] for each in listed["items"]].count("demo") == left

@@ -10,6 +10,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.testimonials import models
+from testimonials.testimonials.moderation import ACTIONS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
@@ -26,13 +27,13 @@ def test_what_a_visitor_sent_shows_once_approved_and_a_second_time_says_so(inbox
     assert inbox.shown() == []
     answer = inbox.act(maya, "approve")
     assert answer.json["ok"] is True
-    assert answer.json["notice"]["text"] == "Approved Maya"
+    assert answer.json["notice"]["text"] == "Maya is on your site"
     assert (answer.json["counts"]["pending"], inbox.shown()) == (1, ["Maya"])
     listed = inbox.owner.get(f"/v1/projects/{inbox.project}/testimonials").json["data"]["items"]
     assert listed[0]["reviewedAt"]
     answer = inbox.act(maya, "approve")
     assert answer.status_code == 409
-    assert answer.json == {"message": "Maya is already approved."}
+    assert answer.json["message"] == "Maya is already approved."
     told = inbox.bulk("approve", ids=[maya, tom]).json["notice"]["text"]  # type: ignore[index]
     assert told == "Approved 1 testimonial; 1 stayed as it was"
     change_testimonial(inbox.app, maya, status="withdrawn")
@@ -54,13 +55,15 @@ def test_moves_that_are_allowed(inbox: Inbox) -> None:
         for step in before:
             assert inbox.act(testimonial, step).status_code == 200
         answer = inbox.act(testimonial, action)
-        assert answer.status_code == (200 if is_allowed else 409), (before, action)
+        refused = 409 if action in ACTIONS else 422
+        assert answer.status_code == (200 if is_allowed else refused), (before, action)
         assert is_allowed or answer.json["message"]
 
 
 def test_a_sample_can_only_be_deleted_or_kept(app: Flask, owner: Caller) -> None:
     inbox = open_inbox(app, owner, skipDemoTestimonials=False)
-    sample = inbox.find(inbox.get("inbox?status=all").text, "Maya Kowalski")
+    page = inbox.get("inbox?status=all").text
+    sample = page.partition('<li class="item" id="t-')[2][:24]
     for action in ("approve", "reject", "pin"):
         assert inbox.act(sample, action).status_code == 409
     assert (inbox.act(sample, "delete").status_code, len(inbox.shown())) == (200, 5)
@@ -77,14 +80,14 @@ def test_undo_works_once_and_leaves_what_somebody_changed_since(inbox: Inbox) ->
     # Nor is it one of another project.
     token = inbox.act(maya, "approve").json["notice"]["undo_token"]
     other = inbox.owner.create_project()["_id"]
-    path = f"/dashboard/projects/{other}/undo"
+    path = f"/dashboard/projects/{other}/inbox/undo"
     answer = inbox.client.post(path, data={"undo": token}, headers={"Accept": "application/json"})
     assert (answer.status_code, inbox.shown()) == (409, ["Maya"])
 
 
 def step_back(inbox: Inbox) -> dict[str, Any]:
     """Undo the last change, as Ctrl+Z does; return the answer."""
-    answer = inbox.client.post(f"{inbox.base}/undo", headers=JSON)
+    answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
     found: dict[str, Any] = answer.json  # type: ignore[assignment]
     return found
 
@@ -124,7 +127,7 @@ def test_a_step_that_others_changed_is_passed_over_and_said(inbox: Inbox, outsid
     )
     assert inbox.shown() == []
     # The colleague undoes their own, and none of anybody else's.
-    answer = colleague.post(f"{inbox.base}/undo", headers=JSON)
+    answer = colleague.post(f"{inbox.base}/inbox/undo", headers=JSON)
     assert answer.json["notice"]["text"].startswith("Undid: Deleted Maya. 1 more")
     assert inbox.shown() == ["Maya"]
 
@@ -160,7 +163,7 @@ def test_without_a_script_a_decision_goes_back_to_the_list_alone(inbox: Inbox) -
     )
     assert answer.status_code == 303
     assert answer.location.startswith(f"{back}&notice=")
-    assert "Approved Maya" in inbox.client.get(answer.location).text
+    assert "Maya is on your site" in inbox.client.get(answer.location).text
     targets = ("https://evil.example/", "//evil.example", "/\\evil.example")
     for testimonial, target in zip(inbox.receive("Ben", "Tom", "Aiko"), targets, strict=True):
         answer = inbox.client.post(
@@ -181,7 +184,7 @@ def test_search_finds_names_and_filters_narrow_the_list(inbox: Inbox) -> None:
     assert "Tom Okafor</bdi>" in page
     assert "Maya Kowalski</bdi>" not in page
     for nothing in ("q=100%25", "source=import"):
-        assert "Nothing found" in inbox.get(f"inbox?{nothing}").text
+        assert "matches the search and the filters." in inbox.get(f"inbox?{nothing}").text
     inbox.fill(49)
     for page in (2, 9):
         assert inbox.get(f"inbox?page={page}").text.count('<li class="item"') == 1
@@ -231,18 +234,14 @@ def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
 
 def test_samples_are_kept_for_good_or_removed_with_an_undo(app: Flask, owner: Caller) -> None:
     inbox = open_inbox(app, owner, skipDemoTestimonials=False)
-    line = "samples show in your widget until you remove them."
 
     def settle(choice: str) -> TestResponse:
         data = {"samples": choice}
-        return inbox.client.post(f"{inbox.base}/samples", data=data, headers=JSON)
+        return inbox.client.post(f"{inbox.base}/inbox/samples", data=data, headers=JSON)
 
     inbox.owner.create_testimonial(inbox.project, authorName="Real")
     answer = settle("remove")
     assert (answer.json["notice"]["text"], inbox.shown()) == ("Removed 6 samples", ["Real"])
-    assert line not in inbox.get("inbox?status=all").text
     assert settle("remove").status_code == 409
     inbox.undo(answer)
-    assert line in inbox.get("inbox?status=all").text
     assert (settle("keep").status_code, len(inbox.shown())) == (200, 7)
-    assert line not in inbox.get("inbox?status=all").text

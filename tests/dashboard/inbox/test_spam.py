@@ -62,7 +62,7 @@ def test_a_row_says_why_it_is_held(inbox: Inbox) -> None:
     listed = inbox.get("inbox?status=spam").text
     for row, (*_, said) in zip(rows, REASONS, strict=True):
         assert f"<span>{said}</span>" in listed
-        assert f"<strong>{said}</strong>" in inbox.get(f"testimonials/{row}").text
+        assert f'<p class="hint">{said}</p>' in inbox.get(f"testimonials/{row}").text
 
 
 def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox: Inbox) -> None:

@@ -172,7 +172,7 @@ def test_undoing_can_be_undone(app: Flask, inbox: Inbox) -> None:
     path = import_all(app, inbox, FIVE).request.path
     page = inbox.client.post(f"{path}/undo", follow_redirects=True).text
     token = page.split('name="undo" value="')[1].split('"')[0]
-    inbox.client.post(f"{inbox.base}/undo", data={"undo": token})
+    inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": token})
     assert len(inbox.shown()) == 5
 
 

@@ -94,7 +94,7 @@ def test_a_decision_about_many_is_one_event_and_a_message_for_each(
     add_testimonial(app, hook.project, status="demo")
     base = f"/dashboard/projects/{hook.project}"
     done = browser.post(
-        f"{base}/bulk", data={"action": "approve", "all": "1", "status": "all"}, headers=JSON
+        f"{base}/inbox/bulk?status=all", data={"action": "approve", "all": "1"}, headers=JSON
     )
     (event,) = read_told(hook)
     assert (event["type"], event["count"]) == ("testimonial.approved", 3)
@@ -104,13 +104,13 @@ def test_a_decision_about_many_is_one_event_and_a_message_for_each(
     assert sorted(data["_id"] for _, data in came) == sorted(rows)
     # What was put back differs by what each was before.
     undo = {"undo": done.json["notice"]["undo_token"]}  # type: ignore[index]
-    assert browser.post(f"{base}/undo", data=undo, headers=JSON).status_code == 200
+    assert browser.post(f"{base}/inbox/undo", data=undo, headers=JSON).status_code == 200
     kinds = Counter(type for type, _ in take(hook, receiver))
     assert kinds == {"testimonial.updated": 2, "testimonial.rejected": 1}
     assert [each.get("count") for each in read_told(hook, after=event["id"])] in (
         [2, None], [None, 2],
     )  # fmt: skip
-    browser.post(f"{base}/bulk", data={"action": "delete", "all": "1", "status": "all"})
+    browser.post(f"{base}/inbox/bulk?status=all", data={"action": "delete", "all": "1"})
     kinds = Counter(type for type, _ in take(hook, receiver))
     # Of samples nobody is told.
     assert kinds == {"testimonial.deleted": 3}

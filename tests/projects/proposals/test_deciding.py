@@ -167,7 +167,9 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
         people[role] = open_browser(app, caller)
     moderator = people["moderator"]
     assert "Secret headline" not in page(moderator, project)
-    assert "1 proposal waits" in moderator.get(f"/dashboard/projects/{project}/inbox").text
+    assert (
+        "Your agent suggests a change" in moderator.get(f"/dashboard/projects/{project}/inbox").text
+    )
     # Of the page there is no picture, which only who may decide about it is told.
     path = f"/dashboard/projects/{project}/proposals/{change}/picture"
     assert [each.get(path).status_code for each in people.values()] == [403, 404]

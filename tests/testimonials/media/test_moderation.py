@@ -242,7 +242,7 @@ def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, 
         assert recordings.list_files() == {}
     assert "Recording removed" in browser.get(editor).text
     # Neither the removal nor what was done to the recording before.
-    assert browser.post(f"/dashboard/projects/{page}/undo", headers=JSON).status_code == 409
+    assert browser.post(f"/dashboard/projects/{page}/inbox/undo", headers=JSON).status_code == 409
     row = row_of(app, page)
     assert (row.kind, row.text) == ("written", "Warm buns.")
 
@@ -250,7 +250,8 @@ def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, 
 def test_the_row_plays_it(client: FlaskClient, browser: FlaskClient, page: str, sent: str) -> None:
     shown = browser.get(f"/dashboard/projects/{page}/inbox").text
     assert "No words yet." in shown
-    assert "Safari before 17.4 can’t play this." in shown
+    one = browser.get(f"/dashboard/projects/{page}/testimonials/{sent}").text
+    assert "Safari before 17.4 can’t play this." in one
     url = shown.partition('<video controls playsinline preload="none" src="')[2].partition('"')[0]
     assert client.get(url.partition("example.com")[2]).status_code == 200
 
@@ -262,15 +263,15 @@ def test_captions_saved(app: Flask, client: FlaskClient, browser: FlaskClient, p
     form: dict[str, Any] = {"transcript": "Warm buns.", "shows_transcript": "true"}
     form["captions"] = as_file(vtt, "me.vtt")
     saved = browser.post(path, data=form, headers=JSON)
-    assert saved.json == {"ok": True, "text": "Warm buns.", "hasCaptions": True}
+    assert saved.json | {"text": "Warm buns.", "hasCaptions": True, "ok": True} == saved.json
     assert row_of(app, page).text == "Warm buns."
     # Without a script, back to the list; and captions that are none are refused in words.
     assert browser.post(path, data={"transcript": ""}).status_code == 303
     assert row_of(app, page).text == ""
     form = {"transcript": "", "captions": as_file(b"\xff\xfe", "me.vtt")}
     refused = browser.post(path, data=form, headers=JSON)
-    said = {"message": "The captions are not text in UTF-8."}
-    assert (refused.status_code, refused.json) == (409, said)
+    said = "The captions are not text in UTF-8."
+    assert (refused.status_code, refused.json["message"]) == (409, said)
 
 
 def test_no_words_can_be_edited(app: Flask, browser: FlaskClient, page: str, sent: str) -> None:

@@ -11,7 +11,6 @@ from testimonials.auth.callers import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event, read_after
 from testimonials.core.db import transactions
-from testimonials.dashboard import account
 from testimonials.operations import expiry
 from testimonials.projects.models import Project
 from testimonials.testimonials import history
@@ -51,7 +50,7 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (transactions, account, expiry):
+        for module in (transactions, expiry):
             monkeypatch.setattr(module, "let_others_write", pause)
         return pauses
 
@@ -116,13 +115,13 @@ def test_what_an_end_half_way_has_done_can_be_undone(inbox: Inbox, on_pause: OnP
     assert {"approved": 8, "pending": 2}.items() <= inbox.counts().items()
     assert [event.times for event in find_events(inbox, "testimonial.approved")] == [8]
     on_pause(kill_at(1))
-    assert inbox.client.post(f"{inbox.base}/undo").status_code == 500
+    assert inbox.client.post(f"{inbox.base}/inbox/undo").status_code == 500
     assert count_states(inbox) == {"approved": 4, "pending": 6}
     on_pause(lambda _: None)
-    page = inbox.client.post(f"{inbox.base}/undo", follow_redirects=True).text
+    page = inbox.client.post(f"{inbox.base}/inbox/undo", follow_redirects=True).text
     assert "Undid: Approved 4 testimonials. That was the last" in page
     assert count_states(inbox) == {"pending": 10}
-    assert inbox.client.post(f"{inbox.base}/undo").status_code == 303
+    assert inbox.client.post(f"{inbox.base}/inbox/undo").status_code == 409
     assert count_states(inbox) == {"pending": 10}
 
 

@@ -80,7 +80,7 @@ function putBack(row, message) {
   row.removeAttribute('aria-busy');
   if (!row.isConnected) {
     const after = rows().find((each) => Number(each.dataset.order) > Number(row.dataset.order));
-    const parent = inbox().querySelector('.items');
+    const parent = list();
     if (!parent) { tell(message); return; }
     parent.insertBefore(row, after ?? null);
     changeTotal(1);

@@ -1,9 +1,8 @@
 // Filters apply at once: what they find takes the list's place, and the field keeps the focus.
 import { announce } from '../../post.js';
 import { idle } from './decisions.js';
-import { inbox, setUp } from './rows.js';
+import { inbox, rows, setUp } from './rows.js';
 
-const PARTS = ['clear', 'found'];
 let round = 0;
 let timer = 0;
 
@@ -22,14 +21,12 @@ async function apply(form) {
   const page = response?.ok && !response.redirected
     ? new DOMParser().parseFromString(await response.text(), 'text/html') : null;
   if (mine !== round) return;
-  if (!page?.getElementById('inbox')) { location.assign(url); return; }
+  const found = page?.getElementById('inbox');
+  if (!found) { location.assign(url); return; }
   history.replaceState(null, '', url);
-  for (const name of PARTS) {
-    const found = page.querySelector(`[data-part="${name}"]`);
-    inbox().querySelector(`[data-part="${name}"]`).replaceWith(found);
-  }
+  inbox().replaceWith(found);
   setUp();
-  announce(inbox().querySelector('[data-rest], [data-empty] h2').textContent);
+  announce(inbox().querySelector('[data-empty] h2')?.textContent ?? String(rows().length));
 }
 
 document.addEventListener('input', (event) => {
@@ -44,3 +41,6 @@ document.addEventListener('submit', (event) => {
   clearTimeout(timer);
   apply(event.target);
 });
+document.addEventListener('toggle', ({ target }) => {
+  if (target.matches?.('[data-opens-field]') && target.open) target.querySelector('input').focus();
+}, true);

@@ -1,10 +1,11 @@
 // The inbox works without this file: every button is a plain form. With it a decision leaves at
 // once, keys work, and Undo brings back what was decided.
+import { areKeysOn, isField, letterOf } from '../keys.js';
+import { keepList } from './list.js';
 import { decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
-import { anchor, inbox, pick, picks, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
+import { anchor, current, inbox, move, pick, pickAll, rows, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
 import { showToast } from '../toast.js';
 import './filters.js';
-import './keys.js';
 
 async function copy(link) {
   try {
@@ -34,17 +35,10 @@ document.addEventListener('submit', (event) => {
 
 document.addEventListener('click', (event) => {
   if (event.detail && hasJustDecided() && event.target.closest('[data-decide] [name="action"]')) event.preventDefault();
+  if (event.target.closest('[data-every]')) pickAll(true);
   if (event.target.closest('[data-none]')) {
-    for (const box of picks()) box.checked = false;
-    showSelection();
-    inbox().querySelector('[data-master]').focus();
-  }
-  // At once, so that what is typed next is the tag and decides about nothing.
-  const tagging = event.target.closest('.tagging > summary');
-  if (tagging && !tagging.parentElement.open) {
-    event.preventDefault();
-    tagging.parentElement.open = true;
-    document.getElementById('new-tag').focus();
+    pickAll(false);
+    if (current) setCurrent(current);
   }
   const link = event.target.closest('[data-copy-link]');
   if (link && navigator.clipboard) {
@@ -58,18 +52,73 @@ document.addEventListener('click', (event) => {
     if (event.shiftKey && anchor && box.checked) pick(row, true);
     setAnchor(row);
   }
+  if (event.target.closest('[data-item] a[href]')) keepList(rows().map((row) => row.id.slice(2)));
 });
 
-document.addEventListener('change', (event) => {
-  const { target } = event;
-  if (target.matches('[data-master]')) for (const box of picks()) box.checked = target.checked;
-  if (target.matches('[data-all]')) for (const box of picks()) box.checked = target.checked;
-  if (target.matches('[data-pick], [data-master], [data-all]')) showSelection();
+document.addEventListener('change', ({ target }) => {
+  if (target.matches('[data-all]')) pickAll(target.checked);
+  if (target.matches('[data-pick]')) showSelection();
 });
 
 document.addEventListener('focusin', (event) => {
   const row = event.target.closest?.('[data-item]');
   if (row) setCurrent(row, false);
+});
+
+// A long press selects; what follows it on the same row only adds to the selection.
+const PRESS_MS = 500;
+let press = 0;
+const endPress = () => clearTimeout(press);
+document.addEventListener('pointerdown', (event) => {
+  const row = event.target.closest('[data-item]');
+  if (!row || event.pointerType !== 'touch' || event.target.closest('button, summary, input, video, audio')) return;
+  press = setTimeout(() => {
+    pick(row, false);
+    getSelection().removeAllRanges();
+    addEventListener('click', (after) => after.preventDefault(), { capture: true, once: true });
+  }, PRESS_MS);
+});
+for (const type of ['pointerup', 'pointercancel', 'pointermove', 'scroll']) document.addEventListener(type, endPress, { passive: true });
+document.addEventListener('contextmenu', (event) => {
+  if (inbox().matches('.is-selecting') && event.target.closest('[data-item]')) event.preventDefault();
+});
+
+/* ------------------------------------------------------------------ keys */
+
+const undoLast = () => undo(document.querySelector('[data-undo-last]'));
+
+document.addEventListener('keydown', (event) => {
+  // As everywhere, also with the keys switched off; a field has its own.
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && letterOf(event) === 'z'
+    && !isField(event.target) && !document.querySelector('dialog[open]')) {
+    event.preventDefault();
+    undoLast();
+    return;
+  }
+  if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  // Letters typed in an open menu are for what stands in it.
+  if (document.querySelector('dialog[open]') || isField(event.target) || event.target.closest('details[open]')) return;
+  const key = letterOf(event);
+  const row = current?.isConnected ? current : null;
+  // A button or box under the focus has the space bar first.
+  const player = event.target.closest('button, a, summary, input, video, audio') ? null : row?.querySelector('[data-play]');
+  const todo = {
+    j: () => move(1),
+    k: () => move(-1),
+    a: () => row && decide(row, 'approve'),
+    r: () => row && decide(row, 'reject'),
+    p: () => row && decide(row, row.querySelector('[data-pin]')?.value ?? 'pin'),
+    e: () => row?.querySelector('[data-edit]')?.click(),
+    x: () => row && pick(row, event.shiftKey),
+    ' ': player && (() => player.click()),
+    z: undoLast,
+    '/': () => document.querySelector('[data-opens-field] > summary').click(),
+  }[key];
+  if (!todo) return;
+  event.preventDefault();
+  // A key held down must not decide about a whole list; moving may repeat.
+  if (event.repeat && key !== 'j' && key !== 'k') return;
+  todo();
 });
 
 setUp();

@@ -10,8 +10,8 @@ function prepare() {
     box.classList.add('has-script');
     box.querySelector('video')?.removeAttribute('controls');
     box.querySelector('[data-play]').hidden = false;
-    box.querySelector('[data-transcript]').classList.add('has-script');
   }
+  for (const form of document.querySelectorAll('[data-transcript]')) form.classList.add('has-script');
 }
 
 document.addEventListener('click', (event) => {
@@ -42,13 +42,7 @@ async function save(form) {
     const answer = await post(form.action, new FormData(form));
     state.textContent = state.dataset.saySaved;
     showProblem(problem, '');
-    const words = form.closest('[data-item]')?.querySelector('.item-text');
-    const said = form.elements.transcript.value.trim();
-    if (words) {
-      words.textContent = answer.text;
-      words.hidden = answer.text === said;
-    }
-    if (said) form.querySelector('[data-mute]')?.remove();
+    document.dispatchEvent(new CustomEvent('said', { detail: answer }));
     const captions = form.querySelector('[data-captions]');
     if (answer.hasCaptions) captions.textContent = captions.dataset.sayReplace;
   } catch (error) {

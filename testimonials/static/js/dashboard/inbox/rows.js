@@ -2,7 +2,7 @@
 
 export const inbox = () => document.getElementById('inbox');
 export const rows = () => [...inbox().querySelectorAll('[data-item]')];
-export const list = () => inbox().querySelector('.inbox-list');
+export const list = () => inbox().querySelector('[data-list]');
 export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
 
 const rules = new Intl.PluralRules(document.documentElement.lang || 'en');
@@ -49,18 +49,19 @@ export function showSelection() {
   const chosen = boxes.filter((box) => box.checked).length;
   const all = head.querySelector('[data-all]');
   if (all && chosen < boxes.length) all.checked = false;
-  const { total, plus } = list().dataset;
+  const { total, plus } = list()?.dataset ?? { total: 0, plus: '' };
   const count = all?.checked ? `${total}${plus}` : chosen;
-  const master = head.querySelector('[data-master]');
-  master.checked = chosen > 0 && chosen === boxes.length;
-  master.indeterminate = chosen > 0 && chosen < boxes.length;
   head.classList.toggle('has-selection', chosen > 0);
+  inbox().classList.toggle('is-selecting', chosen > 0);
+  head.querySelector('[data-every]').hidden = chosen === boxes.length;
   const selected = head.querySelector('[data-selected]');
   selected.textContent = !chosen ? '' : all?.checked ? say(selected, Number(total), plus) : say(selected, chosen);
-  const rest = head.querySelector('[data-rest]');
-  rest.hidden = chosen > 0;
-  rest.textContent = say(rest, Number(total), plus);
   for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = count || '';
+}
+
+export function pickAll(isOn) {
+  for (const box of picks()) box.checked = isOn;
+  showSelection();
 }
 
 export function pick(row, isRange) {
@@ -93,11 +94,8 @@ export function setUp() {
   anchor = null;
   // Each row keeps its number, so that a refused decision puts it back in its place.
   rows().forEach((row, index) => { row.dataset.order = index; });
-  const label = inbox().querySelector('[data-master-label]');
-  if (label) {
-    label.hidden = false;
-    inbox().querySelector('[data-none]').hidden = false;
-  }
+  const none = inbox().querySelector('[data-none]');
+  if (none) none.hidden = false;
   showSelection();
   // The row's own Approve key works from the first moment.
   if (!current && rows().length) setCurrent(rows()[0], false);

@@ -1,64 +1,139 @@
-// The form works without this file; with it the chosen picture is seen at once, one that is
-// too large is told before it is sent, and tags are offered after the first one too.
-import { showProblem } from '../../post.js';
+// One testimonial: its card keeps itself (autosave), words are highlighted where they are selected,
+// and J and K lead through the list that one came from. Without this file all are plain forms.
+import { post } from '../../post.js';
+import { areKeysOn, isField, letterOf } from '../keys.js';
+import { showToast } from '../toast.js';
+import { readList } from './list.js';
 
-const field = document.querySelector('[data-photo]');
-const input = field.querySelector('input[type="file"]');
-const remove = field.querySelector('[name="remove_avatar"]');
-const problem = field.querySelector('[data-photo-problem]');
-const portrait = field.querySelector('.portrait');
-const before = [...portrait.childNodes];
-let chosen = null;
+const form = document.getElementById('edit');
+const { text } = form.elements;
+const shown = form.querySelector('[data-shown]');
+const marker = document.querySelector('[data-mark]');
 
-function show(file) {
-  chosen = file;
-  portrait.replaceChildren(...before);
-  if (!file) return;
-  const reader = new FileReader();
-  reader.addEventListener('load', () => {
-    if (chosen !== file) return;
-    const image = new Image(64, 64);
-    image.alt = '';
-    // What this browser can't show the server may still be able to read; it decides.
-    image.addEventListener('error', () => image.remove());
-    image.src = reader.result;
+/* ------------------------------------------------------------------ card */
+
+function showWords(words, ranges) {
+  const letters = [...words];
+  let at = 0;
+  const parts = [];
+  for (const [start, end] of ranges) {
+    const mark = document.createElement('mark');
+    mark.textContent = letters.slice(start, end).join('');
+    parts.push(letters.slice(at, start).join(''), mark);
+    at = end;
+  }
+  shown.replaceChildren(...parts, letters.slice(at).join(''));
+}
+
+function show(card) {
+  if (card.text === undefined) return;
+  if (text !== document.activeElement) text.value = card.text;
+  if (card.highlights) showWords(card.text, card.highlights);
+  if (card.name) document.querySelector('[data-name]').textContent = card.name;
+  if (card.isEdited) document.querySelector('[data-edited]').hidden = false;
+  const portrait = form.querySelector('.photo .portrait');
+  if (card.photo && portrait.querySelector('img')?.src !== new URL(card.photo, location.href).href) {
+    portrait.querySelector('img')?.remove();
+    const image = Object.assign(new Image(), { src: card.photo, alt: '' });
     portrait.append(image);
-  });
-  reader.readAsDataURL(file);
+  }
+  if (form.elements.avatar) form.elements.avatar.value = '';
+}
+form.addEventListener('saved', ({ detail }) => show(detail));
+document.addEventListener('said', ({ detail }) => { text.value = detail.text; showWords(detail.text, []); });
+
+// Escape gives a part back as it was.
+let before = '';
+document.addEventListener('focusin', ({ target }) => { if (target.form === form) before = target.value; });
+form.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || !isField(event.target)) return;
+  event.target.value = before;
+  event.target.blur();
+});
+
+/* ------------------------------------------------------------ highlights */
+
+const count = (words) => [...words].length;
+
+// The selected words and where they begin, in the card or in its open field.
+function readSelection() {
+  if (document.activeElement === text) {
+    const { selectionStart: start, selectionEnd: end, value } = text;
+    return end > start ? { words: value.slice(start, end), start: count(value.slice(0, start)), box: text.getBoundingClientRect() } : null;
+  }
+  const selection = getSelection();
+  if (!selection.rangeCount || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  if (!shown.contains(range.startContainer) || !shown.contains(range.endContainer)) return null;
+  const lead = document.createRange();
+  lead.selectNodeContents(shown);
+  lead.setEnd(range.startContainer, range.startOffset);
+  return { words: range.toString(), start: count(lead.toString()), box: range.getBoundingClientRect() };
 }
 
-function check() {
-  const [file] = input.files;
-  const isLarge = file && file.size > Number(field.dataset.maxBytes);
-  showProblem(problem, isLarge
-    ? field.dataset.sayTooLarge.replace('#', (file.size / 1048576).toLocaleString(document.documentElement.lang, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
-    : '', input);
-  return !isLarge;
+function placeMarker() {
+  const selected = readSelection();
+  marker.hidden = !selected?.words.trim();
+  if (marker.hidden) return;
+  const stage = marker.parentElement.getBoundingClientRect();
+  marker.style.insetBlockStart = `${selected.box.bottom - stage.top + 6}px`;
+  marker.style.insetInlineStart = `${Math.max(8, Math.min(selected.box.left - stage.left, stage.width - 150))}px`;
 }
 
-input.addEventListener('change', () => {
-  const isFine = check();
-  if (remove && input.files.length) remove.checked = false;
-  show(isFine ? input.files[0] : null);
-});
-remove?.addEventListener('change', () => {
-  if (!remove.checked) return;
-  input.value = '';
-  check();
-  show(null);
-});
-input.form.addEventListener('submit', (event) => {
-  if (check()) return;
-  event.preventDefault();
-  input.focus();
-});
+async function highlight() {
+  const selected = readSelection();
+  if (!selected) return;
+  const lead = selected.words.length - selected.words.trimStart().length;
+  const body = new URLSearchParams({ words: selected.words.trim(), start: selected.start + lead });
+  try {
+    show(await post(form.dataset.markUrl, body));
+  } catch (failure) {
+    showToast(failure.message);
+  }
+  getSelection().removeAllRanges();
+  marker.hidden = true;
+}
 
-const tags = document.getElementById('edit-tags');
-const names = [...tags.list.options].map((option) => option.value);
-tags.addEventListener('input', () => {
-  // A browser offers what begins with the whole line, so the offers begin with what stands before.
-  const written = tags.value.slice(0, tags.value.lastIndexOf(',') + 1);
-  const used = written.split(',').map((name) => name.trim().toLowerCase());
-  const offers = names.filter((name) => !used.includes(name.toLowerCase()));
-  tags.list.replaceChildren(...offers.map((name) => new Option('', written ? `${written} ${name}` : name)));
+if (marker) {
+  document.addEventListener('selectionchange', placeMarker);
+  text.addEventListener('select', placeMarker);
+  // A press must not take the selection away first.
+  marker.addEventListener('pointerdown', (event) => event.preventDefault());
+  marker.addEventListener('click', highlight);
+  // A press on the words edits them, unless it selected some.
+  shown.addEventListener('click', () => { if (getSelection().isCollapsed) text.focus(); });
+}
+
+/* ------------------------------------------------------------ list, keys */
+
+const { url, ids = [] } = readList();
+const here = location.pathname.split('/').pop();
+if (url && ids.includes(here)) document.querySelector('[data-back]').href = url;
+for (const arrow of document.querySelectorAll('[data-step]')) {
+  const next = ids.includes(here) ? ids[ids.indexOf(here) + Number(arrow.dataset.step)] : null;
+  if (next) {
+    arrow.href = location.pathname.replace(here, next);
+    arrow.hidden = false;
+  }
+}
+const rows = [...document.querySelectorAll('.one-rows details')];
+const named = document.getElementById(location.hash.slice(1));
+if (named?.matches('details')) named.open = true;
+else if (named?.matches('.field')) named.querySelector('input').focus();
+document.addEventListener('keydown', (event) => {
+  const open = rows.find((each) => each.open);
+  if (event.key === 'Escape' && open && !document.querySelector('dialog[open]')) {
+    open.open = false;
+    open.querySelector('summary').focus();
+    return;
+  }
+  if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isField(event.target) || document.querySelector('dialog[open]')) return;
+  const key = letterOf(event);
+  if (key === 'h' && marker && !marker.hidden) {
+    event.preventDefault();
+    highlight();
+    return;
+  }
+  const control = document.querySelector(`[data-key="${CSS.escape(key)}"]:not([hidden])`);
+  if (control) control.click();
 });
