@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from flask import Response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
+from marshmallow import fields
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.accounts import get_account
@@ -21,14 +22,14 @@ from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import account, settings
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
-from testimonials.core.http.forms import add_notice
+from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url
 from testimonials.dashboard.activity import Search, read_search
 from testimonials.dashboard.formatting import describe_plan
-from testimonials.dashboard.framework import require_role, require_session
+from testimonials.dashboard.framework import ProjectPage, Values, require_role, require_session
 from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
@@ -51,13 +52,27 @@ from testimonials.transfer.archives.writing import (
     spool,
     write_archive,
 )
-from testimonials.transfer.tables.export import find_names, write_events, write_table
+from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
+from testimonials.transfer.tables.jobs import list_imports
 
 # Exports: a project as an archive or a table, an account with everything, and its activity.
 
 
 # What fits into memory; an account's archive has all of them.
 MOST_EVENTS = 50_000
+
+
+transfer = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/settings/transfer",
+    "transfer/transfer.html",
+    nav="settings",
+)
+
+
+@transfer.show
+def show_transfer(access: Access) -> Values:
+    return {"newest": next(iter(list_imports(access.project.id)), None)}
 
 
 # These change nothing but are POST, so that other websites can't make a browser start one.
@@ -71,6 +86,12 @@ def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
+
+
+@settings.post("/dashboard/projects/<project_id>/export/json")
+@require_session
+def export_json(owner: SignedIn, project_id: str) -> ResponseReturnValue:
+    return _export(owner, project_id, write_json, "JSON", "json", "application/json")
 
 
 @account.get("/dashboard/account/activity.csv")
@@ -178,18 +199,23 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
     return redirect(url_for(".show_archive"), 303)
 
 
+class ArchiveForm(FormSchema):
+    slug = fields.String(load_default="")
+    resume = fields.String()
+
+
 @settings.post("/dashboard/projects/import/confirm")
 @require_session
 def import_archive(owner: SignedIn) -> ResponseReturnValue:
     """Make a new project of the archive that waits, completely or not at all."""
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
-    slug, waiting = request.form.get("slug", "").strip(), find_waiting(owner.account_id)
+    sent, waiting = ArchiveForm().read().values, find_waiting(owner.account_id)
     if waiting is None:
         return redirect(url_for(".show_archive"), 303)
     try:
-        target = _import(owner, waiting.content, slug)
+        target = _import(owner, waiting.content, **sent)
     except ServiceError as error:
-        return _page(owner, _to_errors(error), slug), 422
+        return _page(owner, _to_errors(error), sent["slug"]), 422
     return redirect(add_notice(target, _("The project was imported")), 303)
 
 
@@ -227,8 +253,9 @@ def _opening(content: bytes) -> Iterator[Archive]:
         _reading.release()
 
 
-def _import(owner: SignedIn, content: bytes, slug: str) -> str:
+def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> str:
     """Import an archive; return the address of the project's inbox."""
+    slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         made = make_slug(slug) or _("letters and digits")
         wanted = _("Write the address as %(slug)s.", slug=made)
@@ -239,9 +266,8 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> str:
         storing_recordings(archive) as recordings,
         write(lock) as account,
     ):
-        resumes = "resume" in request.form
         restored = restore_project(
-            archive, account, recordings, slug=slug or None, resumes_requests=resumes
+            archive, account, recordings, slug=slug or None, resumes_requests=resume is not None
         )
         project = restored.project
         drop_waiting(owner.account_id)

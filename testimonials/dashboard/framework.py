@@ -48,7 +48,6 @@ from testimonials.projects.access import (
     StrongSignInNeeded,
     find_access,
 )
-from testimonials.projects.models import Project
 
 Values = dict[str, Any]
 
@@ -99,12 +98,6 @@ def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], 
         return wrapper
 
     return decorate
-
-
-def lock_again(access: Access, needed: Role) -> Project:
-    """Begin a writing transaction, and return the project locked; raises as `require_role`."""
-    begin_write()
-    return find_access(access.user, access.project.id, needed, for_update=True).project
 
 
 def _ask_to_sign_in() -> ResponseReturnValue:

@@ -1,31 +1,29 @@
 """Importing: choosing a file, mapping its columns, watching, undoing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from flask import jsonify, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
-from werkzeug.datastructures import MultiDict
+from flask import jsonify, request, url_for
+from marshmallow import fields
+from werkzeug import Response
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.errors import ServiceError, ValidationFailed
+from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.form_errors import Errors, wants_json
-from testimonials.core.http.forms import add_notice, read_notice
+from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import format_figure, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.jobs import enqueue_anew
-from testimonials.dashboard.framework import lock_again, require_role
-from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Role, find_access
-from testimonials.projects.models import Project
+from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.projects.access import Access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.undo import make_undo_token
 from testimonials.transfer.models import TableImport
@@ -38,7 +36,6 @@ from testimonials.transfer.tables.jobs import (
     RUNNING,
     STOPPED,
     UNDONE,
-    NothingToUndo,
     Reading,
     add_draft,
     count_here,
@@ -167,20 +164,20 @@ def show_draft(row: TableImport) -> Preview:
     return preview
 
 
-def read_options(row: TableImport, form: MultiDict[str, str]) -> dict[str, Any]:
-    """Return how a draft is to be read, by the form that was sent."""
-    encoding = _choose(form.get("encoding"), tuple(ENCODINGS), row.options["encoding"])
+def read_options(row: TableImport, sent: Values) -> Values:
+    """Return how a draft is to be read, by the values of an `OptionsForm`."""
+    encoding = sent["encoding"] or row.options["encoding"]
     options = row.options | {
         "encoding": encoding,
-        "order": _choose(form.get("dates"), ORDERS, None),
-        "status": _choose(form.get("status"), STATUSES, row.options["status"]),
-        "repairs": [name for name in REPAIRS if name in form.getlist("repairs")],
-        "photos": "photos" in form,
+        "order": sent["dates"],
+        "status": sent["status"] or row.options["status"],
+        "repairs": sent["repairs"],
+        "photos": sent["photos"] is not None,
     }
     if encoding != row.options["encoding"]:
         # The headings were others.
         return options | {"columns": {}}
-    return options | {"columns": _read_columns(row, form)}
+    return options | {"columns": _read_columns(row, sent)}
 
 
 def read_start(row: TableImport, token: str) -> dict[str, int] | None:
@@ -191,25 +188,21 @@ def read_start(row: TableImport, token: str) -> dict[str, int] | None:
     return {name: counts[name] for name in (NEW, THERE, REFUSED)}
 
 
-def _read_columns(row: TableImport, form: MultiDict[str, str]) -> dict[str, list[str]]:
-    sent = {name: form[f"map_{name}"] for name in FIELDS if f"map_{name}" in form}
-    if not sent:
+def _read_columns(row: TableImport, sent: Values) -> dict[str, list[str]]:
+    places = {name: sent[f"map_{name}"] or "" for name in FIELDS}
+    if not any(places.values()):
         return dict(row.options["columns"])
     try:
         reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
     except ServiceError:
         return {}
     headings = reading.table.headings
-    return {name: _read_places(text, headings) for name, text in sent.items()}
+    return {name: _read_places(text, headings) for name, text in places.items()}
 
 
 def _read_places(text: str, headings: Sequence[str]) -> list[str]:
     places = [part for part in text.split("+") if part.isascii() and part.isdigit()]
     return [headings[int(part)] for part in places if len(part) < 5 and int(part) < len(headings)]
-
-
-def _choose(text: str | None, choices: Sequence[str], usual: Any) -> Any:
-    return text if text is not None and text in choices else usual
 
 
 # How far an import is and what came of it, in words.
@@ -255,70 +248,151 @@ def describe_result(row: TableImport) -> Result:
     return Result(count_here(row), (list_here if row.undone_at else list_changed)(row))
 
 
-# Importing testimonials from a file: choosing it, previewing, watching it, undoing it.
+# Importing: choosing a file or pasting lines, what was understood, and what it came to.
 
 
 # Each preview costs as much as hundreds of other pages.
 IMPORTS_PER_ACCOUNT = Limit("import-account", 240, "to import files, from one account")
+PASTED = gettext_noop("Pasted lines")
 
 
-@settings.get("/dashboard/projects/<project_id>/import")
-@require_role(Role.ADMIN)
-def show_import(access: Access) -> ResponseReturnValue:
-    return _show_form(access, {}, STATUSES[0])
+class SourceForm(FormSchema):
+    """A file, or lines that were copied from a table."""
+
+    lines = Text(MAX_FILE_BYTES, load_default="")
+
+    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
+        """Allow a file as large as an import may be."""
+        request.max_content_length = request.max_form_memory_size = FORM_BYTES
+        try:
+            return super().read(form, is_partial=is_partial)
+        except RequestEntityTooLarge:
+            return SentForm({}, {}, {"file": [TOO_LARGE]})
 
 
-@settings.post("/dashboard/projects/<project_id>/import")
-@require_role(Role.ADMIN)
-def upload_import(access: Access) -> ResponseReturnValue:
+class Source(NamedTuple):
+    name: str
+    content: bytes
+    encoding: str
+
+
+choosing = ProjectPage(
+    settings, "/dashboard/projects/<project_id>/import", "transfer/import.html", nav="settings"
+)
+
+
+@choosing.show
+def show_import(access: Access) -> Values:
+    return {
+        "imports": [(row, describe_progress(row)) for row in list_imports(access.project.id)],
+        "max_bytes": MAX_FILE_BYTES,
+        "too_large": TOO_LARGE,
+        "typed": {"lines": ""},
+    }
+
+
+def _read_source(access: Access, lines: str) -> Source:
+    """Return what was chosen or pasted, if it can be read at all."""
+    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
+    file = request.files.get("file")
+    if file is not None and file.filename:
+        name, content = file.filename[:NAME_LENGTH], file.read(MAX_FILE_BYTES + 1)
+    elif lines:
+        name, content = translate(PASTED), lines.encode()
+    else:
+        raise ValidationFailed.of({"file": [_("Choose a file.")]})
+    if len(content) > MAX_FILE_BYTES:
+        raise ValidationFailed.of({"file": [TOO_LARGE]})
+    try:
+        read_table(content, "utf-8", MAX_LINES)
+    except EncodingUnclear as error:
+        return Source(name, content, error.likely)
+    except ServiceError as error:
+        raise ValidationFailed.of({"file": [error.shown]}) from None
+    return Source(name, content, "utf-8")
+
+
+@choosing.save(SourceForm, prepare=_read_source)
+def upload_import(access: Access, prepared: Source, lines: str) -> Done:
     """Keep a file, and show what would happen to each of its lines."""
-    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    sent = _read_upload()
-    if sent.problem:
-        return _show_form(access, {"file": [sent.problem]}, sent.status), 422
-    packed = pack(sent.content)
-    begin_write()
-    who = find_access(access.user, access.project.id, Role.ADMIN, for_update=True)
-    options = {"encoding": sent.encoding, "status": sent.status}
-    row = add_draft(who.project, who.user, sent.name, packed, options)
-    db.session.commit()
-    return redirect(url_for(".show_one", import_id=row.id), 303)
+    options = {"encoding": prepared.encoding, "status": STATUSES[0]}
+    packed = pack(prepared.content)
+    row = add_draft(access.project, access.user, prepared.name, packed, options)
+    return Done(to=url_for(".show_one", import_id=row.id))
 
 
-@settings.get("/dashboard/projects/<project_id>/imports/<import_id>")
-@require_role(Role.ADMIN)
-def show_one(access: Access, import_id: str) -> ResponseReturnValue:
-    """Show a draft's preview, how far an import is, or what came of it."""
+one = ProjectPage(
+    settings,
+    "/dashboard/projects/<project_id>/imports/<import_id>",
+    "transfer/one.html",
+    nav="settings",
+)
+
+
+@one.show
+def show_one(access: Access, import_id: str) -> Values | Response:
+    """Show what was understood, how far an import is, or what came of it."""
     row = find_import(access.project.id, import_id)
+    progress = describe_progress(row)
     if wants_json():
-        return jsonify({"ok": True, **describe_progress(row)})
+        return jsonify({"ok": True, **progress})
     if row.state != DRAFT:
-        return _show_progress(access, row)
+        result = None if row.state == RUNNING else describe_result(row)
+        return {"row": row, "progress": progress, "result": result}
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    return _show_draft(access, row)
+    return _describe_draft(row)
 
 
-@settings.post("/dashboard/projects/<project_id>/imports/<import_id>")
-@require_role(Role.ADMIN)
-def change_import(access: Access, import_id: str) -> ResponseReturnValue:
+def _describe_draft(row: TableImport) -> Values:
+    preview = show_draft(row)
+    return {
+        "row": row,
+        "form": preview,
+        "errors": preview.errors,
+        "plan": preview.plan,
+        "options": row.options,
+        "encodings": ENCODING_LABELS,
+        "initials_of": initials_of,
+        "colour_of": colour_of,
+    }
+
+
+class OptionsForm(FormSchema):
+    encoding = Choice(*ENCODINGS)
+    dates = Choice(*ORDERS)
+    status = Choice(*STATUSES)
+    repairs = Choices(*REPAIRS)
+    photos = fields.String()
+
+    class Meta(FormSchema.Meta):
+        # Which column of the file is each field's, by its place.
+        include: ClassVar[dict[str, Any]] = {f"map_{name}": fields.String() for name in FIELDS}
+
+
+def _prepare_options(access: Access, import_id: str, **sent: Any) -> Values:
+    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
+    # Before the lock: reading a file takes a moment.
+    return read_options(find_import(access.project.id, import_id), sent)
+
+
+@one.save(OptionsForm, prepare=_prepare_options)
+def change_import(access: Access, import_id: str, prepared: Values, **sent: Any) -> Done:
     """Read a draft in another way."""
-    limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    # Read before the lock: a file takes a moment.
-    options = read_options(find_import(access.project.id, import_id), request.form)
-    project = lock_again(access, Role.ADMIN)
-    row = find_import(project.id, import_id, for_update=True)
+    row = find_import(access.project.id, import_id, for_update=True)
     if row.state == DRAFT:
-        row.options = options
-    db.session.commit()
-    return redirect(url_for(".show_one", import_id=import_id), 303)
+        row.options = prepared
+    return Done()
 
 
-@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/start")
-@require_role(Role.ADMIN, for_update=True)
-def start_import(access: Access, import_id: str) -> ResponseReturnValue:
+class StartForm(FormSchema):
+    token = fields.String(load_default="")
+
+
+@one.save(StartForm, at="/start")
+def start_import(access: Access, import_id: str, token: str) -> Done:
     """Import what the preview showed, or go on where it was stopped; the background does it."""
     row = find_import(access.project.id, import_id, for_update=True)
-    counts = read_start(row, request.form.get("token", "")) if row.state == DRAFT else None
+    counts = read_start(row, token) if row.state == DRAFT else None
     if counts is not None:
         row.total, row.outcome = counts.pop(NEW), counts
         row.state, row.account_id, row.actor = RUNNING, access.user.account_id, access.user.email
@@ -326,37 +400,27 @@ def start_import(access: Access, import_id: str) -> ResponseReturnValue:
         row.state, row.problem = RUNNING, None
     if row.state == RUNNING:
         enqueue_anew(IMPORT, [row.id])
-    db.session.commit()
-    return redirect(url_for(".show_one", import_id=import_id), 303)
+    return Done()
 
 
-@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/stop")
-@require_role(Role.ADMIN, for_update=True)
-def stop_import(access: Access, import_id: str) -> ResponseReturnValue:
+@one.save(at="/stop")
+def stop_import(access: Access, import_id: str) -> Done:
     row = find_import(access.project.id, import_id, for_update=True)
     if row.state == RUNNING:
         row.state = STOPPED
-    db.session.commit()
-    return redirect(url_for(".show_one", import_id=import_id), 303)
+    return Done()
 
 
-@settings.post("/dashboard/projects/<project_id>/imports/<import_id>/undo")
-@require_role(Role.ADMIN)
-def undo_import_here(access: Access, import_id: str) -> ResponseReturnValue:
-    target = url_for(".show_one", import_id=import_id)
-    try:
-        also = "also_changed" in request.form
-        with write(_lock(access)) as project:
-            row = find_import(project.id, import_id, for_update=True)
-            done = undo_import(project, row, access.user.email, also_changed=also)
-    except NothingToUndo as error:
-        return redirect(add_notice(target, error.shown), 303)
-    token = make_undo_token(access.project, done.batch)
-    return redirect(add_notice(target, _tell_moved(done.removed), token), 303)
+class UndoForm(FormSchema):
+    also_changed = fields.String()
 
 
-def _lock(access: Access) -> Callable[[], Project]:
-    return lambda: find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
+@one.save(UndoForm, at="/undo")
+def undo_import_here(access: Access, import_id: str, also_changed: str | None) -> Done:
+    row = find_import(access.project.id, import_id, for_update=True)
+    also = also_changed is not None
+    done = undo_import(access.project, row, access.user.email, also_changed=also)
+    return Done(_tell_moved(done.removed), undo=make_undo_token(access.project, done.batch))
 
 
 def _tell_moved(number: int) -> str:
@@ -365,73 +429,4 @@ def _tell_moved(number: int) -> str:
         "Moved %(num)s testimonials to the trash",
         number,
         num=format_figure(number),
-    )
-
-
-class Upload(NamedTuple):
-    """A file that was chosen, and what is wrong with it."""
-
-    name: str = ""
-    content: bytes = b""
-    encoding: str = "utf-8"
-    status: str = STATUSES[0]
-    problem: str = ""
-
-
-def _read_upload() -> Upload:
-    request.max_content_length = FORM_BYTES
-    try:
-        file, status = request.files.get("file"), request.form.get("status", "")
-    except RequestEntityTooLarge:
-        return Upload(problem=TOO_LARGE)
-    found = Upload(status=status if status in STATUSES else STATUSES[0])
-    if file is None or not file.filename:
-        return found._replace(problem=_("Choose a file."))
-    found = found._replace(name=file.filename[:NAME_LENGTH], content=file.read(MAX_FILE_BYTES + 1))
-    if len(found.content) > MAX_FILE_BYTES:
-        return found._replace(problem=TOO_LARGE)
-    try:
-        read_table(found.content, found.encoding, MAX_LINES)
-    except EncodingUnclear as error:
-        return found._replace(encoding=error.likely)
-    except ServiceError as error:
-        return found._replace(problem=error.shown)
-    return found
-
-
-def _show_form(access: Access, errors: Errors, status: str) -> str:
-    return render_template(
-        "dashboard/transfer/import.html",
-        shell=build_shell(access, "settings"),
-        errors=errors,
-        status=status,
-        imports=[(row, describe_progress(row)) for row in list_imports(access.project.id)],
-        max_bytes=MAX_FILE_BYTES,
-        too_large=TOO_LARGE,
-    )
-
-
-def _show_draft(access: Access, row: TableImport) -> str:
-    preview = show_draft(row)
-    return render_template(
-        "dashboard/transfer/import_preview.html",
-        shell=build_shell(access, "settings"),
-        form=preview,
-        errors=preview.errors,
-        plan=preview.plan,
-        options=row.options,
-        encodings=ENCODING_LABELS,
-        initials_of=initials_of,
-        colour_of=colour_of,
-    )
-
-
-def _show_progress(access: Access, row: TableImport) -> str:
-    return render_template(
-        "dashboard/transfer/import_progress.html",
-        shell=build_shell(access, "settings"),
-        row=row,
-        progress=describe_progress(row),
-        result=None if row.state == RUNNING else describe_result(row),
-        notice=read_notice(),
     )

@@ -61,7 +61,7 @@ WAITING = {
 RAW_FORMS = {
     "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 1,
     "collection.request_pages": 1, "collection.submission": 4, "core.http.forms": 2,
-    "core.http.i18n": 1, "dashboard.exports": 2,
+    "core.http.i18n": 1,
 }  # fmt: skip
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40

@@ -75,16 +75,23 @@ class Once(fields.String):
 
 
 class Choices(fields.Field[list[str]]):
-    """Those of some words whose boxes are ticked, in their order; one at least, or `missing`."""
+    """Those of some words whose boxes are ticked, in their order; one at least where it is missed.
 
-    def __init__(self, *choices: str, missing: str) -> None:
-        super().__init__(required=True, error_messages={"required": missing})
+    `missing` says so.
+    """
+
+    def __init__(self, *choices: str, missing: str = "") -> None:
+        if missing:
+            super().__init__(required=True, error_messages={"required": missing})
+        else:
+            super().__init__(load_default=list)
         self.choices = choices
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
-        if chosen := [each for each in self.choices if each in value]:
-            return chosen
-        raise self.make_error("required")
+        chosen = [each for each in self.choices if each in value]
+        if self.required and not chosen:
+            raise self.make_error("required")
+        return chosen
 
 
 class Identifiers(Choices):

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from sqlalchemy import Row, func, or_, select
@@ -61,6 +61,23 @@ ROWS_AT_ONCE = 500
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
     """Write the testimonials in every state, oldest first, as CSV; a column for each question."""
+    headings, rows = _read_rows(project, has_samples=has_samples)
+    write_csv(headings, rows, out)
+
+
+def write_json(project: Project, out: IO[bytes]) -> None:
+    """Write the same as a list of objects, without what is empty; an import reads it."""
+    headings, rows = _read_rows(project, has_samples=False)
+    for number, row in enumerate(rows):
+        found = {
+            name: cell for name, cell in zip(headings, row, strict=True) if cell not in (None, "")
+        }
+        out.write(b"[\n" if number == 0 else b",\n")
+        out.write(json.dumps(found, ensure_ascii=False, default=str).encode())
+    out.write(b"\n]\n" if out.tell() else b"[]\n")
+
+
+def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Iterator[list[Any]]]:
     questions = list_columns(project)
     query = select(Testimonial).where(Testimonial.project_id == project.id)
     if not has_samples:
@@ -74,7 +91,7 @@ def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) 
         [*(read(row) for read in COLUMNS.values()), *write_cells(row, project, questions)]
         for row in rows
     )
-    write_csv([*COLUMNS, *questions.values()], cells, out)
+    return [*COLUMNS, *questions.values()], cells
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:

@@ -18,18 +18,15 @@ TABLE = (
 
 
 def upload(inbox: Inbox, content: str | bytes, **values: str) -> TestResponse:
-    """Choose a file; return the page that comes."""
+    """Choose a file, and how it is read; return the page that comes."""
     raw = content.encode() if isinstance(content, str) else content
-    fields = "".join(
-        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
-        for name, value in values.items()
-    )
     head = '--x\r\nContent-Disposition: form-data; name="file"; filename="reviews.csv"\r\n\r\n'
     # By hand: the client would keep large files open.
-    body = (fields + head).encode() + raw + b"\r\n--x--\r\n"
+    body = head.encode() + raw + b"\r\n--x--\r\n"
     kind = "multipart/form-data; boundary=x"
     path = f"{inbox.base}/import"
-    return inbox.client.post(path, data=body, content_type=kind, follow_redirects=True)
+    page = inbox.client.post(path, data=body, content_type=kind, follow_redirects=True)
+    return change(inbox, page, **values) if values else page
 
 
 def change(inbox: Inbox, page: TestResponse, **values: str) -> TestResponse:

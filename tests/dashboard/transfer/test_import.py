@@ -111,6 +111,16 @@ def test_lines_that_would_be_lost_can_be_mended(app: Flask, inbox: Inbox) -> Non
     assert "Already here 3 Refused 0" in text_of(upload(inbox, table))
 
 
+def test_lines_are_pasted_from_a_table(app: Flask, inbox: Inbox) -> None:
+    lines = "Name\tQuote\r\nMaya\tIt works.\r\n"
+    path = f"{inbox.base}/import"
+    page = inbox.client.post(path, data={"lines": lines}, follow_redirects=True)
+    assert "Pasted lines" in text_of(page)
+    start(inbox, page)
+    work(app)
+    assert {row.author_name for row in read_testimonials(app, inbox.project)} == {"Maya", "Noor"}
+
+
 UNUSABLE = (
     (b"", "The file is empty."),
     (b"Name,Review\n" + b"A,b\n" * 20_001, "more than 20,000 lines"),

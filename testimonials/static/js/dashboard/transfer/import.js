@@ -9,6 +9,7 @@ const watched = document.querySelector('[data-watch]');
 if (upload) {
   const file = upload.elements.file;
   const problem = upload.querySelector('[data-problem]');
+  const drop = file.parentElement;
   const check = () => {
     const isTooLarge = file.files[0]?.size > Number(upload.dataset.maxBytes);
     showProblem(problem, isTooLarge ? upload.dataset.tooLarge : '', file);
@@ -18,6 +19,16 @@ if (upload) {
   upload.addEventListener('submit', (event) => {
     if (check()) event.preventDefault();
   });
+  // A file that is dropped is looked at at once.
+  for (const name of ['dragenter', 'dragover', 'dragleave', 'drop']) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.toggle('is-over', name === 'dragenter' || name === 'dragover');
+      if (name !== 'drop' || !event.dataTransfer.files.length) return;
+      file.files = event.dataTransfer.files;
+      upload.requestSubmit();
+    });
+  }
 }
 
 async function look() {
