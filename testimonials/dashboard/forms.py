@@ -7,13 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED
 from testimonials.collection.forms import (
-    MAX_FORMS,
     change_form,
     create_form,
     delete_form,
-    describe_form,
     find_form,
-    list_forms,
     read_form_design,
 )
 from testimonials.collection.models import CollectionForm
@@ -23,23 +20,21 @@ from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import pages
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Text
-from testimonials.core.http.form_errors import Errors, answer_errors, to_form_errors, wants_json
-from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.core.http.form_errors import answer_errors, to_form_errors, wants_json
+from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url, form_url
+from testimonials.core.http.urls import form_url
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.page_editor import (
-    TABS,
-    VIEWS,
     describe_frame,
     describe_questions,
     find_open,
     find_targets,
+    render_page,
 )
 from testimonials.dashboard.page_form import PageEdit, check_lists, go_on, name_fields, read_lists
 from testimonials.dashboard.page_lists import Form
-from testimonials.dashboard.shell import build_shell
 from testimonials.dashboard.widget_form import EditorForm, read_edit
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
@@ -72,7 +67,7 @@ class WordsForm(EditorForm):
 
 def read_form_edit(form: CollectionForm, sent: Form) -> PageEdit:
     """Read the words and lists of a form's page; `values` are for `change_form`."""
-    edit, typed = PageEdit("form"), read_edit(WordsForm(), sent)
+    edit, typed = PageEdit(), read_edit(WordsForm(), sent)
     lists = read_lists(read_form_design(form), sent)
     loaded, errors = check_lists(FormDesignSchema(), lists)
     edit.values, edit.errors = typed.changes | loaded, typed.errors | errors
@@ -98,12 +93,10 @@ def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dic
     return describe_frame(access) | {
         "form": {"name": form.name, "title": form.title, "is_open": form.is_open},
         "page_words": {name: page[name] for name in ("headline", "description", "prompts")},
-        "tabs": TABS,
-        "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
         "view": "opened",
         "preview_url": url_for("dashboard.pages.show_page_preview", form=form.name),
         "page_url": form_url(project.slug, form.name, project.own_host),
-        "values": stored["config"] | edit.shown,
+        "values": stored["config"] | {"title": form.title, "address": form.name} | edit.shown,
         "before": stored["config"] | stored["lists"],
         "lists": lists,
         "errors": edit.errors,
@@ -113,16 +106,10 @@ def describe_editor(access: Access, form: CollectionForm, edit: PageEdit) -> dic
     }
 
 
-# A project's further forms: listing, adding, editing, closing and deleting them.
+# A project's further forms: adding, editing, closing and deleting them.
 
 
-@pages.get("/dashboard/projects/<project_id>/forms")
-@require_role(Role.ADMIN)
-def show_forms(access: Access) -> ResponseReturnValue:
-    return _list(access)
-
-
-@pages.post("/dashboard/projects/<project_id>/forms")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms")
 @require_role(Role.ADMIN, for_update=True)
 def add_form(access: Access) -> ResponseReturnValue:
     """Add a form; ``title`` is what it is called, and names its address."""
@@ -134,19 +121,19 @@ def add_form(access: Access) -> ResponseReturnValue:
         sent.errors["title"] = [text for each in to_form_errors(error).values() for text in each]
     if form is None:
         db.session.rollback()
-        return _list(access, sent.errors, sent.typed), 422
+        return render_page(access, PageEdit(shown=sent.typed, errors=sent.errors)), 422
     here = url_for(".show_form", form_name=form.name)
     return _finish(access, FORM_ADDED, form, _("Added"), here)
 
 
-@pages.get("/dashboard/projects/<project_id>/forms/<form_name>")
+@pages.get("/dashboard/projects/<project_id>/collect/page/forms/<form_name>")
 @require_role(Role.ADMIN)
 def show_form(access: Access, form_name: str) -> ResponseReturnValue:
     """Show what a form says and asks; ``?add=question`` adds an empty question."""
-    return _edit(access, form_name, PageEdit("form"))
+    return _edit(access, form_name, PageEdit())
 
 
-@pages.post("/dashboard/projects/<project_id>/forms/<form_name>")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>")
 @require_role(Role.ADMIN, for_update=True)
 def save_form(access: Access, form_name: str) -> ResponseReturnValue:
     """Change the words and questions that were sent and differ from what the page showed."""
@@ -161,7 +148,7 @@ def save_form(access: Access, form_name: str) -> ResponseReturnValue:
     return jsonify({"ok": True, **pick(form)}) if wants_json() else done
 
 
-@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/rename")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/rename")
 @require_role(Role.ADMIN, for_update=True)
 def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
     form, sent = find_form(access.project, form_name), RenameForm().read(request.form)
@@ -172,29 +159,30 @@ def rename_form(access: Access, form_name: str) -> ResponseReturnValue:
         sent.errors["address"] = [text for each in to_form_errors(error).values() for text in each]
     if sent.errors:
         db.session.rollback()
-        errors = {f"{form_name}-{field}": texts for field, texts in sent.errors.items()}
-        typed = {f"{form_name}-{field}": text for field, text in sent.typed.items()}
-        return _list(access, errors, typed), 422
-    return _finish(access, FORM_CHANGED, form, _("Saved"), url_for(".show_forms"))
+        edit = PageEdit(shown=sent.typed, errors=sent.errors)
+        return _edit(access, form_name, edit), 422
+    here = url_for(".show_form", form_name=form.name)
+    return _finish(access, FORM_CHANGED, form, _("Saved"), here)
 
 
-@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/state")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/state")
 @require_role(Role.ADMIN, for_update=True)
 def set_form_state(access: Access, form_name: str) -> ResponseReturnValue:
     """Open a form (``open=1``) or close it."""
     form = find_form(access.project, form_name)
     change_form(access.project, form, {"is_open": request.form.get("open") == "1"})
     text = _("%(title)s is open") if form.is_open else _("%(title)s is closed")
-    return _finish(access, FORM_CHANGED, form, text % {"title": form.title}, url_for(".show_forms"))
+    here = url_for(".show_form", form_name=form.name)
+    return _finish(access, FORM_CHANGED, form, text % {"title": form.title}, here)
 
 
-@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/delete")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/delete")
 @require_role(Role.ADMIN, for_update=True)
 def remove_form(access: Access, form_name: str) -> ResponseReturnValue:
     form = find_form(access.project, form_name)
     delete_form(access.project, form)
     text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
-    return _finish(access, FORM_DELETED, form, text, url_for(".show_forms"))
+    return _finish(access, FORM_DELETED, form, text, url_for(".show_page_editor"))
 
 
 def _change(access: Access, form: CollectionForm, edit: PageEdit) -> bool:
@@ -223,23 +211,6 @@ def _finish(
         record(event, access.project, form=form.title)
     db.session.commit()
     return redirect(add_notice(here, notice) + (f"#{place}" if place else ""), 303)
-
-
-def _list(
-    access: Access, errors: Errors | None = None, values: dict[str, str] | None = None
-) -> str:
-    project = access.project
-    forms: list[dict[str, Any]] = [describe_form(project, each) for each in list_forms(project)]
-    return render_template(
-        "dashboard/page/forms.html",
-        shell=build_shell(access, "page"),
-        notice=read_notice(),
-        forms=forms,
-        page_url=collection_page_url(project.slug, project.own_host),
-        errors=errors or {},
-        values=values or {},
-        most=MAX_FORMS,
-    )
 
 
 def _edit(access: Access, form_name: str, edit: PageEdit) -> str:

@@ -1,7 +1,6 @@
 """The editor of the collection page: its look, pictures and preview."""
 
 import io
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.collection.context import make_context
-from testimonials.collection.forms import find_shown_form, update_page_design
+from testimonials.collection.forms import find_shown_form, list_forms, update_page_design
 from testimonials.collection.page_data import describe_form, describe_thanks
 from testimonials.collection.submission import Submission
 from testimonials.core import clock
@@ -20,8 +19,8 @@ from testimonials.core.http.blueprints import pages
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
 from testimonials.core.http.forms import add_notice, read_notice
+from testimonials.core.http.i18n import LANGUAGES, gettext_noop, speaking
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, speaking
 from testimonials.core.http.security import answer_as
 from testimonials.core.http.urls import collection_page_url, image_url
 from testimonials.core.images.uploads import (
@@ -55,30 +54,11 @@ from testimonials.testimonials.fields import count_answers
 # What the templates of the page editor show.
 
 
-@dataclass(frozen=True)
-class Tab:
-    """A tab of the page editor, and what its preview shows."""
-
-    label: str
-    endpoint: str
-    view: str
-
-
-TABS = {
-    "look": Tab(gettext_noop("Look"), "dashboard.pages.show_page_editor", "first"),
-    "questions": Tab(gettext_noop("Questions"), "dashboard.pages.show_questions", "opened"),
-    "after": Tab(gettext_noop("After sending"), "dashboard.pages.show_after", "thanks"),
-}
 MOST = {
     "prompts": page_design.MAX_PROMPTS,
     "questions": page_design.MAX_QUESTIONS,
     "choices": page_design.CHOICES_RANGE[1],
     "steps": page_design.MAX_STEPS,
-}
-VIEWS = {
-    "first": gettext_noop("First look"),
-    "opened": gettext_noop("Opened"),
-    "thanks": gettext_noop("Thanks"),
 }
 QUESTION_KINDS = {
     "text": gettext_noop("Text"),
@@ -91,18 +71,14 @@ STEP_KINDS = {"link": gettext_noop("Link"), "code": gettext_noop("Code")}
 BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
 
 
-def render_tab(access: Access, name: str, edit: PageEdit | None = None) -> str:
-    """Return the page of a tab; `edit` is a form that was refused."""
-    project, edit = access.project, edit or PageEdit(name)
-    design = project.whole_page_design
-    settings = flatten(project)
+def render_page(access: Access, edit: PageEdit | None = None) -> str:
+    """Return the editor; `edit` is a form that was refused."""
+    project, edit = access.project, edit or PageEdit()
+    design, settings = project.whole_page_design, flatten(project)
     lists = {each: edit.shown.get(each, design[each]) for each in LISTS}
     return render_template(
-        f"dashboard/page/{name}.html",
-        tab=name,
-        tabs=TABS,
-        views=VIEWS,
-        view=TABS[name].view,
+        "dashboard/page/page.html",
+        view="first",
         preview_url=url_for("dashboard.pages.show_page_preview"),
         **describe_frame(access),
         values=settings | edit.shown,
@@ -116,10 +92,20 @@ def render_tab(access: Access, name: str, edit: PageEdit | None = None) -> str:
         },
         contrast=judge(project),
         pictures=describe_pictures(project),
+        is_own=any(project.page_config[name] for name in ("buttonColor", "logo")),
+        languages=list_spoken(project),
         **describe_questions(project, lists["questions"]),
         steps=_add_new(lists["steps"], "step", {"kind": "link", "title": "", "text": ""}),
+        adds=request.args.get("add", ""),
         seconds_of_recording=current_settings().recording_seconds,
     )
+
+
+def list_spoken(project: Project) -> list[str]:
+    """Return the names of the languages in which the page has words of its owner."""
+    design = project.whole_page_design
+    parts = [design["translations"], *(each["translations"] for each in design["questions"])]
+    return [each.name for each in LANGUAGES if any(each.code in part for part in parts)]
 
 
 def describe_frame(access: Access) -> dict[str, Any]:
@@ -127,7 +113,7 @@ def describe_frame(access: Access) -> dict[str, Any]:
     project = access.project
     g.has_preview = True
     return {
-        "shell": build_shell(access, "page"),
+        "shell": build_shell(access, "collect"),
         "notice": read_notice(),
         "limits": LIMITS,
         "most": MOST,
@@ -135,13 +121,15 @@ def describe_frame(access: Access) -> dict[str, Any]:
         "step_kinds": STEP_KINDS,
         "page_url": collection_page_url(project.slug, project.own_host),
         "is_active": project.is_active,
+        "forms": list_forms(project),
+        "form": None,
     }
 
 
 def find_targets(errors: Errors) -> dict[str, str]:
     """Return the ids of the fields that errors are about."""
     switches = {"showConfetti", "video", "voice", "needsCaptions"}
-    ids = {"theme": "theme-light", "prompts": "prompt-1"}
+    ids = {"theme": "theme-light", "prompts": "prompt-1", "title": "new-title"}
     return {
         name: ids.get(name) or (name if "-" in name or name in switches else f"editor-{name}")
         for name in errors
@@ -188,32 +176,19 @@ def describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
     }
 
 
-# The page editor's tabs, saving what they change, and the preview beside them.
+# The editor, saving what it changes, and the preview beside it.
 #
-# A change answers a form with a redirect back to its tab, and a script with JSON.
+# A change answers a form with a redirect back to the editor, and a script with JSON.
 
 
-@pages.get("/dashboard/projects/<project_id>/page")
+@pages.get("/dashboard/projects/<project_id>/collect/page")
 @require_role(Role.ADMIN)
 def show_page_editor(access: Access) -> ResponseReturnValue:
-    return render_tab(access, "look")
+    """Show the page's settings; ``?add=question`` adds an empty one, ``?open=ID`` opens one."""
+    return render_page(access)
 
 
-@pages.get("/dashboard/projects/<project_id>/page/questions")
-@require_role(Role.ADMIN)
-def show_questions(access: Access) -> ResponseReturnValue:
-    """Show what the page asks; ``?add=question`` adds an empty one, ``?open=ID`` opens one."""
-    return render_tab(access, "questions")
-
-
-@pages.get("/dashboard/projects/<project_id>/page/after")
-@require_role(Role.ADMIN)
-def show_after(access: Access) -> ResponseReturnValue:
-    """Show what comes after sending; ``?add=step`` adds an empty step."""
-    return render_tab(access, "after")
-
-
-@pages.post("/dashboard/projects/<project_id>/page")
+@pages.post("/dashboard/projects/<project_id>/collect/page")
 @require_role(Role.ADMIN, for_update=True)
 def save_page(access: Access) -> ResponseReturnValue:
     """Change the settings that were sent and differ from what the form showed."""
@@ -233,7 +208,7 @@ def save_page(access: Access) -> ResponseReturnValue:
     return _answer(access, edit)
 
 
-@pages.get("/dashboard/projects/<project_id>/page/preview")
+@pages.get("/dashboard/projects/<project_id>/collect/page/preview")
 @require_role(Role.ADMIN)
 def show_page_preview(access: Access) -> ResponseReturnValue:
     """Show the page, one of its forms (``?form=``) or its thanks for the frame in the editor."""
@@ -255,7 +230,7 @@ def _answer(access: Access, edit: PageEdit) -> ResponseReturnValue:
     if wants_json():
         values = {"config": flatten(project), "contrast": judge(project)}
         return jsonify({"ok": True, "lists": edit.read_lists(project)} | values)
-    here = url_for(TABS[edit.tab].endpoint, add=edit.adds or None)
+    here = url_for(".show_page_editor", add=edit.adds or None)
     return redirect(add_notice(here, edit.notice) + (f"#{edit.place}" if edit.place else ""), 303)
 
 
@@ -263,13 +238,13 @@ def _refuse(access: Access, edit: PageEdit) -> ResponseReturnValue:
     db.session.rollback()
     if wants_json():
         return answer_errors(edit.errors)
-    return render_tab(access, edit.tab, edit), 422
+    return render_page(access, edit), 422
 
 
 # The page editor's pictures: the logo, the cover, and the face beside the description.
 
 
-@pages.post("/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>")
+@pages.post("/dashboard/projects/<project_id>/collect/page/<any(logo, cover, portrait):picture>")
 @require_role(Role.ADMIN)
 def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
     # Decoded before the lock is taken, so that no submission waits for it.
@@ -278,13 +253,15 @@ def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
         errors = {picture: [problem]}
         if wants_json():
             return answer_errors(errors)
-        return render_tab(access, "look", PageEdit("look", errors=errors)), 422
+        return render_page(access, PageEdit(errors=errors)), 422
     begin_write()
     project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
     return _set(project, picture, image)
 
 
-@pages.post("/dashboard/projects/<project_id>/page/<any(logo, cover, portrait):picture>/remove")
+@pages.post(
+    "/dashboard/projects/<project_id>/collect/page/<any(logo, cover, portrait):picture>/remove"
+)
 @require_role(Role.ADMIN, for_update=True)
 def remove_picture(access: Access, picture: str) -> ResponseReturnValue:
     return _set(access.project, picture, None)

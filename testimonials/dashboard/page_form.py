@@ -50,7 +50,7 @@ LIMITS = {
 
 
 class PageForm(EditorForm, PageConfigUpdateSchema):
-    """The settings of the tabs, each sent by the tab that has it."""
+    """The settings of the page."""
 
     class Meta(EditorForm.Meta, PageConfigUpdateSchema.Meta):
         include: ClassVar[dict[str, Any]] = {
@@ -112,7 +112,6 @@ def judge(project: Project) -> dict[str, Any]:
 
 Lists = dict[str, Any]
 
-TABS = ("look", "questions", "after")
 LISTS = ("prompts", "questions", "steps")
 DONE = {
     "up": gettext_noop("Moved up"),
@@ -125,7 +124,6 @@ DONE = {
 class PageEdit:
     """A form of the page editor: what it changes, what to show again, and its errors."""
 
-    tab: str
     config: dict[str, Any] = field(default_factory=dict)
     design: dict[str, Any] = field(default_factory=dict)
     # For `change_form`.
@@ -144,10 +142,8 @@ class PageEdit:
 
 
 def read_page_edit(project: Project, form: Form) -> PageEdit:
-    """Read a tab's form: settings by their names, and the lists that its ``lists`` names."""
-    tab = form.get("tab", "")
-    edit = PageEdit(tab if tab in TABS else TABS[0])
-    sent = read_edit(PageForm(), form)
+    """Read the form: settings by their names, and the lists that its ``lists`` names."""
+    edit, sent = PageEdit(), read_edit(PageForm(), form)
     edit.shown, edit.errors = sent.shown, dict(sent.errors)
     edit.config, edit.design = split(project, sent.changes)
     lists = read_lists(project.whole_page_design, form)

@@ -34,8 +34,6 @@ PLACES = (
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
     SETTINGS,
 )
-# Pages that still stand beside these.
-OTHERS = (("page", gettext_noop("Page"), "dashboard.pages.show_page_editor"),)
 # So many projects can be chosen at the top of each page; of more there is a page.
 SWITCHED = 7
 Place = tuple[str, str, str, str, str]
@@ -89,7 +87,6 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
             (name, glyph, translate(label), endpoint, key)
             for name, glyph, label, endpoint, key in _list_places(access)
         ],
-        "others": [(name, translate(label), endpoint) for name, label, endpoint in OTHERS],
         "counts": project and count_tabs(project.id)[project.id],
         "proposals": access and count_for(access),
         "theme": theme if theme in THEMES else "system",

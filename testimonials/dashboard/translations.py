@@ -27,7 +27,7 @@ from testimonials.core.http.i18n import ENGLISH, LANGUAGES, find_language, gette
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, form_url
 from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.page_editor import TABS, VIEWS, describe_frame
+from testimonials.dashboard.page_editor import describe_frame
 from testimonials.dashboard.page_form import LIMITS
 from testimonials.dashboard.page_lists import Form, Item
 from testimonials.projects.access import Access, Role
@@ -150,27 +150,27 @@ def _read(form: Form, name: str) -> str:
 # The words of the page, or of a form, in other languages, beside the owner's own.
 
 
-@pages.get("/dashboard/projects/<project_id>/page/words")
+@pages.get("/dashboard/projects/<project_id>/collect/page/words")
 @require_role(Role.ADMIN)
 def show_words(access: Access) -> ResponseReturnValue:
     """Show the page's words and those in the language of ``?lang=``."""
     return _page(access, None)
 
 
-@pages.post("/dashboard/projects/<project_id>/page/words")
+@pages.post("/dashboard/projects/<project_id>/collect/page/words")
 @require_role(Role.ADMIN, for_update=True)
 def save_words(access: Access) -> ResponseReturnValue:
     return _save(access, None)
 
 
-@pages.get("/dashboard/projects/<project_id>/forms/<form_name>/words")
+@pages.get("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/words")
 @require_role(Role.ADMIN)
 def show_form_words(access: Access, form_name: str) -> ResponseReturnValue:
     """Show a form's words and those in the language of ``?lang=``."""
     return _page(access, find_form(access.project, form_name))
 
 
-@pages.post("/dashboard/projects/<project_id>/forms/<form_name>/words")
+@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/words")
 @require_role(Role.ADMIN, for_update=True)
 def save_form_words(access: Access, form_name: str) -> ResponseReturnValue:
     return _save(access, find_form(access.project, form_name))
@@ -224,9 +224,6 @@ def _page(access: Access, form: CollectionForm | None, errors: Errors | None = N
     words = _words_of(project, form)
     shown: dict[str, Any] = describe_frame(access) | {
         "form": form and {"name": form.name, "title": form.title},
-        "tabs": TABS,
-        "tab": "",
-        "views": {name: label for name, label in VIEWS.items() if name != "thanks"},
         "view": "opened",
         "preview_url": url_for(
             "dashboard.pages.show_page_preview", lang=language, form=form.name if form else None

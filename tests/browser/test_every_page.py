@@ -59,7 +59,7 @@ MORE = {
             for status in ("approved", "rejected", "spam", "trash", "all", "all&q=nothing+such")
         ),
         "/dashboard/account/activity?q=nothing+such",
-        f"{PROJECT}/page/words?lang=de",
+        f"{PROJECT}/collect/page/words?lang=de",
     ),
     "reader": (
         f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/people",

@@ -336,7 +336,7 @@ def beginning(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{site.url}/dashboard/projects?q=nothing")
     yield page
-    for path in ("/order", "/widgets", "/forms", "/insights", "/proposals", "/page/questions"):
+    for path in ("/order", "/widgets", "/insights", "/proposals", "/collect/page"):
         page.goto(f"{project.dashboard}{path}")
         page.locator("[data-preview]").evaluate_all("all => all.forEach((each) => each.remove())")
         yield page
@@ -407,7 +407,7 @@ def importing(site: Site, open_page: OpenPage) -> Iterator[Page]:
 
 def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     """The editors, with what they warn of; what stands inside may have the owner's own colours."""
-    project, page = enter(site, open_page, "/page", skipDemoTestimonials=False)
+    project, page = enter(site, open_page, "/collect/page", skipDemoTestimonials=False)
     page.get_by_label("Button colour", exact=True).fill("#2F8F6B")
     expect(page.get_by_text("Hard to read: 3.9 to 1.")).to_be_visible()
     page.locator("[data-preview]").evaluate("frame => frame.remove()")

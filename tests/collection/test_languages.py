@@ -119,7 +119,7 @@ def test_a_page_has_a_language_unless_its_address_names_one(
     assert SEND["de"] in _speaks(_send(client, name=""), "de")
     assert THANKS["de"] in client.get(_send(client).headers["Location"], headers=browser).text
     assert SEND["de"] in html.unescape(
-        open_browser(app, owner).get(f"/dashboard/projects/{project}/page/preview").text
+        open_browser(app, owner).get(f"/dashboard/projects/{project}/collect/page/preview").text
     )
     # The specified settings are as they were.
     assert "language" not in data_of(owner.get(f"/v1/projects/{project}"))["publicPageConfig"]

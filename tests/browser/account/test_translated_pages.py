@@ -9,8 +9,8 @@ from tests.support.servers import wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PAGES = (
-    "inbox", "collect", "collect/asked", "widget", "widgets", "page",
-    "page/questions", "forms", "insights", "integrations", "settings", "import", "domain", "team",
+    "inbox", "collect", "collect/asked", "widget", "widgets", "collect/page",
+    "insights", "integrations", "settings", "import", "domain", "team",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth"
 ACCOUNT = (

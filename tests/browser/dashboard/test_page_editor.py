@@ -26,8 +26,13 @@ def project(site: Site) -> Project:
 def page(open_page: OpenPage, project: Project) -> Page:
     """The page editor of a project."""
     page = open_page(project.page_url)
-    project.sign_in(page, "/page")
+    project.sign_in(page, "/collect/page")
     return page
+
+
+def row(page: Page, name: str) -> None:
+    """Open a row of the list, which closes the one that was open."""
+    page.locator(".part-row > summary").filter(has_text=name).click()
 
 
 def preview_of(page: Page) -> FrameLocator:
@@ -79,21 +84,22 @@ def test_a_change_shows_at_once_and_saves_itself(project: Project, page: Page) -
     page.unroute("**/*")
     page.get_by_label("Dark").check(force=True)
     expect(inside.locator("html")).to_have_attribute("data-theme", "dark")
+    row(page, "Logo and colour")
+    expect(page.get_by_label("Headline")).to_be_hidden()
     page.get_by_label("Button colour", exact=True).fill("#ffcc00")
     page.get_by_label("Button text", exact=True).fill("#000000")
     button = inside.locator("[data-send]")
     expect(button).to_have_css("background-color", "rgb(255, 204, 0)")
-    page.get_by_role("link", name="After sending").click()
+    row(page, "Thanks")
     page.get_by_label("Message").fill("You made our day")
     expect(inside.get_by_text("You made our day")).to_be_visible()
-    page.get_by_role("link", name="Questions").click()
     page.get_by_role("switch", name="Stars").uncheck()
     expect(inside.get_by_text("Your rating")).to_have_count(0)
     wait_until_stored(
         project, buttonColor="#FFCC00", thankYouMessage="You made our day", theme="dark"
     )
     saved(page)
-    page.get_by_role("link", name="Look").click()
+    page.reload()
     expect(page.get_by_label("Headline")).to_have_value("How was the cut?")
     assert project.call("GET", "")[CONFIG]["collectFields"]["rating"] is False
 
@@ -104,7 +110,7 @@ def test_what_is_changed_before_the_script_comes_is_kept(
     page = open_page(project.page_url)
     project.sign_in(page)
     with held_back(page, "/page-editor.js"):
-        page.goto(f"{project.dashboard}/page", wait_until="commit")
+        page.goto(f"{project.dashboard}/collect/page", wait_until="commit")
         page.get_by_label("Headline").fill("Typed at once")
         page.get_by_label("Dark").check(force=True)
     wait_until_stored(project, headline="Typed at once", theme="dark")
@@ -121,6 +127,7 @@ def test_leaving_in_the_middle_of_a_word_loses_nothing(project: Project, page: P
 
 
 def test_a_logo_is_chosen_or_dropped_shown_and_removed(project: Project, page: Page) -> None:
+    row(page, "Logo and colour")
     page.locator("#editor-logo").set_input_files(logo())  # type: ignore[arg-type]
     expect(page.get_by_alt_text("Logo now")).to_be_visible()
     expect(preview_of(page).locator(".plate .logo")).to_be_visible()
@@ -142,7 +149,8 @@ def test_a_logo_is_chosen_or_dropped_shown_and_removed(project: Project, page: P
 
 def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project: Project) -> None:
     page = open_page(project.page_url)
-    project.sign_in(page, "/page/questions")
+    project.sign_in(page, "/collect/page")
+    row(page, "Your own questions")
     inside = preview_of(page)
     add = page.get_by_role("button", name="Add a question")
     add.click()
@@ -160,7 +168,7 @@ def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project
     wait_for(lambda: len(asked(project)) == 2, what="both questions")
 
     handle = page.get_by_role("button", name="Move Will you come back?")
-    note = page.locator("[data-move-note]")
+    note = page.locator("#questions [data-move-note]")
     handle.press(" ")
     expect(note).to_contain_text("Moving: place 2 of 2.")
     handle.press("ArrowUp")
@@ -193,6 +201,7 @@ def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project
 
 
 def test_the_point_of_a_cover_moves_by_keys(project: Project, page: Page) -> None:
+    row(page, "Cover")
     page.locator("#editor-cover").set_input_files(logo((1600, 800)))  # type: ignore[arg-type]
     ring = page.get_by_role("slider", name="What must stay in the picture")
     for key in ("ArrowLeft", "Shift+ArrowLeft", "ArrowDown"):
@@ -205,14 +214,26 @@ def test_the_point_of_a_cover_moves_by_keys(project: Project, page: Page) -> Non
     )
 
 
+def test_touching_a_part_of_the_page_opens_its_row(project: Project, page: Page) -> None:
+    message = page.get_by_label("Message")
+    row(page, "Thanks")
+    expect(message).to_be_visible()
+    preview_of(page).locator(".message-text").click()
+    expect(message).to_be_visible()
+    row(page, "Cover")
+    expect(message).to_be_hidden()
+    preview_of(page).get_by_role("heading", level=1).click()
+    expect(page.get_by_label("Headline")).to_be_visible()
+
+
 def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: OpenPage) -> None:
     project = site.create_project(website="https://elsewhere.example.com")
     page = open_page(project.page_url)
-    project.sign_in(page, "/page")
+    project.sign_in(page, "/collect/page")
     inside = preview_of(page)
-    page.get_by_text("Opened", exact=True).click()
+    row(page, "Guiding questions")
     inside.get_by_role("button", name="Send my testimonial").click()
-    page.get_by_text("Thanks", exact=True).click()
+    row(page, "Thanks")
     inside.get_by_role("link", name=re.compile("elsewhere.example.com")).click()
     expect(inside.get_by_role("heading", name=re.compile("Thank you")).first).to_be_visible()
     assert project.stored() == []

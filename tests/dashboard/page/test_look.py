@@ -28,14 +28,14 @@ def picture(kind: str = "PNG", size: tuple[int, int] = (900, 300)) -> bytes:
 
 
 def save(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:
-    return browser.post(f"/dashboard/projects/{project}/page", data=changes, headers=JSON)
+    return browser.post(f"/dashboard/projects/{project}/collect/page", data=changes, headers=JSON)
 
 
 def upload(browser: FlaskClient, project: str, content: bytes, **options: Any) -> TestResponse:
     # Written out, since the client leaves the file open in which it builds a large form.
     head = '--x\r\nContent-Disposition: form-data; name="logo"; filename="logo.png"\r\n\r\n'
     return browser.post(
-        f"/dashboard/projects/{project}/page/logo",
+        f"/dashboard/projects/{project}/collect/page/logo",
         data=head.encode() + content + b"\r\n--x--\r\n",
         content_type="multipart/form-data; boundary=x",
         **options,
@@ -75,7 +75,7 @@ def test_only_what_changed_is_written(browser: FlaskClient, owner: Caller, proje
     before = json.dumps({"headline": "What the form showed", "theme": "light"})
     save(browser, project, headline="A colleague’s headline")
     form = {"before": before, "headline": "What the form showed", "theme": "dark"}
-    assert browser.post(f"/dashboard/projects/{project}/page", data=form).status_code == 303
+    assert browser.post(f"/dashboard/projects/{project}/collect/page", data=form).status_code == 303
     config = config_of(owner, project)
     assert (config["headline"], config["theme"]) == ("A colleague’s headline", "dark")
     answer = save(browser, project, website="fern.example")
@@ -95,7 +95,7 @@ def test_a_bad_value_changes_nothing(browser: FlaskClient, owner: Caller, projec
         answer = save(browser, project, **{"thankYouMessage": "New", name: value})
         assert answer.status_code == 422
         assert words in answer.json["message"]
-        page = browser.post(f"/dashboard/projects/{project}/page", data={name: value})
+        page = browser.post(f"/dashboard/projects/{project}/collect/page", data={name: value})
         assert page.status_code == 422
     assert config_of(owner, project) == before
 
@@ -106,7 +106,7 @@ def test_a_text_that_is_hard_to_read_is_named(browser: FlaskClient, project: str
     ]
     assert (found["ratio"], found["is_enough"]) == ("3.9", False)
     assert contrast("#2F8F6B", found["suggestion"]) >= 4.5
-    page = browser.get(f"/dashboard/projects/{project}/page").text
+    page = browser.get(f"/dashboard/projects/{project}/collect/page").text
     assert f"Use text in <span data-suggestion-text>{found['suggestion']}" in page
     assert save(browser, project, buttonTextColor=found["suggestion"]).json["contrast"]["is_enough"]
 
@@ -132,7 +132,7 @@ def test_a_logo_is_shown_everywhere_and_can_be_taken_off(
     answer = client.get(url.removeprefix("https://testimonials.example.com"))
     with Image.open(io.BytesIO(answer.data)) as shown:
         assert (shown.format, shown.size) == ("WEBP", (640, 213))
-    answer = browser.post(f"/dashboard/projects/{project}/page/logo/remove", headers=JSON)
+    answer = browser.post(f"/dashboard/projects/{project}/collect/page/logo/remove", headers=JSON)
     assert answer.json == {"ok": True, "url": None}
     assert config_of(owner, project)["logo"] is None
 

@@ -24,7 +24,7 @@ CODE = {"id": "bbbbbbb2", "kind": "code", "title": "A bun", "code": "BUN-7K2F"}
 @pytest.fixture
 def page(owner: Caller) -> str:
     project = owner.create_project(slug="fern", businessName="Fern", skipDemoTestimonials=True)
-    return f"/dashboard/projects/{project['_id']}/page"
+    return f"/dashboard/projects/{project['_id']}/collect/page"
 
 
 def fill(
@@ -68,8 +68,9 @@ def test_questions_prompts_and_steps_are_stored_and_shown(
     shown = client.get("/fern").text
     for expected in ("What changed?", "Will you come back?", "Buns", "A bun"):
         assert expected in shown
-    for path, words in (("/questions", "Choice · on the card"), ("/after", "until 31 Dec 2126")):
-        assert words in browser.get(f"{page}{path}").text
+    editor = browser.get(page).text
+    for expected in ("Choice · on the card", "until 31 Dec 2126", "2</span> of 5"):
+        assert expected in editor
     assert read_types(app, owner.account_id).count("page.changed") == 1
 
 
@@ -86,7 +87,7 @@ def test_the_buttons_of_a_form_without_a_script(browser: FlaskClient, page: str)
         answer = save(browser, page, "questions", stored["questions"], stored, do=action)
         stored = lists_of(answer)
         assert [each["id"] for each in stored["questions"]] == order, action
-    form = fill("questions", stored["questions"], stored, do="add question", tab="questions")
+    form = fill("questions", stored["questions"], stored, do="add question")
     answer = browser.post(page, data=form)
     assert answer.headers["Location"].endswith("#item-new")
     assert "New question" in browser.get(answer.headers["Location"]).text
@@ -126,15 +127,14 @@ def test_what_is_wrong_or_too_much_is_said_at_its_field(browser: FlaskClient, pa
         answer = save(browser, page, lists, [item])
         assert answer.status_code == 422
         assert words in answer.json["errors"][field][0]
-        tab = "after" if lists == "steps" else "questions"
-        refused = browser.post(page, data=fill(lists, [item], tab=tab))
+        refused = browser.post(page, data=fill(lists, [item]))
         assert refused.status_code == 422
         assert words in refused.text
-        assert f'data-item="{item["id"]}"' not in browser.get(f"{page}/{tab}").text
+        assert f'data-item="{item["id"]}"' not in browser.get(page).text
     six = [SENT | {"id": f"aaaaaaa{number}"} for number in range(6)]
     assert save(browser, page, "questions", six).status_code == 422
     assert save(browser, page, "questions", six[:5]).status_code == 200
-    assert "Add a question</span></button>" in browser.get(f"{page}/questions").text
+    assert "Add a question</span></button>" in browser.get(page).text
 
 
 def test_what_a_form_says_it_showed_may_be_anything(browser: FlaskClient, page: str) -> None:
@@ -150,7 +150,7 @@ def test_an_answered_question_keeps_its_kind(app: Flask, browser: FlaskClient, p
     given = SENT | {"question": SENT["text"], "answer": "Noor", "isPublic": False}
     for _ in range(2):
         add_testimonial(app, page.split("/")[3], answers=[given])
-    shown = browser.get(f"{page}/questions").text
+    shown = browser.get(page).text
     assert "2 answers are kept" in shown
     assert '<fieldset class="control" disabled>' in shown
     answer = save(browser, page, "questions", [SENT | {"kind": "scale"}], stored)
@@ -204,7 +204,7 @@ def test_translations_follow_a_choice(browser: FlaskClient, client: FlaskClient,
 def test_a_form_has_its_own_address_words_questions_and_tag(
     app: Flask, browser: FlaskClient, client: FlaskClient, owner: Caller, page: str
 ) -> None:
-    forms = page.removesuffix("page") + "forms"
+    forms = f"{page}/forms"
     answer = browser.post(forms, data={"title": "After the course"})
     assert answer.headers["Location"].split("?")[0] == f"{forms}/after-the-course"
     here = f"{forms}/after-the-course"
@@ -223,14 +223,14 @@ def test_a_form_has_its_own_address_words_questions_and_tag(
     assert list(bad.json["errors"]) == ["tag"]
     browser.post(f"{here}/words?lang=fr", data={"headline": "Et le cours ?"})
     assert "Et le cours ?" in client.get("/fern/f/after-the-course?lang=fr").text
-    share = f"{page.removesuffix('page')}share"
-    assert "/fern/f/after-the-course" in browser.get(share).text
-    code = browser.get(f"{share}/qr.svg?form=after-the-course")
+    code = browser.get(f"{page.removesuffix('page')}qr.svg?form=after-the-course")
     assert "fern-after-the-course-qr.svg" in code.headers["Content-Disposition"]
 
     browser.post(f"{here}/state", data={"open": "0"})
     assert "How was the course?" not in client.get("/fern/f/after-the-course").text
-    assert "Closed" in browser.get(forms).text
+    assert "This form is closed" in browser.get(here).text
+    # The title of the page is a menu of all.
+    assert "After the course" in browser.get(page).text
     browser.post(f"{here}/state", data={"open": "1"})
     clash = browser.post(f"{here}/rename", data={"title": "Course", "address": "thanks"})
     assert (clash.status_code, "reserved" in clash.text) == (422, True)

@@ -145,7 +145,7 @@ def test_what_no_longer_holds_is_said_and_the_proposal_stays(
     gone = propose(owner, project, "testimonial.edit", {"text": "New"}, targetId=row)["_id"]
     page_change = propose(owner, project, "page", {"headline": "From the agent"})["_id"]
     form = {"headline": "From the owner", "before": "{}"}
-    browser.post(f"/dashboard/projects/{project}/page", data=form)
+    browser.post(f"/dashboard/projects/{project}/collect/page", data=form)
     change_testimonial(app, row, status="withdrawn")
     text = page(browser, project)
     assert "Its author has withdrawn this testimonial" in text

@@ -96,7 +96,7 @@ function startOptions(root, onChange) {
       if (!isNew && !option.querySelector('input').value) option.remove();
       else startOption(option, onChange);
     }
-    if (isNew && list.closest('.row-card')) list.replaceChildren();
+    if (isNew && !list.closest('[data-item]')) list.replaceChildren();
     showAdd(list);
     addButton(list).addEventListener('click', () => {
       const option = copy(list.parentElement.querySelector('template[data-option]'), list.closest('[data-item]')?.dataset.item ?? '');
@@ -113,12 +113,21 @@ function startOptions(root, onChange) {
 // Make the cards and short lists of a form work; `onChange` is called after each change of a list that
 // isn't typing.
 export function startItems(form, onChange) {
-  const list = form.querySelector('[data-items]');
-  const add = form.querySelector('[data-add]');
+  form.addEventListener('input', (event) => {
+    const item = event.target.closest('[data-item]');
+    if (item) showHead(item);
+  });
+  const hints = form.querySelector('[data-part="text"]');
+  if (hints) startOptions(hints, onChange);
+  for (const list of form.querySelectorAll('[data-items]')) startList(list, onChange);
+}
+
+function startList(list, onChange) {
+  const add = list.parentElement.querySelector('[data-add]');
 
   function refresh() {
     const items = [...list.children];
-    for (const place of document.querySelectorAll('[data-used]')) place.textContent = items.length;
+    for (const place of list.closest('.part-row').querySelectorAll('[data-used]')) place.textContent = items.length;
     add.hidden = items.length >= Number(list.dataset.most);
     items.forEach((item, place) => {
       for (const button of item.querySelectorAll('[data-move]')) {
@@ -164,7 +173,7 @@ export function startItems(form, onChange) {
     });
   }
 
-  add?.addEventListener('click', (event) => {
+  add.addEventListener('click', (event) => {
     event.preventDefault();
     const item = copy(document.querySelector(`template[data-new="${list.dataset.items}"]`), newId());
     list.append(item);
@@ -173,13 +182,6 @@ export function startItems(form, onChange) {
     item.querySelector('details').open = true;
     item.querySelector('.item-body input:not([type="radio"])').focus();
   });
-  form.addEventListener('input', (event) => {
-    const item = event.target.closest('[data-item]');
-    if (item) showHead(item);
-  });
-
-  startOptions(form.querySelector('.row-tall') ?? document.createElement('div'), onChange);
-  if (!list) return;
   for (const item of list.children) startItem(item);
   refresh();
 }

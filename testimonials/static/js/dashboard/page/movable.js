@@ -7,7 +7,7 @@ let lifted = null;
 // Where the items' list is, below it, says what is being moved; a list without such a place says it
 // to those who hear the page alone.
 function say(item, text) {
-  const note = item.closest('[data-editor]').querySelector('[data-move-note]');
+  const note = item.closest('.part-body').querySelector('[data-move-note]');
   if (note && item.matches('[data-item]')) note.textContent = text;
   else announce(text);
 }

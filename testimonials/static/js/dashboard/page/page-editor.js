@@ -3,7 +3,7 @@
 import { catchUp, checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
-import { framePart, patch, refresh, startPreview } from './preview.js';
+import { framePart, patch, refresh, showView, startPreview } from './preview.js';
 
 const form = document.querySelector('[data-editor]');
 const all = JSON.parse(form.dataset.config);
@@ -195,6 +195,23 @@ if (box) paintSuggestion();
 
 /* ---------------------------------------------------------------- start */
 
+// What a row is about shows beside it; and touching that opens the row.
+for (const row of document.querySelectorAll('[data-shows]')) {
+  row.addEventListener('toggle', () => {
+    if (!row.open) return;
+    showView(row.dataset.shows, config);
+    framePart(row.dataset.row);
+  });
+}
+
+function openRow(part) {
+  const row = part.closest('[data-shows]');
+  if (row) row.open = true;
+  const card = part.querySelector(':scope > .item-box');
+  if (card) card.open = true;
+  (row ?? part).scrollIntoView({ block: 'nearest' });
+}
+
 // Outside of a part nothing is framed.
 document.getElementById('settings-pane').addEventListener('focusin', (event) => framePart(event.target.closest('[data-part]')?.dataset.part ?? ''));
 
@@ -207,7 +224,7 @@ startPictures({
     change({ focusX, focusY }, TYPING_MS);
   },
 });
-startPreview(config);
+startPreview(config, openRow);
 startWidths(document.querySelector('[data-stage]'));
 startPanes(document.querySelector('[data-split]'));
 patch(config);

@@ -5,7 +5,7 @@ const address = new URL(frame.getAttribute('src'), location.href);
 const ACCENT = '#4F46E5';
 
 const page = () => frame.contentDocument;
-export const view = () => document.querySelector('[data-view]:checked').value;
+let view = frame.dataset.view;
 
 // Where in the page each part of the settings is.
 const PLACES = {
@@ -70,7 +70,7 @@ export function patch(config) {
     const place = inside.querySelector(selector);
     if (place && text?.trim()) place.textContent = text.trim();
   };
-  if (view() === 'thanks') {
+  if (view === 'thanks') {
     put('.message-text', config.thankYouMessage);
   } else {
     put('h1', config.headline);
@@ -88,7 +88,7 @@ export async function refresh(config) {
   const mine = ++round;
   let text;
   try {
-    address.searchParams.set('view', view());
+    address.searchParams.set('view', view);
     const response = await fetch(address);
     if (!response.ok || response.redirected) return;
     text = await response.text();
@@ -104,16 +104,27 @@ export async function refresh(config) {
   patch(config);
 }
 
-// Nothing in the preview leads away or is sent.
-function hold(config) {
+// Show the first look, the opened form or the thanks.
+export function showView(name, config) {
+  if (!name || name === view) return;
+  view = name;
+  refresh(config);
+}
+
+// Nothing in the preview leads away or is sent; what is touched opens its row.
+function hold(config, onTouch) {
   const inside = page();
-  inside.addEventListener('click', (event) => { if (event.target.closest('a')) event.preventDefault(); });
+  inside.addEventListener('click', (event) => {
+    if (event.target.closest('a')) event.preventDefault();
+    const parts = [...document.querySelectorAll('[data-part]')].reverse();
+    const touched = parts.find((each) => find(each.dataset.part)?.contains(event.target));
+    if (touched) onTouch(touched);
+  });
   inside.addEventListener('submit', (event) => event.preventDefault());
   patch(config);
 }
 
-export function startPreview(config) {
-  frame.addEventListener('load', () => hold(config));
-  if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(config);
-  for (const button of document.querySelectorAll('[data-view]')) button.addEventListener('change', () => refresh(config));
+export function startPreview(config, onTouch) {
+  frame.addEventListener('load', () => hold(config, onTouch));
+  if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(config, onTouch);
 }
