@@ -52,7 +52,7 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "claim", "forms", "imports",
+        "claim", "forms",
         "page_editor", "proposals",
         "translations", "widget_editor", "widgets",
     )
