@@ -204,12 +204,13 @@ def asking(site: Site, open_page: OpenPage) -> Iterator[Page]:
     press(page, "Send", "One thing needs a change")
     yield page
     email = f"leila{number}@example.com"
-    people = f"ليلى منصور <{email}>\n{number}{ADDRESS}\n{email}\nfoo"
+    people = f"ليلى منصور <{email}>, {number}{ADDRESS}, {email}, foo"
     field = page.get_by_label("Email addresses")
     field.fill(people)
     field.press("Enter")
     expect(page.locator(".chip.is-wrong").first).to_be_visible()
     yield page
+    page.get_by_role("button", name="See the mail").click()
     page.get_by_role("button", name="Change the words").click()
     page.get_by_text("Change", exact=True).click()
     yield page

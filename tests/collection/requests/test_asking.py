@@ -89,6 +89,7 @@ def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(
     assert "Goes out" not in browser.get(answer.headers["Location"]).text
 
 
+@pytest.mark.postgres
 def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
     app: Flask, browser: FlaskClient, project: str, smtp_url: str
 ) -> None:
@@ -123,6 +124,7 @@ def test_undo_names_who_was_already_gone(
     assert row.id not in {each.id for each in read_requests(app).values()}
 
 
+@pytest.mark.postgres
 def test_one_person_is_cancelled_until_it_goes(
     app: Flask, browser: FlaskClient, project: str
 ) -> None:

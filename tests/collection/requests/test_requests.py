@@ -255,7 +255,12 @@ def test_one_reminder_follows_to_who_has_not_answered(
 
 
 def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
-    app: Flask, browser: FlaskClient, project: str, smtp: MailSink, moved_clock: MovableClock
+    app: Flask,
+    browser: FlaskClient,
+    project: str,
+    owner: Caller,
+    smtp: MailSink,
+    moved_clock: MovableClock,
 ) -> None:
     ask(browser, project, NOOR)
     smtp.answers.append("550 No such user here")
@@ -265,6 +270,17 @@ def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
     assert "550 No such user here" in page
     work(app, moved_clock, days=4)
     assert len(requests_to(app)) == 1
+    browser = open_browser(app, owner)
+    row = read_requests(app)["noor@example.com"]
+    path = f"/dashboard/projects/{project}/collect/asked/{row.id}"
+    assert "550 No such user here" in browser.get(path).text
+    assert browser.post(path, data={"email": "foo"}).status_code == 422
+    assert browser.post(path, data={"email": "noor@example.org"}).status_code == 303
+    let_go(app)
+    assert requests_to(app)[-1].recipient == "noor@example.org"
+    assert "Hi Noor Haddad," in requests_to(app)[-1].text
+    # It was mended, so there is nothing to mend.
+    assert browser.post(path, data={"email": "li@example.org"}).status_code == 422
 
 
 def test_the_pace_is_kept_over_all_accounts(
