@@ -3,9 +3,10 @@
 A GET changes nothing, since mail scanners open links; the POST redeems the link.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from flask import redirect, render_template, request, url_for
+from flask import Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import (
@@ -51,12 +52,22 @@ from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.extensions import begin_write, db, limiter
 from testimonials.core.http.blueprints import auth
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema, SentForm, add_notice
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
+from testimonials.core.http.urls import collection_page_url
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
+from testimonials.dashboard.widget_form import Website
+from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_DELETED
+from testimonials.projects.models import Project
+from testimonials.projects.projects import count_projects, create_project, find_free_slug
 from testimonials.projects.settings import delete_projects
+from testimonials.projects.website import own_domain, read_later
 from testimonials.testimonials.testimonials import (
     describe_issued,
     describe_keys,
@@ -106,6 +117,37 @@ def describe_begun(account: Account | None) -> dict[str, Any]:
 # By a magic link.
 
 
+class StartForm(FormSchema):
+    """The business of who begins with a page of their own."""
+
+    businessName = Text(
+        BUSINESS_NAME_LENGTH,
+        one_line=True,
+        required=True,
+        error_messages={"required": gettext_noop("Add the name of your business.")},
+    )
+    website = Website(WEBSITE_LENGTH, one_line=True, load_default="")
+
+
+def _begins(account: Account) -> bool:
+    """Return whether who claims the account begins with a page, since nobody made one for them."""
+    return account.was_asked_for and not account.has_key and not count_projects(account.id)
+
+
+def _read_start(account: Account) -> SentForm | None:
+    """Return the business that the form names; None where it asks for none."""
+    is_asked = "businessName" in request.form and _begins(account)
+    return StartForm().read() if is_asked else None
+
+
+def _start(account: Account, values: Mapping[str, Any]) -> Project:
+    """Make the first project of an account that was claimed just now."""
+    slug = find_free_slug(values["businessName"])
+    project = create_project(account.id, {**values} | ({"slug": slug} if slug else {}))
+    read_later(project)
+    return project
+
+
 @auth.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
     account = find_account_of_link(token)
@@ -117,7 +159,7 @@ def show_claim(token: str) -> ResponseReturnValue:
 def redeem_claim(token: str) -> ResponseReturnValue:
     """Claim the account with a password; keep or replace the agent's key."""
     account = find_account_of_link(token)
-    if errors := _find_password_problem(account) | _find_key_errors(account):
+    if errors := _find_errors(account):
         return answer_privately(_claim_form(account, errors), 422)
     password_hash = hash_password(request.form["password"])
     begin_write()
@@ -125,12 +167,21 @@ def redeem_claim(token: str) -> ResponseReturnValue:
     account = find_account_of_link(token)
     if errors := _find_key_errors(account):
         return answer_privately(_claim_form(account, errors), 422)
-    new_key = _claim(account, password_hash)
+    made = _claim(account, password_hash)
     cookie = sign_browser_in(account, SignInMethod.LINK, "claim link")
     db.session.commit()
-    response = answer_privately(_claimed_page(account, new_key))
+    response = _lead_on(account, *made)
     set_session_cookie(response, account, cookie)
     return response
+
+
+def _lead_on(account: Account, new_key: str | None, project: Project | None) -> Response:
+    """Say what was claimed; a page that is new wants people to be asked."""
+    if project is None:
+        return answer_privately(_claimed_page(account, new_key))
+    said = _("Your page is open. Ask three people who know you. Their words arrive in your inbox.")
+    url = url_for("dashboard.collect.show_collect", project_id=project.id)
+    return answer_privately(make_response(redirect(add_notice(url, said))), 303)
 
 
 @auth.get("/claim/<token>/decline")
@@ -210,8 +261,15 @@ def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
     return answer_privately(_link_problem(error.reason), status)
 
 
-def _claim(account: Account, password_hash: str) -> str | None:
-    """Claim the account as the form says; return its new key, if any."""
+def _find_errors(account: Account) -> Errors:
+    start = _read_start(account)
+    found = start.errors if start else {}
+    return found | _find_password_problem(account) | _find_key_errors(account)
+
+
+def _claim(account: Account, password_hash: str) -> tuple[str | None, Project | None]:
+    """Claim the account as the form says; return its new key and its first project, if any."""
+    start = _read_start(account)
     new_key = replace_key(account) if request.form.get("key") == "replace" else None
     act_as(ActorKind.PERSON, account.id)
     drop_what_is_unwanted(account)
@@ -219,7 +277,7 @@ def _claim(account: Account, password_hash: str) -> str | None:
     record(ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
         record(KEY_REPLACED, account.id)
-    return new_key
+    return new_key, _start(account, start.values) if start else None
 
 
 def _find_password_problem(account: Account) -> Errors:
@@ -242,9 +300,19 @@ def _claim_form(account: Account, errors: Errors) -> str:
         expires_at=account.claim_expires_at,
         was_asked_for=account.was_asked_for,
         proposed=describe_waiting(account.id),
+        start=_fill_in(account) if _begins(account) else None,
         errors=errors,
         **shown,
     )
+
+
+def _fill_in(account: Account) -> dict[str, str]:
+    """Return what the form begins with: what was typed, else what the address tells."""
+    return {
+        "businessName": request.form.get("businessName", ""),
+        "website": request.form.get("website", own_domain(account.email)),
+        "page_base": collection_page_url(""),
+    }
 
 
 def _claimed_page(account: Account | None = None, new_key: str | None = None) -> str:

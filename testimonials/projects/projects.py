@@ -1,5 +1,6 @@
 """Creating, finding and listing projects; their addresses and limits."""
 
+import itertools
 import re
 import secrets
 import string
@@ -383,6 +384,23 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
         message = gettext(SlugReserved.default_message, slug=slug)
         raise SlugReserved(message, errors={"slug": [message]})
     return slug or None
+
+
+def find_free_slug(name: str) -> str | None:
+    """Return the first free slug for a business: its name, or with a number; None without letters.
+
+    Somebody may still take it before the project is there.
+    """
+    slug = make_slug(name)
+    if not slug:
+        return None
+    for number in itertools.count(1):
+        end = f"-{number}" if number > 1 else ""
+        tried = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
+        taken = select(Project.id).where(Project.slug == tried)
+        if not (is_reserved(tried) or is_held(tried, None) or db.session.scalar(taken)):
+            return tried
+    raise AssertionError
 
 
 def _insert(project: Project) -> Project:

@@ -254,6 +254,22 @@ def _read_logo(budget: _Budget, url: str) -> Image | None:
         return None
 
 
+# Of these mail providers, an address says nothing of a website.
+_MAILBOXES = {
+    "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com",
+    "icloud.com", "me.com", "mac.com", "aol.com", "proton.me", "protonmail.com", "gmx.com",
+    "gmx.de", "gmx.net", "web.de", "t-online.de", "mail.com", "mail.ru", "yandex.com", "yandex.ru",
+    "qq.com", "163.com", "zoho.com", "fastmail.com", "orange.fr", "free.fr", "laposte.net",
+    "libero.it",
+}  # fmt: skip
+
+
+def own_domain(email: str) -> str:
+    """Return the domain of an address, which is probably a website; empty for mail providers."""
+    domain = email.partition("@")[2]
+    return "" if domain in _MAILBOXES else domain
+
+
 # What becomes of it.
 
 

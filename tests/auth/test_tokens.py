@@ -267,6 +267,7 @@ MORE_OF_THE_KEY = {
     "withdraw_proposal": "It takes its own proposals back.",
     "list_widgets": "The names of saved widgets are on the pages that show them.",
     "get_page_config": "The project, as specified, holds it too.",
+    "get_brand": "The project holds it too.",
     "get_page_design": "The collection page shows it.",
     "list_forms": "Their pages show them.",
     "get_form": "Its page shows it.",

@@ -235,3 +235,33 @@ def test_a_mailbox_with_enough_links(app: Flask, client: FlaskClient, owner: Cal
     # The owner holds links that work, and gets one more in a browser that is known.
     assert client.get(mailed_path(app, "reset")).status_code == 200
     assert ask(known, "/forgot", 1, 1) == 7
+
+
+def test_the_link_opens_a_page_of_ones_own(app: Flask, client: FlaskClient, owner: Caller) -> None:
+    """One form makes account, project, page and widget, and leads to asking."""
+    owner.create_project(slug="oat-ember")
+    sign_up(client, "mira@oatandember.example")
+    link = mailed_path(app, "signup")
+    page = client.get(link).text
+    assert 'value="oatandember.example"' in page
+    form = {"businessName": "", "website": "a b", "password": PASSWORD}
+    refused = client.post(link, data=form)
+    assert refused.status_code == 422
+    assert "Add the name of your business." in refused.text
+    assert not is_signed_in(client)
+    form |= {"businessName": "Oat & Ember", "website": "oatandember.example"}
+    made = client.post(link, data=form)
+    assert made.status_code == 303
+    assert "/collect?notice=" in made.headers["Location"]
+    assert "Your page is open." in client.get(made.headers["Location"]).text
+    # The address follows the name, and the next free one is taken.
+    assert client.get("/oat-ember-2").status_code == 200
+    assert client.post(link, data=form).status_code == 200
+    assert client.get("/oat-ember-3").status_code == 404
+
+
+def test_an_address_at_a_mail_provider_says_nothing_of_a_website(
+    app: Flask, client: FlaskClient
+) -> None:
+    sign_up(client, "mira@gmail.com")
+    assert 'value="gmail.com"' not in client.get(mailed_path(app, "signup")).text

@@ -4,10 +4,30 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import find_violations
-from tests.browser.conftest import OpenPage, Project
+from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.test_counted import DESK, PHONE, Taps
 
 pytestmark = pytest.mark.browser
+
+
+def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(
+    site: Site, open_page: OpenPage
+) -> None:
+    email, taps = "mira@oatandember.example", Taps()
+    page = open_page(site.url)
+    page.get_by_label("Your email").fill(email)
+    taps.follow(page.get_by_role("button", name="Mail me a link"))
+    # The second tap is in the mail.
+    taps.count += 1
+    page.goto(site.claim_link(email))
+    assert find_violations(page) == []
+    expect(page.get_by_label("Website")).to_have_value("oatandember.example")
+    page.get_by_label("Name of the business").fill("Oat & Ember")
+    page.get_by_label("Password", exact=True).fill("three blue wardrobes")
+    taps.follow(page.get_by_role("button", name="Make my page"))
+    expect(page.get_by_text("Your page is open.").first).to_be_visible()
+    assert taps.count == 3
+    assert page.goto(f"{site.url}/oat-ember")
 
 
 def test_the_brand_is_changed_everywhere_in_three_taps(
