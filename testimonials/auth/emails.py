@@ -112,7 +112,7 @@ def send_proof_mail(email: str, link: str, minutes: int) -> None:
             "If that is you, open this link in the same browser."
         ],
         footnote=f"The link works for {minutes} minutes and only once. If it isn’t you, don’t open "
-        "it; sign out everywhere under Account, Security.",
+        "it; sign out everywhere under Account, Where you’re signed in.",
         link=link,
         button="It’s me",
     )

@@ -278,5 +278,5 @@ def _tell_of_recovery(account: Account) -> None:
     send_security_mail(
         account.email,
         f"A recovery code was used instead of the authenticator app. {words} left. "
-        "Under Account, Security you can make new ones.",
+        "Under Account, Signing in you can make new ones.",
     )

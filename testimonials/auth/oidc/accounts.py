@@ -102,7 +102,7 @@ def receive_person(person: CompanyPerson) -> Arrival:
             gettext_noop(
                 "%(company)s doesn’t say that your email address is verified, so we can’t tell "
                 "which account is yours. If you can sign in another way, link the two under "
-                "Account, Security."
+                "Account, Signing in."
             ),
             values={"company": current_settings().company_name},
         )
@@ -188,7 +188,7 @@ def _link(account: Account, person: CompanyPerson) -> None:
         raise CompanyRefused(
             gettext_noop(
                 "Another %(company)s account is linked to %(email)s. Whoever has it can unlink it "
-                "under Account, Security, or ask whoever runs this service."
+                "under Account, Signing in, or ask whoever runs this service."
             ),
             values={"company": name, "email": account.email},
         )
