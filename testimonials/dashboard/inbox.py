@@ -24,11 +24,10 @@ from testimonials.dashboard.inbox_data import (
     return_target,
     tell,
 )
-from testimonials.dashboard.proposal_data import kinds_of
+from testimonials.dashboard.proposal_data import describe_proposals, list_page
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Right
 from testimonials.projects.defaults import KEEPS_SAMPLES
-from testimonials.projects.proposals import summarise
 from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows
 from testimonials.testimonials.moderation import ActionRefused, apply_action, apply_to_many
 from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
@@ -73,9 +72,17 @@ def show_inbox(access: Access) -> Values:
     return found | {
         "shell": shell,
         **describe_first_steps(access, shell["counts"]["approved"]),
-        "proposed": summarise(project.id, kinds_of(access)) if shell["proposals"] else [],
+        "proposals": _describe_proposals(access, wanted) if shell["proposals"] else [],
         "can_undo": bool(list_steps(project.id, access.user.email)),
     }
+
+
+def _describe_proposals(access: Access, wanted: InboxFilter) -> list[Values]:
+    """Return what agents propose, at the end of what waits."""
+    if wanted != InboxFilter():
+        return []
+    rows, _page, _total = list_page(access, 1, is_waiting=True)
+    return describe_proposals(access.project, rows)
 
 
 def find_chosen(access: Access, ids: Sequence[str], *, is_all: bool, **_: Any) -> Sequence[str]:

@@ -14,10 +14,11 @@ from testimonials.core.http.forms import FormSchema, add_notice, read_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.resource import REASON_LENGTH
+from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import current_path
 from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.inbox_data import read_page
+from testimonials.dashboard.inbox_data import MAX_LINE, read_page
 from testimonials.dashboard.proposal_data import (
     PAGE_SIZE,
     describe_proposals,
@@ -37,6 +38,7 @@ MOST_AT_ONCE = 100
 class DecisionForm(FormSchema):
     decision = Choice("accepted", "declined", required=True)
     note = Text(REASON_LENGTH, load_default="")
+    return_to = Text(MAX_LINE, load_default="")
 
 
 @inbox.get("/dashboard/projects/<project_id>/proposals")
@@ -75,7 +77,8 @@ def decide_proposal(access: Access) -> ResponseReturnValue:
     db.session.commit()
     if decided.problems:
         return _page(access, decided), 409
-    return redirect(add_notice(url_for(".show_proposals"), _report(decided), decided.undo), 303)
+    to = safe_target(sent.values["return_to"]) or url_for(".show_proposals")
+    return redirect(add_notice(to, _report(decided), decided.undo), 303)
 
 
 def _report(decided: Decided) -> str:
@@ -112,7 +115,7 @@ def _page(access: Access, decided: Decided) -> str:
     shown = {row.id for row in rows}
     return render_template(
         "dashboard/proposals/proposals.html",
-        shell=build_shell(access, "proposals"),
+        shell=build_shell(access, "inbox"),
         notice=read_notice(),
         return_to=current_path(),
         is_waiting=is_waiting,
