@@ -38,7 +38,6 @@ from testimonials.dashboard.page_form import (
     LISTS,
     PageEdit,
     flatten,
-    judge,
     name_fields,
     read_page_edit,
 )
@@ -90,9 +89,10 @@ def render_page(access: Access, edit: PageEdit | None = None) -> str:
         until={
             each["id"]: describe_day(each["until"]) for each in lists["steps"] if each.get("until")
         },
-        contrast=judge(project),
         pictures=describe_pictures(project),
-        is_own=any(project.page_config[name] for name in ("buttonColor", "logo")),
+        is_own=bool(
+            project.page_config["buttonColor"] or (project.logo_id and project.brand_logo_id)
+        ),
         languages=list_spoken(project),
         **describe_questions(project, lists["questions"]),
         steps=_add_new(lists["steps"], "step", {"kind": "link", "title": "", "text": ""}),
@@ -169,7 +169,7 @@ def _add_new(items: list[Item], name: str, empty: Item) -> list[Item]:
 
 
 def describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
-    ids = {"logo": project.logo_id, "cover": project.cover_id, "portrait": project.portrait_id}
+    ids = {"cover": project.cover_id, "portrait": project.portrait_id}
     return {
         name: {"url": image_url(id), "megabytes": PAGE_PICTURES[name].max_bytes // MEGABYTE}
         for name, id in ids.items()
@@ -228,8 +228,7 @@ def show_page_preview(access: Access) -> ResponseReturnValue:
 def _answer(access: Access, edit: PageEdit) -> ResponseReturnValue:
     project = access.project
     if wants_json():
-        values = {"config": flatten(project), "contrast": judge(project)}
-        return jsonify({"ok": True, "lists": edit.read_lists(project)} | values)
+        return jsonify({"ok": True, "lists": edit.read_lists(project), "config": flatten(project)})
     here = url_for(".show_page_editor", add=edit.adds or None)
     return redirect(add_notice(here, edit.notice) + (f"#{edit.place}" if edit.place else ""), 303)
 
@@ -241,10 +240,10 @@ def _refuse(access: Access, edit: PageEdit) -> ResponseReturnValue:
     return render_page(access, edit), 422
 
 
-# The page editor's pictures: the logo, the cover, and the face beside the description.
+# The page editor's pictures: the cover, and the face beside the description.
 
 
-@pages.post("/dashboard/projects/<project_id>/collect/page/<any(logo, cover, portrait):picture>")
+@pages.post("/dashboard/projects/<project_id>/collect/page/<any(cover, portrait):picture>")
 @require_role(Role.ADMIN)
 def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
     # Decoded before the lock is taken, so that no submission waits for it.
@@ -259,9 +258,7 @@ def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
     return _set(project, picture, image)
 
 
-@pages.post(
-    "/dashboard/projects/<project_id>/collect/page/<any(logo, cover, portrait):picture>/remove"
-)
+@pages.post("/dashboard/projects/<project_id>/collect/page/<any(cover, portrait):picture>/remove")
 @require_role(Role.ADMIN, for_update=True)
 def remove_picture(access: Access, picture: str) -> ResponseReturnValue:
     return _set(access.project, picture, None)

@@ -10,7 +10,6 @@ from testimonials.core.http.fields import Count, StrictSchema, Switch, Text
 from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.images.colors import ENOUGH, contrast, find_text
 from testimonials.dashboard.page_lists import (
     Form,
     Item,
@@ -22,7 +21,6 @@ from testimonials.dashboard.page_lists import (
 )
 from testimonials.dashboard.widget_form import EditorForm, Website, read_before, read_edit
 from testimonials.projects import defaults, page_design
-from testimonials.projects.brand import find_button
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import CHOICES_RANGE, PageDesignSchema
 from testimonials.projects.schemas import PageConfigUpdateSchema
@@ -33,7 +31,6 @@ ASKED = ("rating", "role", "company", "avatar", "email")
 DESIGN = ("signature", "video", "voice", "needsCaptions")
 FOCUS = {"focusX": "x", "focusY": "y"}
 LIMITS = {
-    "businessName": defaults.BUSINESS_NAME_LENGTH,
     "website": defaults.WEBSITE_LENGTH,
     "headline": defaults.HEADLINE_LENGTH,
     "description": defaults.DESCRIPTION_LENGTH,
@@ -61,7 +58,8 @@ class PageForm(EditorForm, PageConfigUpdateSchema):
             **{name: Switch() for name in ("video", "voice", "needsCaptions")},
             **{name: Count(0, 100) for name in FOCUS},
         }
-        exclude = ("collectFields",)
+        # The others are the brand's.
+        exclude = ("collectFields", "businessName", "buttonColor", "buttonTextColor")
 
     website = Website(defaults.WEBSITE_LENGTH, one_line=True)
 
@@ -69,7 +67,7 @@ class PageForm(EditorForm, PageConfigUpdateSchema):
 def flatten(project: Project) -> dict[str, Any]:
     """Return the settings of the form as they are."""
     design = project.whole_page_design
-    config = {"businessName": project.business_name} | _fill_in(project)
+    config = dict(project.page_config)
     config |= {f"ask-{name}": config["collectFields"][name] for name in ASKED}
     config |= {name: design[name] for name in DESIGN}
     config |= {name: design["coverFocus"][axis] for name, axis in FOCUS.items()}
@@ -87,25 +85,6 @@ def split(project: Project, changes: dict[str, Any]) -> tuple[dict[str, Any], di
     if moved:
         design["coverFocus"] = project.whole_page_design["coverFocus"] | moved
     return changes | ({"collectFields": asked} if asked else {}), design
-
-
-def _fill_in(project: Project) -> dict[str, Any]:
-    button, text = find_button(project).light
-    own = {name: each for name, each in project.page_config.items() if each is not None}
-    return {"buttonColor": button, "buttonTextColor": text} | own
-
-
-def judge(project: Project) -> dict[str, Any]:
-    """Return whether the button is readable, and the colour of its text that makes it so."""
-    config = _fill_in(project)
-    button, text = config["buttonColor"], config["buttonTextColor"]
-    ratio = contrast(button, text)
-    return {
-        # Cut, not rounded: 4.49 isn't 4.5.
-        "ratio": f"{int(ratio * 10) / 10:g}",
-        "is_enough": ratio >= ENOUGH,
-        "suggestion": find_text(button, text),
-    }
 
 
 # What a form of the page editor changes.

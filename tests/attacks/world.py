@@ -260,7 +260,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     change_project(app, project, page_config={"collectFields": dict.fromkeys(names, True)})
     change_project(app, project, page_design={"video": True, "voice": True})
     logo = (io.BytesIO(to_bytes(photo(80, 60), "PNG")), "logo.png")
-    expect(browser.post(f"{base}/collect/page/logo", data={"logo": logo}))
+    expect(browser.post(f"{base}/settings/brand/logo", data={"logo": logo}))
     form = {"mode": "at_once", "decides_by_mail": "1"}
     expect(browser.post(f"{base}/settings/mail", data=form))
     Visitor(client, project, SLUG).write(text=SECRET)
@@ -281,7 +281,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     assert client.post("/v1/projects", json={}, headers=begun).status_code == 200
     # There is something now, so the mail about another key has a link that revokes it.
     assert init(client, "unclaimed@example.com").status_code == 200
-    page = browser.get(f"{base}/collect/page").text
+    page = browser.get(f"{base}/settings/brand").text
     found = re.search(r"/media/(\w+)\.webp", page)
     assert found
     return found[1]

@@ -84,20 +84,12 @@ def test_a_change_shows_at_once_and_saves_itself(project: Project, page: Page) -
     page.unroute("**/*")
     page.get_by_label("Dark").check(force=True)
     expect(inside.locator("html")).to_have_attribute("data-theme", "dark")
-    row(page, "Logo and colour")
-    expect(page.get_by_label("Headline")).to_be_hidden()
-    page.get_by_label("Button colour", exact=True).fill("#ffcc00")
-    page.get_by_label("Button text", exact=True).fill("#000000")
-    button = inside.locator("[data-send]")
-    expect(button).to_have_css("background-color", "rgb(255, 204, 0)")
     row(page, "Thanks")
     page.get_by_label("Message").fill("You made our day")
     expect(inside.get_by_text("You made our day")).to_be_visible()
     page.get_by_role("switch", name="Stars").uncheck()
     expect(inside.get_by_text("Your rating")).to_have_count(0)
-    wait_until_stored(
-        project, buttonColor="#FFCC00", thankYouMessage="You made our day", theme="dark"
-    )
+    wait_until_stored(project, thankYouMessage="You made our day", theme="dark")
     saved(page)
     page.reload()
     expect(page.get_by_label("Headline")).to_have_value("How was the cut?")
@@ -126,25 +118,25 @@ def test_leaving_in_the_middle_of_a_word_loses_nothing(project: Project, page: P
     expect(page.get_by_role("heading", level=1)).to_have_text("Typed and gone")
 
 
-def test_a_logo_is_chosen_or_dropped_shown_and_removed(project: Project, page: Page) -> None:
-    row(page, "Logo and colour")
-    page.locator("#editor-logo").set_input_files(logo())  # type: ignore[arg-type]
-    expect(page.get_by_alt_text("Logo now")).to_be_visible()
-    expect(preview_of(page).locator(".plate .logo")).to_be_visible()
+def test_a_cover_is_chosen_or_dropped_shown_and_removed(project: Project, page: Page) -> None:
+    row(page, "Cover")
+    page.locator("#editor-cover").set_input_files(logo())  # type: ignore[arg-type]
+    expect(page.get_by_alt_text("Cover now")).to_be_visible()
+    expect(preview_of(page).locator(".cover")).to_be_visible()
     svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
-    page.locator("#editor-logo").set_input_files(svg)  # type: ignore[arg-type]
+    page.locator("#editor-cover").set_input_files(svg)  # type: ignore[arg-type]
     expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
-    page.get_by_role("button", name="Remove: Logo").click()
-    expect(page.get_by_alt_text("Logo now")).to_have_count(0)
-    assert project.call("GET", "")[CONFIG]["logo"] is None
+    page.get_by_role("button", name="Remove: Cover").click()
+    expect(page.get_by_alt_text("Cover now")).to_have_count(0)
+    expect(preview_of(page).locator(".cover")).to_have_count(0)
     drop = """(bytes) => {
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(bytes)], 'logo.png', { type: 'image/png' }));
       const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-      document.querySelector('[data-picture=logo] [data-drop]').dispatchEvent(event);
+      document.querySelector('[data-picture=cover] [data-drop]').dispatchEvent(event);
     }"""
     page.evaluate(drop, [*bytes(logo()["buffer"])])  # type: ignore[arg-type]
-    expect(page.get_by_alt_text("Logo now")).to_be_visible()
+    expect(page.get_by_alt_text("Cover now")).to_be_visible()
 
 
 def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project: Project) -> None:

@@ -60,7 +60,7 @@ def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox:
 def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder, "_places", threading.Semaphore(0))
     logo = inbox.client.post(
-        f"{inbox.base}/collect/page/logo", data={"logo": (io.BytesIO(PHOTO), "x")}
+        f"{inbox.base}/settings/brand/logo", data={"logo": (io.BytesIO(PHOTO), "x")}
     )
     for answer in (send(inbox, "new"), logo):
         assert answer.status_code in (422, 503)

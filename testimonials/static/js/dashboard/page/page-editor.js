@@ -1,6 +1,6 @@
 // The page editor works without this file: its forms have a Save button. With it each change shows
 // at once in the preview and saves itself.
-import { catchUp, checkLength, readColour, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
+import { catchUp, checkLength, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
 import { framePart, patch, refresh, showView, startPreview } from './preview.js';
@@ -14,7 +14,6 @@ const LISTS = ' lists';
 
 const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden' && each.localName !== 'button');
 const isText = (name) => !['radio', 'checkbox', 'number'].includes(controls(name)[0].type);
-const isColour = (name) => name === 'buttonColor' || name === 'buttonTextColor';
 const config = Object.fromEntries(Object.entries(all).filter(([, value]) => !Array.isArray(value)));
 let lists = Object.fromEntries(Object.entries(all).filter(([, value]) => Array.isArray(value)));
 
@@ -24,7 +23,7 @@ function read(name) {
   const [first] = controls(name);
   if (first.type === 'checkbox') return first.checked;
   if (first.type === 'radio') return controls(name).find((each) => each.checked)?.value;
-  return isColour(name) ? readColour(first.value) : first.value;
+  return first.value;
 }
 
 function write(name, value) {
@@ -32,7 +31,6 @@ function write(name, value) {
     if (each.type === 'checkbox') each.checked = value;
     else if (each.type === 'radio') each.checked = each.value === value;
     else each.value = value;
-    if (isColour(name)) each.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
   }
 }
 
@@ -40,7 +38,7 @@ form.addEventListener('input', (event) => {
   const { name, type } = event.target;
   if (type === 'file') return;
   const isTyped = ['text', 'url'].includes(type) || event.target.localName === 'textarea';
-  if (isTyped && !isColour(name) && !checkLength(event.target)) {
+  if (isTyped && !checkLength(event.target)) {
     // What waits under this name is not what the field says any more.
     saving.drop(name in config ? name : LISTS);
     return;
@@ -49,23 +47,10 @@ form.addEventListener('input', (event) => {
     if (name) changeLists(isTyped ? TYPING_MS : 0);
     return;
   }
-  const value = read(name);
-  if (isColour(name)) {
-    showFieldProblem(event.target, value ? '' : form.dataset.sayColour);
-    if (!value) return;
-    event.target.parentElement.querySelector('[data-picker]').value = value.toLowerCase();
-  }
-  change({ [name]: value }, isText(name) ? TYPING_MS : 0);
+  change({ [name]: read(name) }, isText(name) ? TYPING_MS : 0);
 });
 form.addEventListener('change', (event) => {
-  const { name, type } = event.target;
-  if (type === 'file') return;
-  // Left half written, the field shows what is stored.
-  if (isColour(name)) {
-    showFieldProblem(event.target, '');
-    event.target.value = config[name];
-  }
-  saving.save();
+  if (event.target.type !== 'file') saving.save();
 });
 form.addEventListener('submit', (event) => {
   if (event.submitter?.hasAttribute('formaction')) return;
@@ -73,17 +58,6 @@ form.addEventListener('submit', (event) => {
   saving.save();
 });
 form.querySelector('[data-save]').hidden = true;
-
-for (const field of form.querySelectorAll('[data-colour]')) {
-  const picker = field.querySelector('[data-picker]');
-  const name = field.dataset.colour;
-  picker.hidden = false;
-  picker.addEventListener('input', () => {
-    write(name, picker.value.toUpperCase());
-    showFieldProblem(controls(name)[0], '');
-    change({ [name]: picker.value.toUpperCase() }, TYPING_MS);
-  });
-}
 
 function change(changes, delay) {
   for (const [name, value] of Object.entries(changes)) {
@@ -156,7 +130,6 @@ const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
     config[name] = value;
     if (controls(name)[0] !== document.activeElement) write(name, value);
   }
-  if (data.contrast) showContrast(data.contrast);
   if (data.seconds) showSeconds(data.seconds);
   if (!Object.keys(waiting).length) refresh(config);
 }, { toBody, onRefused });
@@ -164,34 +137,6 @@ const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
 function showSeconds(seconds) {
   for (const place of document.querySelectorAll('[data-seconds]')) place.textContent = seconds;
 }
-
-const box = form.querySelector('[data-contrast-box]');
-const suggestion = form.querySelector('[data-suggestion]');
-
-function showContrast(contrast) {
-  if (!box) return;
-  for (const place of form.querySelectorAll('[data-ratio]')) place.textContent = contrast.ratio;
-  form.querySelector('[data-contrast-good]').hidden = !contrast.is_enough;
-  box.hidden = contrast.is_enough;
-  if (contrast.is_enough) return;
-  suggestion.value = contrast.suggestion;
-  paintSuggestion();
-}
-
-function paintSuggestion() {
-  const dot = box.querySelector('[data-suggestion-dot]');
-  box.querySelector('[data-suggestion-text]').textContent = suggestion.value;
-  dot.style.setProperty('background', suggestion.value);
-  dot.hidden = false;
-}
-
-suggestion?.addEventListener('click', (event) => {
-  event.preventDefault();
-  write('buttonTextColor', suggestion.value);
-  change({ buttonTextColor: suggestion.value }, 0);
-  controls('buttonTextColor')[0].focus();
-});
-if (box) paintSuggestion();
 
 /* ---------------------------------------------------------------- start */
 

@@ -10,7 +10,6 @@ let view = frame.dataset.view;
 // Where in the page each part of the settings is.
 const PLACES = {
   cover: '.cover',
-  logo: '.plate',
   headline: 'h1',
   description: '.note',
   note: '.note',
@@ -62,10 +61,6 @@ export function patch(config) {
   if (!inside?.body) return;
   const root = inside.documentElement;
   if (config.theme) root.dataset.theme = config.theme;
-  if (config.buttonColor) {
-    inside.body.style.setProperty('--tm-button', config.buttonColor);
-    inside.body.style.setProperty('--tm-button-text', config.buttonTextColor);
-  }
   const put = (selector, text) => {
     const place = inside.querySelector(selector);
     if (place && text?.trim()) place.textContent = text.trim();
@@ -76,7 +71,6 @@ export function patch(config) {
     put('h1', config.headline);
     put('.lead', config.description);
   }
-  put('.plate-name bdi', config.businessName);
   if ('focusX' in config) inside.body.style.setProperty('--tm-focus', `${config.focusX}% ${config.focusY}%`);
   show();
 }
