@@ -317,7 +317,7 @@ def _answer(
         explanation=_explain(response, message),
         request_id=g.request_id if status >= 500 else None,
         unsent=unsent,
-        is_own_host=find_own_host() is not None,
+        own_host=find_own_host(),
         can_resend=status in (413, 429, 500, 503),
     )
     response.content_type = "text/html; charset=utf-8"

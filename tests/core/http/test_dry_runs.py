@@ -92,6 +92,7 @@ def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> Non
         ("PUT", "setup"): {"externalId": "x", "testimonials": [{"externalId": "y"} | added]},
         ("POST", "agent-init"): {"email": "new@example.com"},
         ("POST", "projects"): {"slug": "tried"},
+        ("PATCH", "brand"): {"color": "#C2410C"},
         ("PATCH", "page-config"): {"headline": "How was it?"},
         ("PATCH", "page-design"): {"questions": [{"kind": "text", "text": "What did you bake?"}]},
         ("POST", "forms"): {"title": "At the door"}, ("PATCH", "<form>"): {"tag": "class"},

@@ -155,6 +155,10 @@ def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world: World) -> No
         missing = world.at(HOST, "GET", path)
         assert missing.status == 404, path
         assert path.startswith("/v1/") or "Testimonials" not in missing.body.decode()
+    # It has the owner's colors, and leads to their wall.
+    lost = world.at(HOST, "GET", "/nothing-here").body.decode()
+    assert re.search(r'href="/theme\.css"', lost)
+    assert 'href="/wall"' in lost
     # A form of another site is refused here, too.
     headers = {"Host": f"{HOST}:{world.port}", "Origin": "http://evil.example"}
     refused = world.service.call("POST", "/", urlencode(form).encode(), headers)
