@@ -363,7 +363,7 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{project.dashboard}/testimonials/new")
     page.get_by_role("button", name="Add testimonial").click()
-    expect(page.get_by_text("Add what they said.")).to_be_visible()
+    expect(page.get_by_text("Add the author’s name.")).to_be_visible()
     yield page
 
 
