@@ -1,7 +1,7 @@
 // Keys: G and a letter go to a place, ? shows all. Pages add their own; one switch turns all off.
 import { recall, remember } from '../storage.js';
 
-const STORE = 'testimonials-inbox-keys';
+const STORE = 'testimonials-keys';
 const GO_MS = 1500;
 const dialog = document.getElementById('all-keys');
 const root = document.documentElement;
@@ -47,7 +47,7 @@ document.addEventListener('keydown', (event) => {
     place.click();
   } else if (key === 'g' && areKeysOn()) {
     goUntil = event.timeStamp + GO_MS;
-  } else if (key === '?' && !document.getElementById('keys')) {
+  } else if (key === '?') {
     event.preventDefault();
     showKeys();
   }
