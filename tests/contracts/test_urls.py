@@ -11,6 +11,7 @@ from flask import Flask
 
 import testimonials
 from testimonials.core.http import urls
+from testimonials.testimonials.samples import PEOPLE
 
 ROOT = Path(testimonials.__file__).parent
 # Who else writes the beginning of a path, and why.
@@ -40,7 +41,7 @@ ENDPOINTS = {
     "widget_page_url": "wall.show_widget", "fragment_url": "wall.get_fragment",
     "newsletter_url": "widget.get_newsletter", "json_feed_url": "widget.get_json_feed",
     "oembed_url": "widget.get_embed", "script_url": "widget.get_pinned_script",
-    "image_url": "media.get_image", "recording_url": "media.get_recording",
+    "face_url": "static", "image_url": "media.get_image", "recording_url": "media.get_recording",
     "captions_url": "media.get_captions", "call_url": "projects.list_projects",
     "project_url": "dashboard.inbox.show_inbox", "login_url": "auth.show_login",
     "company_return_url": "auth.come_back", "forgot_url": "auth.show_forgot",
@@ -164,6 +165,7 @@ def test_every_named_file_exists_and_every_file_is_named() -> None:
     for path, script in read_all(STATIC / "js", "*.js").items():
         found = re.findall(r"(?:from |import |import\()'(\.[^']+)'", script)
         named |= {(path.parent / name).resolve() for name in found}
+    named |= {STATIC / f"img/faces/{who}.svg" for who in PEOPLE}
     kinds = ("js", "css", "img")
     assert named == {path for kind in kinds for path in (STATIC / kind).rglob("*.*")}
 
