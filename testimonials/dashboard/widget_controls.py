@@ -1,313 +1,286 @@
-"""The widget editor's controls, and their words."""
+"""The widget editor's fifteen controls and those under More: their form, and what they set."""
 
-from collections.abc import Iterable
-from typing import Any
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, ClassVar
 
-from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, translate
+from marshmallow import ValidationError
+
+from testimonials.core.faults import FAULTS
+from testimonials.core.http.fields import Choice, Colour, Count, RuleField, Switch, Text
+from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url
-from testimonials.core.images.colors import NAMES as COLOURS
-from testimonials.core.images.colors import WHITE, contrast, derive_colours
-from testimonials.core.text import WEBSITE_PATTERN
-from testimonials.dashboard.widget_form import SEPARATOR, Edit
-from testimonials.dashboard.widget_values import (
-    DATES,
-    LAYOUTS,
-    MARQUEES,
-    STARS,
-    Values,
-    describe_look,
-    to_form,
-)
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.text import TAG_LENGTH
+from testimonials.dashboard.widget_form import Website
 from testimonials.projects import defaults, widget_design
-from testimonials.projects.defaults import CTA_LABEL_LENGTH, URL_LENGTH
-from testimonials.projects.models import Project
-from testimonials.testimonials.tags import list_project_tags
-from testimonials.widget.call_to_action import CTA_LABEL, read_cta
-from testimonials.widget.colors import (
-    PALETTES,
-    choose_brand,
-    explain_changes,
-    read_colours,
-    write_colours,
-)
-from testimonials.widget.drafts import (
-    LOOKS,
-    Settings,
-    Widget,
-    find_look,
-    read_draft,
-    read_published,
-)
-from testimonials.widget.models import SavedWidget
-from testimonials.widget.settings import (
-    WidgetSettings,
-    describe_feed,
-    describe_header,
-    in_brand,
-    list_saved,
-)
-from testimonials.widget.words import write_words
+from testimonials.projects.widget_design import NumberChoice
+from testimonials.widget.drafts import Settings
 
-# What the widget editor calls the choices of a widget, and one line for each part of its form.
+Values = dict[str, Any]
 
-# By the value that is stored.
-NAMES = {
-    "masonry": gettext_noop("Wall"),
-    "carousel": gettext_noop("Carousel"),
-    "marquee": gettext_noop("Marquee"),
-    "list": gettext_noop("List"),
-    "spotlight": gettext_noop("Spotlight"),
-    "two": gettext_noop("Two rows"),
-    "one": gettext_noop("One row"),
-    "vertical": gettext_noop("Vertical"),
+# A person has one control where the settings have two or three fields. Everything else has its name
+# in the settings.
+STARS = {
     "gold": gettext_noop("Gold"),
     "brand": gettext_noop("Brand"),
-    "off": gettext_noop("Off"),
-    "relative": gettext_noop("Relative"),
+    "off": gettext_noop("None"),
+}
+DATES = {
+    "relative": gettext_noop("2 days ago"),
     "month": gettext_noop("Month"),
     "absolute": gettext_noop("Day"),
-    "light": gettext_noop("Light"),
-    "dark": gettext_noop("Dark"),
-    "default": gettext_noop("Default"),
-    "quote": gettext_noop("Quote"),
+    "off": gettext_noop("None"),
+}
+CARDS = {
+    "default": gettext_noop("Plain"),
+    "quote": gettext_noop("Soft"),
     "stripe": gettext_noop("Stripe"),
-    "gradient": gettext_noop("Gradient"),
-    "outlined": gettext_noop("Outlined"),
-    "page": gettext_noop("As the page"),
-    "system": gettext_noop("System"),
-    "serif": gettext_noop("Serif"),
-    "compact": gettext_noop("Compact"),
-    "comfortable": gettext_noop("Medium"),
+    "gradient": gettext_noop("Playful"),
+    "outlined": gettext_noop("Outline"),
+}
+SPACES = {
+    "compact": gettext_noop("Tight"),
+    "comfortable": gettext_noop("Normal"),
     "airy": gettext_noop("Airy"),
+}
+THEMES = {"light": gettext_noop("Light"), "dark": gettext_noop("Dark")}
+SHOWN = {
+    "all": gettext_noop("All approved"),
+    "tags": gettext_noop("With tags"),
+    "chosen": gettext_noop("Only chosen by hand"),
+}
+# What is stored by the arrangement: layout, animation, rows, and the layout beyond the specified.
+_LARGE: dict[str, tuple[str, str, int, str]] = {
+    "masonry": ("masonry", "none", 2, ""),
+    "carousel": ("carousel", "none", 2, ""),
+    "two": ("carousel", "horizontal", 2, ""),
+    "one": ("carousel", "horizontal", 1, ""),
+    "vertical": ("carousel", "vertical", 2, ""),
+    "list": ("list", "none", 2, ""),
+    "spotlight": ("masonry", "none", 2, "spotlight"),
+}
+ARRANGEMENTS = {
+    "masonry": gettext_noop("Wall"),
+    "carousel": gettext_noop("Slider"),
+    "two": gettext_noop("Ticker, two lines"),
+    "one": gettext_noop("Ticker, one line"),
+    "vertical": gettext_noop("Ticker, upwards"),
+    "list": gettext_noop("List"),
+    "spotlight": gettext_noop("Spotlight"),
+}
+SMALL = {
+    "badge": gettext_noop("Badge"),
+    "people": gettext_noop("Faces"),
+    "badge-corner": gettext_noop("Corner"),
+    "popup": gettext_noop("Pop-up"),
+    "strip": gettext_noop("Strip"),
+    "single": gettext_noop("One voice"),
+    "badge-sentence": gettext_noop("Rating in a sentence"),
+    "badge-card": gettext_noop("Rating card"),
+}
+WIDTHS = {
     "narrow": gettext_noop("Narrow"),
     "medium": gettext_noop("Medium"),
     "wide": gettext_noop("Wide"),
-    "soft": gettext_noop("Soft"),
-    "solid": gettext_noop("Solid"),
-    "newest": gettext_noop("Newest"),
-    "best": gettext_noop("Best first"),
-    "hand": gettext_noop("By hand"),
-    "": gettext_noop("Whole widget"),
-    "strip": gettext_noop("Strip"),
-    "badge-sentence": gettext_noop("Rating in a sentence"),
-    "badge": gettext_noop("Rating badge"),
-    "badge-card": gettext_noop("Rating card"),
-    "badge-corner": gettext_noop("Rating in the corner"),
-    "people": gettext_noop("Faces"),
-    "popup": gettext_noop("Popups in the corner"),
-    "single": gettext_noop("One testimonial"),
-    # Palettes.
+}
+FEATURED = {
+    "off": gettext_noop("As the others"),
+    "soft": gettext_noop("Large, soft"),
+    "solid": gettext_noop("Large, solid"),
+}
+FONTS = {
+    "brand": gettext_noop("Your brand"),
+    "page": gettext_noop("As the page"),
+    "system": gettext_noop("System"),
+    "serif": gettext_noop("Serif"),
+}
+PALETTES = {
     "neutral": gettext_noop("Neutral"),
     "indigo": gettext_noop("Indigo"),
     "emerald": gettext_noop("Emerald"),
     "amber": gettext_noop("Amber"),
     "rose": gettext_noop("Rose"),
     "sky": gettext_noop("Sky"),
-    # Looks.
-    "quiet": gettext_noop("Quiet"),
-    "editorial": gettext_noop("Editorial"),
-    "marker": gettext_noop("Marker"),
-    "bold": gettext_noop("Bold"),
-    "outline": gettext_noop("Outline"),
-    "glow": gettext_noop("Glow"),
-    "playful": gettext_noop("Playful"),
 }
-_DATES = {
-    "relative": gettext_noop("Relative dates"),
-    "month": gettext_noop("Months"),
-    "absolute": gettext_noop("Days"),
-}
+CORNERS = tuple(sorted(widget_design.RADII))
+PHOTO_SIZES = tuple(size for size in sorted(widget_design.PHOTO_SIZES) if size)
+LABELS = {"labelShowMore": "showMore", "labelReadMore": "readMore", "labelShowLess": "showLess"}
+CTA = {"ctaLabel": "label", "ctaUrl": "url"}
+_CONFIG = ("theme", "cardStyle", "initialCount", "showSource", "showCtaButton")
+_DESIGN = (
+    "density", "cardWidth", "featured", "showHeader", "showHighlights", "minLength", "minRating",
+)  # fmt: skip
+# What these are when their fields are empty.
+_EMPTY: Values = {"colour": "", "tags": [], **dict.fromkeys((*LABELS, *CTA), "")}
 
 
-def name_choice(value: object) -> str:
-    """Return what a choice is called; a number is its own name."""
-    return translate(NAMES.get(str(value), str(value)))
+class OwnColour(Text):
+    """`#RRGGBB`, also without the sign or of three digits; or a palette, by its name."""
+
+    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+        "colour": gettext_noop("Write a colour such as #4F46E5.")
+    }
+
+    def __init__(self) -> None:
+        super().__init__(TAG_LENGTH, one_line=True)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if text.lower() in PALETTES:
+            return text.lower()
+        digits = text.removeprefix("#")
+        if len(digits) == 3:
+            digits = "".join(digit * 2 for digit in digits)
+        try:
+            return Colour().deserialize(f"#{digits}")
+        except ValidationError:
+            raise self.make_error("colour") from None
 
 
-def describe_changes(count: int) -> str:
-    """Return how many settings visitors don't see yet."""
-    if not count:
-        return _("Visitors see this")
-    return ngettext("%(num)s change to publish", "%(num)s changes to publish", count)
+class Tags(Choices):
+    """The tags whose boxes are ticked, in any number up to 20."""
+
+    def __init__(self) -> None:
+        super().__init__(missing="")
+        self.required, self.load_default = False, None
+
+    def _deserialize(self, value: list[str], attr: Any, data: Any, **kwargs: Any) -> list[str]:
+        if len(value) > widget_design.MAX_TAGS:
+            raise ValidationError(_("Choose at most 20 tags."))
+        return [Text(TAG_LENGTH, one_line=True).deserialize(each) for each in value]
 
 
-def summarise(values: Values) -> dict[str, str]:
-    """Return a line for each part of the form, for when it is closed."""
-    brand = [
-        values["brandColor"] or name_choice(values["palette"]),
-        name_choice(values["font"]),
-        name_choice(values["theme"]),
-        _("Corners %(radius)s", radius=values["radius"]),
-    ]
-    details = [
-        name_choice(values["cardStyle"]),
-        _("Width: %(width)s", width=name_choice(values["cardWidth"])),
-        _("Space: %(density)s", density=name_choice(values["density"])),
-        _("Photos: %(size)s", size=values["photoSize"] or _("Off")),
-        _("Featured: %(look)s", look=name_choice(values["featured"])),
-    ]
-    parts = {"brand": brand, "content": _describe_content(values), "details": details}
-    return {name: " · ".join(lines) for name, lines in parts.items()}
+class Before(RuleField):
+    """The values that the form showed, so that only what somebody changed is written."""
+
+    def __init__(self) -> None:
+        super().__init__(rule="", load_default=dict)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        found = None
+        with suppress(*FAULTS):
+            found = json.loads(value)
+        return found if isinstance(found, dict) else {}
 
 
-def describe_rating(least: int) -> str:
-    """Return which ratings a widget shows, 0 for all."""
-    if least == 0:
-        return _("All ratings")
-    return ngettext("%(num)s star and more", "%(num)s stars and more", least)
+class WidgetForm(FormSchema):
+    """All controls; one that is missing stays as it is."""
+
+    before = Before()
+    publish = Text(1)
+    colour = OwnColour()
+    theme = Choice(*THEMES)
+    cardStyle = Choice(*CARDS)
+    corners = Count(0, len(CORNERS) - 1)
+    density = Choice(*SPACES)
+    stars = Choice(*STARS)
+    photos = Switch()
+    dates = Choice(*DATES)
+    showSource = Switch()
+    showHighlights = Switch()
+    show = Choice(*SHOWN)
+    tags = Tags()
+    initialCount = Count(*defaults.INITIAL_COUNT_RANGE)
+    showHeader = Switch()
+    showCtaButton = Switch()
+    arrangement = Choice(*ARRANGEMENTS, *SMALL)
+    cardWidth = Choice(*WIDTHS)
+    featured = Choice(*FEATURED)
+    photoSize = NumberChoice(*PHOTO_SIZES)
+    minRating = Count(0, 5)
+    minLength = Count(*widget_design.MIN_LENGTH_RANGE)
+    labelShowMore = Text(widget_design.LABEL_LENGTH, one_line=True)
+    labelReadMore = Text(widget_design.LABEL_LENGTH, one_line=True)
+    labelShowLess = Text(widget_design.LABEL_LENGTH, one_line=True)
+    ctaLabel = Text(defaults.CTA_LABEL_LENGTH, one_line=True)
+    ctaUrl = Website(defaults.URL_LENGTH, one_line=True)
+    font = Choice(*FONTS)
 
 
-def _describe_content(values: Values) -> list[str]:
-    lines = [name_choice(values["order"]), describe_rating(values["minRating"])]
-    if values["tags"]:
-        lines.append(_("Tagged %(tags)s", tags=", ".join(values["tags"])))
-    if values["onlyChosen"]:
-        lines.append(_("Only those chosen by hand"))
-    if length := values["minLength"]:
-        lines.append(_("From %(count)s characters", count=length))
-    lines.append(_("%(count)s at first", count=values["initialCount"]))
-    if values["showHeader"]:
-        lines.append(_("Average and faces above"))
-    if values["showHighlights"]:
-        lines.append(_("Highlighted words"))
-    if dates := _DATES.get(values["dates"]):
-        lines.append(translate(dates))
-    return lines
-
-
-# What the page of the widget editor shows, in words and for its scripts.
-
-CHOICES = {
-    "layout": LAYOUTS,
-    "marquee": MARQUEES,
-    "stars": STARS,
-    "dates": DATES,
-    "theme": defaults.THEMES,
-    "cardStyle": defaults.CARD_STYLES,
-    "font": widget_design.FONTS,
-    "radius": sorted(widget_design.RADII),
-    "density": ("compact", "comfortable", "airy"),
-    "photoSize": sorted(widget_design.PHOTO_SIZES),
-    "cardWidth": ("narrow", "medium", "wide"),
-    "featured": widget_design.FEATURED,
-    "order": widget_design.ORDERS,
-    "shape": widget_design.SHAPES,
-}
-# What Reset goes back to. Whom somebody has chosen by hand is no setting of this page.
-DEFAULTS: Settings = {
-    "config": defaults.inherit(defaults.WIDGET_CONFIG),
-    "design": {name: value for name, value in widget_design.DEFAULTS.items() if name != "chosen"},
-    "cta": {},
-}
-# The first of several controls, for links from the summary of errors.
-TARGETS = {
-    **{name: f"{name}-{values[0]}" for name, values in CHOICES.items() if name != "shape"},
-    "palette": "palette-neutral",
-    "look": "look-quiet",
-    "tags": "tags-0",
-    **{
-        name: name
-        for name in ("showSource", "showCtaButton", "showHeader", "showHighlights", "onlyChosen")
-    },
-}
-
-
-def choose_color(project: Project, settings: Settings) -> str:
-    """Return the color that everything derives from with these settings."""
-    found = WidgetSettings("", settings["config"], settings["design"])
-    effective = in_brand(project, found)
-    return choose_brand(effective.config, effective.design)
-
-
-def describe_editor(project: Project, widget: Widget, edit: Edit) -> dict[str, Any]:
-    """Return what the page shows; `edit` is a form that was refused, or empty."""
-    settings, published = read_draft(widget), to_form(read_published(widget))
-    draft = to_form(settings)
-    shown = draft | edit.shown
-    if isinstance(shown["tags"], str):
-        # They were refused.
-        shown["tags"] = shown["tags"].split(SEPARATOR)
-    colour = choose_color(project, settings)
-    found = describe_colour(colour)
-    count = sum(draft[name] != published[name] for name in draft)
+def to_controls(settings: Settings) -> Values:
+    config, design, cta = settings["config"], settings["design"], settings["cta"]
     return {
-        "widgets": [each.name for each in list_saved(project)],
-        "widget": widget.name if isinstance(widget, SavedWidget) else "",
-        "shown": shown,
-        "errors": edit.errors,
-        "targets": {name: TARGETS.get(name, f"editor-{name}") for name in edit.errors},
-        "draft": draft,
-        "look": find_look(settings["config"], settings["design"]) or "",
-        "published": published,
-        "defaults": to_form(DEFAULTS),
-        "options": describe_options(project, shown["tags"]),
-        # What the button has if its fields are empty, which a saved widget doesn't have.
-        "default_cta": read_cta(project)
-        if isinstance(widget, SavedWidget)
-        else {"label": CTA_LABEL, "url": collection_page_url(project.slug, project.own_host)},
-        "colour": colour,
-        "colours": {each: describe_colour(each) for each in {*PALETTES.values(), colour}},
-        "colour_names": " ".join(COLOURS),
-        "note": found["notes"][settings["config"]["theme"]],
-        "summaries": summarise(draft),
-        "changes": describe_changes(count),
+        "colour": design["brandColor"] or config["palette"] or "",
+        "corners": CORNERS.index(design["radius"]),
+        "stars": design["starColor"] if config["showStars"] else "off",
+        "photos": design["photoSize"] > 0,
+        "photoSize": design["photoSize"] or widget_design.PHOTO_SIZES[0],
+        "dates": design["dateStyle"] if config["showDates"] else "off",
+        "show": "chosen" if design["onlyChosen"] else "tags" if design["tags"] else "all",
+        "tags": design["tags"],
+        "arrangement": design["shape"] or _find_arrangement(config, design),
+        "font": design["font"] or "brand",
+        **{name: config[name] for name in _CONFIG},
+        **{name: design[name] for name in _DESIGN},
+        **{field: design["labels"].get(name, "") for field, name in LABELS.items()},
+        **{field: cta.get(name, "") for field, name in CTA.items()},
     }
 
 
-def describe_options(project: Project, ticked: Iterable[str]) -> dict[str, Any]:
-    """Return what can be chosen, and by which rules; `ticked` tags may be no testimonial's now."""
-    tags = (tag.name for tag in list_project_tags(project.id))
+def _find_arrangement(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
+    if design["layout"] == "spotlight":
+        return "spotlight"
+    if config["layout"] != "carousel" or config["animation"] == "none":
+        return str(config["layout"])
+    if config["animation"] == "vertical":
+        return "vertical"
+    return "one" if design["marqueeRows"] == 1 else "two"
+
+
+def find_changes(before: Values, sent: Values) -> Values:
+    """Return what differs from what the form showed; what it didn't have is left out."""
+    changes = {}
+    for name, value in sent.items():
+        found = _EMPTY.get(name) if value is None and name in before else value
+        if found is not None and found != before.get(name):
+            changes[name] = found
+    return changes
+
+
+def apply_changes(settings: Settings, changes: Values) -> Settings:
+    """Return the settings with what was changed of the controls."""
+    values = to_controls(settings) | changes
+    config = {name: values[name] for name in _CONFIG if name in changes}
+    design = {name: values[name] for name in _DESIGN if name in changes}
+    _set_look(values, changes, config, design)
+    if changes.keys() & {"show", "tags"}:
+        design["onlyChosen"] = values["show"] == "chosen"
+        design["tags"] = values["tags"] if values["show"] == "tags" else []
+    if changes.keys() & LABELS.keys():
+        words = {name: values[field] for field, name in LABELS.items()}
+        design["labels"] = {name: text for name, text in words.items() if text}
+    cta = {name: values[field] for field, name in CTA.items()}
     return {
-        "choices": CHOICES,
-        "name": name_choice,
-        "palettes": PALETTES,
-        "looks": {name: describe_look(look) for name, look in LOOKS.items()},
-        "tags": list(dict.fromkeys([*tags, *ticked])),
-        "count_range": defaults.INITIAL_COUNT_RANGE,
-        "length_range": widget_design.MIN_LENGTH_RANGE,
-        "limits": {
-            "ctaLabel": CTA_LABEL_LENGTH,
-            "ctaUrl": URL_LENGTH,
-            "label": widget_design.LABEL_LENGTH,
-        },
-        # The server's rule, which the script checks before it sends.
-        "url_pattern": WEBSITE_PATTERN,
+        "config": settings["config"] | config,
+        "design": settings["design"] | design,
+        "cta": cta if changes.keys() & CTA.keys() else settings["cta"],
     }
 
 
-def describe_colour(hex_colour: str) -> dict[str, Any]:
-    """Return what is derived from a brand's colour, and what was changed and why, by theme."""
-    derived = derive_colours(hex_colour)
-    notes = {}
-    for theme, colours in (("light", derived.light), ("dark", derived.dark)):
-        ratio = round(contrast(colours["on"], colours["solid"]), 1)
-        text = (
-            _("White on it reads at %(ratio)s to 1", ratio=ratio)
-            if colours["on"] == WHITE
-            else _("Dark words on it read at %(ratio)s to 1", ratio=ratio)
-        )
-        changes = [
-            {"colour": change.used, "reason": _(change.reason)}
-            for change in explain_changes(hex_colour)
-            if change.theme == theme and change.name != "on"
-        ]
-        notes[theme] = {"text": text, "changes": changes}
-    branded = read_colours({}, {"brandColor": hex_colour, "starColor": "brand"})
-    stars = {"light": branded.light["star"], "dark": branded.dark["star"]}
-    return write_colours(derived) | {"stars": stars, "notes": notes}
-
-
-def describe_preview(project: Project, name: str, settings: Settings) -> dict[str, Any]:
-    """Return the widget's data with these settings, as many testimonials as any setting shows."""
-    config, look = settings["config"], settings["design"]
-    shown = in_brand(project, WidgetSettings(name, config, look))
-    limit = None if look["shape"] else defaults.INITIAL_COUNT_RANGE[1]
-    feed = describe_feed(project, None, limit=limit, settings=shown)
-    # They are there whether they are shown or not, so that the preview can show them at once.
-    header = describe_header(project)
-    return feed | {
-        "header": header,
-        "lang": ENGLISH.code,
-        "words": write_words(look["labels"], header),
-    }
+def _set_look(values: Values, changes: Values, config: Values, design: Values) -> None:
+    if "colour" in changes:
+        colour = values["colour"]
+        design["brandColor"] = colour if colour.startswith("#") else None
+        if not colour.startswith("#"):
+            config["palette"] = colour or None
+    if "corners" in changes:
+        design["radius"] = CORNERS[values["corners"]]
+    if changes.keys() & {"photos", "photoSize"}:
+        design["photoSize"] = values["photoSize"] if values["photos"] else 0
+    for control, switch, style in (
+        ("stars", "showStars", "starColor"),
+        ("dates", "showDates", "dateStyle"),
+    ):
+        if control in changes:
+            config[switch] = values[control] != "off"
+            design |= {style: values[control]} if config[switch] else {}
+    if "font" in changes:
+        design["font"] = None if values["font"] == "brand" else values["font"]
+    if "arrangement" in changes:
+        arrangement = values["arrangement"]
+        design["shape"] = arrangement if arrangement in SMALL else ""
+        if arrangement in _LARGE:
+            config["layout"], config["animation"], rows, layout = _LARGE[arrangement]
+            design |= {"marqueeRows": rows, "layout": layout}

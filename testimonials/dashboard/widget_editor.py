@@ -1,229 +1,239 @@
 """The widget editor: a draft of a widget's settings, its preview, and publishing it.
 
-``?widget=`` names a saved widget; without it the project's own is edited. A change answers a form
-with a redirect back to the editor, and a script with JSON.
+``?widget=`` names a saved widget; without it the project's own is edited. A script sends the whole
+form after each change, and gets what is stored and what the preview shows then.
 """
 
 from typing import Any
 
-from flask import g, jsonify, redirect, render_template, request, url_for
+from flask import g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from marshmallow import ValidationError
 
 from testimonials.core.audit import record
-from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import widgets
-from testimonials.core.http.fields import Colour
-from testimonials.core.http.form_errors import answer_errors, wants_json
-from testimonials.core.http.forms import add_notice, read_notice
-from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.dashboard.add_to_site import describe_sighting
-from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.shell import build_shell
+from testimonials.core.http.fields import Choice
+from testimonials.core.http.form_errors import wants_json
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import ENGLISH, ngettext, translate
+from testimonials.core.http.i18n import gettext as _
+from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
+from testimonials.core.text import TAG_LENGTH
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.dashboard.widget_controls import (
-    DEFAULTS,
-    choose_color,
-    describe_colour,
-    describe_editor,
-    describe_preview,
-    summarise,
+    PALETTES,
+    WidgetForm,
+    apply_changes,
+    find_changes,
+    to_controls,
 )
-from testimonials.dashboard.widget_form import Edit, read_widget_form
-from testimonials.dashboard.widget_values import apply_edit, to_form
+from testimonials.dashboard.widget_page import describe_choices, name_look, name_order, name_widget
+from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
+from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
+from testimonials.testimonials.tags import list_project_tags
+from testimonials.widget.call_to_action import CTA_LABEL, read_cta
+from testimonials.widget.colors import choose_brand
 from testimonials.widget.drafts import (
+    LOOKS,
+    Settings,
     Widget,
+    apply_look,
     change_draft,
     discard_draft,
+    find_nearest_look,
+    may_undo,
     publish_draft,
     read_draft,
     read_published,
-    restore_draft,
+    theme_before,
+    undo_draft,
 )
 from testimonials.widget.events import WIDGET_CHANGED
-from testimonials.widget.settings import find_widget
+from testimonials.widget.models import SavedWidget
+from testimonials.widget.selection import EVERYTHING, count_shown
+from testimonials.widget.settings import (
+    WidgetSettings,
+    describe_feed,
+    describe_header,
+    find_widget,
+    in_brand,
+    list_saved,
+    read_settings,
+)
+from testimonials.widget.words import write_words
 
-UNDO_SECONDS = 3600
-PUBLISHED = gettext_noop("Published. Visitors see it now.")
-SAVED = gettext_noop("Draft saved")
-RESET, DISCARDED, RESTORED = (
-    gettext_noop("Back to the defaults"),
-    gettext_noop("The changes are discarded"),
-    gettext_noop("Your settings are back"),
+editor = ProjectPage(
+    widgets, "/dashboard/projects/<project_id>/widget", "widget/editor.html", nav="widget"
 )
 
-undo_purpose = TokenPurpose("widget-draft")
+
+class LookForm(FormSchema):
+    """A look; without one it is that which the widget began with."""
+
+    look = Choice(*LOOKS)
 
 
-@widgets.get("/dashboard/projects/<project_id>/widget")
-@require_role(Role.ADMIN)
-def show_editor(access: Access) -> ResponseReturnValue:
-    return _page(access, Edit({}, {}, {}))
+@editor.show
+def show_editor(access: Access) -> Values:
+    project, widget = access.project, find_named(access.project)
+    g.has_preview = True
+    return _describe_state(project, widget) | _describe_form(project, widget)
 
 
-@widgets.post("/dashboard/projects/<project_id>/widget")
-@require_role(Role.ADMIN, for_update=True)
-def save_widget(access: Access) -> ResponseReturnValue:
+@editor.save(WidgetForm)
+def save_widget(access: Access, before: Values, publish: str | None, **sent: Any) -> Done:
     """Change in the draft what differs from what the form showed; publish it if that is asked."""
-    widget, edit = _find(access.project), read_widget_form(request.form)
-    if edit.errors:
-        db.session.rollback()
-        return answer_errors(edit.errors) if wants_json() else (_page(access, edit), 422)
-    change_draft(widget, apply_edit(read_draft(widget), edit.changes))
-    is_published = "publish" in request.form and _publish(access.project, widget)
-    db.session.commit()
-    if wants_json():
-        return _answer(widget)
-    return redirect(add_notice(_here(), PUBLISHED if is_published else SAVED), 303)
+    project, widget = access.project, find_named(access.project)
+    if changes := find_changes(before, sent):
+        step = "+".join(sorted(changes))[:TAG_LENGTH]
+        change_draft(widget, apply_changes(read_draft(widget), changes), step=step)
+    if not publish:
+        return _answer(project, widget, _("Draft saved"))
+    if publish_draft(project, widget):
+        record(WIDGET_CHANGED, project)
+    return _answer(project, widget, _("Published. Visitors see it now."))
 
 
-@widgets.post("/dashboard/projects/<project_id>/widget/publish")
-@require_role(Role.ADMIN, for_update=True)
-def publish_widget(access: Access) -> ResponseReturnValue:
-    """Let visitors see the draft."""
-    widget = _find(access.project)
-    _publish(access.project, widget)
-    db.session.commit()
-    if wants_json():
-        return _answer(widget)
-    return redirect(add_notice(_here(), PUBLISHED), 303)
-
-
-@widgets.post("/dashboard/projects/<project_id>/widget/discard")
-@require_role(Role.ADMIN, for_update=True)
-def discard_changes(access: Access) -> ResponseReturnValue:
-    """Go back to what visitors see; the page offers to undo that."""
-    widget = _find(access.project)
-    undo = _keep_for_undo(access.project, widget, DISCARDED)
+@editor.save(at="/discard")
+def discard_changes(access: Access) -> Done:
+    """Go back to what visitors see."""
+    widget = find_named(access.project)
     discard_draft(widget)
-    db.session.commit()
-    return redirect(undo, 303)
+    return _answer(access.project, widget, _("The changes are discarded"))
 
 
-@widgets.post("/dashboard/projects/<project_id>/widget/reset")
-@require_role(Role.ADMIN, for_update=True)
-def reset_widget(access: Access) -> ResponseReturnValue:
-    """Change the draft to the settings of a new project; the page offers to undo that."""
-    widget = _find(access.project)
-    undo = _keep_for_undo(access.project, widget, RESET)
-    change_draft(widget, DEFAULTS)
-    db.session.commit()
-    return redirect(undo, 303)
+@editor.save(LookForm, at="/look")
+def put_on_look(access: Access, look: str | None) -> Done:
+    """Put a look on the draft, or the one back on with which it began."""
+    widget = find_named(access.project)
+    draft = read_draft(widget)
+    look = look or find_nearest_look(draft["config"], draft["design"])
+    config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
+    change_draft(widget, draft | {"config": config, "design": design}, step=f"look {look}")
+    return _answer(access.project, widget)
 
 
-@widgets.post("/dashboard/projects/<project_id>/widget/undo")
-@require_role(Role.ADMIN, for_update=True)
-def undo_draft(access: Access) -> ResponseReturnValue:
-    """Bring back the draft from before it was reset or discarded."""
-    found = _read_undo(access.project, request.form.get("undo", ""))
-    if found is None:
-        db.session.rollback()
-        return redirect(_here(), 303)
-    widget, before = _find(access.project), found["before"]
-    after = DEFAULTS if found["text"] == RESET else read_published(widget)
-    restore_draft(widget, before, after)
-    db.session.commit()
-    return redirect(add_notice(_here(), RESTORED), 303)
-
-
-@widgets.get("/dashboard/projects/<project_id>/widget/colours")
-@require_role(Role.ADMIN)
-def get_colours(access: Access) -> ResponseReturnValue:
-    """Return what is derived from the colour ``?hex=``, by default the widget's, and why."""
-    usual = choose_color(access.project, read_draft(_find(access.project)))
-    try:
-        colour = Colour().deserialize(request.args.get("hex", usual))
-    except ValidationError as error:
-        return answer_errors({"hex": [str(text) for text in error.messages]})
-    return jsonify(describe_colour(colour))
+@editor.save(at="/undo")
+def undo(access: Access) -> Done:
+    widget = find_named(access.project)
+    undo_draft(widget)
+    return _answer(access.project, widget)
 
 
 @widgets.get("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def show_preview(access: Access) -> ResponseReturnValue:
     """Show the real widget by itself, for the frame in the editor."""
-    widget = _find(access.project)
+    project, widget = access.project, find_named(access.project)
     g.is_preview = True
     return render_template(
-        "dashboard/editors/widget_preview.html",
-        project_id=access.project.id,
-        widget=_name(),
-        feed=describe_preview(access.project, _name(), read_draft(widget)),
+        "dashboard/widget/preview.html",
+        project_id=project.id,
+        widget=name_in_address(),
+        feed=describe_preview(project, widget, read_draft(widget)),
+        page={"colour": project.brand.get("read", {}).get("background", "")},
     )
 
 
-@widgets.post("/dashboard/projects/<project_id>/widget/preview")
-@require_role(Role.ADMIN)
-def get_preview_feed(access: Access) -> ResponseReturnValue:
-    """Return the widget's data with the settings in the form, without saving them."""
-    widget, edit = _find(access.project), read_widget_form(request.form)
-    if edit.errors:
-        return answer_errors(edit.errors)
-    settings = apply_edit(read_draft(widget), edit.changes)
-    return jsonify(describe_preview(access.project, _name(), settings))
-
-
-def _name() -> str:
+def name_in_address() -> str:
     return request.args.get("widget", "")
 
 
-def _find(project: Project) -> Widget:
-    return find_widget(project, _name())
+def find_named(project: Project) -> Widget:
+    """Return the widget that the address names; raise `NotFound`."""
+    return find_widget(project, name_in_address())
 
 
-def _here(undo: str | None = None) -> str:
-    return url_for(".show_editor", widget=_name() or None, undo=undo)
+def _answer(project: Project, widget: Widget, notice: str = "") -> Done:
+    """Lead back to the editor, or tell its script what there is now."""
+    here = url_for("dashboard.widgets.show_editor", widget=name_in_address() or None)
+    if not wants_json():
+        return Done(notice, to=here)
+    draft = read_draft(widget)
+    shown = {
+        "values": to_controls(draft),
+        "color": choose_brand(*_in_effect(project, draft)),
+        "feed": describe_preview(project, widget, draft),
+    }
+    return Done(notice, to=here, shown=_describe_state(project, widget) | shown)
 
 
-def _publish(project: Project, widget: Widget) -> bool:
-    is_changed = publish_draft(project, widget)
-    if is_changed:
-        record(WIDGET_CHANGED, project)
-    return is_changed
+def _describe_state(project: Project, widget: Widget) -> Values:
+    """Return what the head of the page says of the draft."""
+    draft = read_draft(widget)
+    now, published = to_controls(draft), to_controls(read_published(widget))
+    count = sum(now[name] != published[name] for name in now)
+    nearest = find_nearest_look(draft["config"], draft["design"])
+    return {
+        "changed": ngettext(
+            "%(num)s change, not on your site yet", "%(num)s changes, not on your site yet", count
+        )
+        if count
+        else "",
+        "look": name_look(draft),
+        "back": _("Back to “%(look)s”", look=translate(LOOKS[nearest].title)),
+        "may_undo": may_undo(widget),
+    }
 
 
-def _keep_for_undo(project: Project, widget: Widget, text: str) -> str:
-    """Return the page that tells what is done to the draft, and can undo it."""
-    before = read_draft(widget)
-    before["design"] = {name: before["design"][name] for name in DEFAULTS["design"]}
-    return _here(undo=undo_purpose.sign([project.id, _name(), text, before]))
+def _describe_form(project: Project, widget: Widget) -> Values:
+    draft = read_draft(widget)
+    values, brand = to_controls(draft), find_brand(project)
+    return {
+        "widget": name_in_address(),
+        "title": name_widget(widget),
+        "widgets": [
+            _describe_other(project, widget),
+            *(_describe_other(each, widget) for each in list_saved(project)),
+        ],
+        "values": values,
+        "color": choose_brand(*_in_effect(project, draft)),
+        "brand_color": brand.color,
+        "palettes": PALETTES,
+        "looks": LOOKS,
+        "choices": describe_choices(is_saved=isinstance(widget, SavedWidget)),
+        "tags": list(
+            dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), *values["tags"]])
+        ),
+        "approved": count_shown(project, EVERYTHING),
+        "order": name_order(draft["design"]),
+        # What the button has if its fields are empty, which a saved widget doesn't have.
+        "default_cta": read_cta(project)
+        if isinstance(widget, SavedWidget)
+        else {"label": CTA_LABEL, "url": collection_page_url(project.slug, project.own_host)},
+        "wall_url": wall_url(project.slug, project.own_host),
+        "page_url": widget_page_url(project.id, name_in_address()),
+        "is_active": project.is_active,
+    }
 
 
-def _read_undo(project: Project, token: str) -> dict[str, Any] | None:
-    try:
-        (project_id, name, text, before), _ = undo_purpose.read(token, UNDO_SECONDS)
-    except (TokenInvalid, TokenExpired):
-        return None
-    is_here = (project_id, name) == (project.id, _name())
-    return {"text": text, "before": before} if is_here else None
+def _describe_other(widget: Widget, current: Widget) -> Values:
+    settings = read_settings(widget)
+    return {
+        "name": settings.name,
+        "title": name_widget(widget),
+        "look": name_look({"config": settings.config, "design": settings.design}),
+        "is_current": widget is current,
+    }
 
 
-def _read_notice(project: Project) -> dict[str, str | None] | None:
-    token = request.args.get("undo", "")
-    undo = _read_undo(project, token)
-    if undo is None:
-        return read_notice()
-    undo_url = url_for(".undo_draft", widget=_name() or None)
-    return {"text": undo["text"], "undo_url": undo_url, "undo_token": token}
+def _in_effect(project: Project, settings: Settings) -> tuple[Values, Values]:
+    shown = in_brand(project, WidgetSettings("", settings["config"], settings["design"]))
+    return shown.config, shown.design
 
 
-def _answer(widget: Widget) -> ResponseReturnValue:
-    values = to_form(read_draft(widget))
-    published = to_form(read_published(widget))
-    summaries = summarise(values)
-    return jsonify({"ok": True, "values": values, "published": published, "summaries": summaries})
-
-
-def _page(access: Access, edit: Edit) -> str:
-    project = access.project
-    g.has_preview = True
-    return render_template(
-        "dashboard/editors/widget.html",
-        shell=build_shell(access, "widget"),
-        notice=_read_notice(project),
-        page=describe_editor(project, _find(project), edit),
-        sighting=describe_sighting(project),
-        is_active=project.is_active,
+def describe_preview(project: Project, widget: Widget, settings: Settings) -> Values:
+    """Return the widget's data with these settings, as many testimonials as any setting shows."""
+    config, design = _in_effect(project, settings)
+    name = widget.name if isinstance(widget, SavedWidget) else ""
+    limit = None if design["shape"] else defaults.INITIAL_COUNT_RANGE[1]
+    shown = WidgetSettings(name, config, design)
+    feed = describe_feed(project, None, limit=limit, settings=shown)
+    header = describe_header(project)
+    cta = settings["cta"]
+    return (
+        feed
+        | {"lang": ENGLISH.code, "words": write_words(design["labels"], header)}
+        | ({"cta": feed["cta"] | {k: v for k, v in cta.items() if v}} if "cta" in feed else {})
     )

@@ -17,7 +17,7 @@ from testimonials.core.http.urls import widget_page_url
 from testimonials.dashboard.formatting import describe_testimonial
 from testimonials.dashboard.framework import require_role
 from testimonials.dashboard.shell import build_shell
-from testimonials.dashboard.widget_controls import describe_rating, name_choice
+from testimonials.dashboard.widget_page import describe_rating, name_look, name_order
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -131,8 +131,7 @@ def _widgets_page(
 
 def _describe_widget(project: Project, widget: dict[str, Any]) -> dict[str, Any]:
     design, config = widget["design"], widget["config"]
-    look = design["shape"] or design["layout"] or config["layout"]
-    parts = [name_choice(look), name_choice(design["order"])]
+    parts = [name_look({"config": config, "design": design}), name_order(design)]
     if design["minRating"]:
         parts.append(describe_rating(design["minRating"]))
     if design["tags"]:

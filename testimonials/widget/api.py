@@ -7,6 +7,7 @@ from marshmallow import Schema, fields, validate
 from testimonials.auth.callers import Scope
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
+from testimonials.core.text import TAG_LENGTH
 from testimonials.projects import schemas
 from testimonials.projects.api import get_project
 from testimonials.projects.changes import Values
@@ -19,6 +20,7 @@ from testimonials.projects.schemas import (
 )
 from testimonials.projects.widget_design import WidgetDesignSchema
 from testimonials.widget.changes import DesignUpdateSchema
+from testimonials.widget.drafts import MAX_STEPS
 from testimonials.widget.embed import build_snippet
 from testimonials.widget.selection import Selection
 from testimonials.widget.settings import describe_widgets, find_widget
@@ -41,12 +43,25 @@ class DraftConfigSchema(WidgetConfigUpdateSchema):
     palette = Choice(*PALETTES, allow_none=True)
 
 
-class WidgetDraftSchema(StrictSchema):
-    """What the editor is changing, until it is published; never public."""
+class DraftStepSchema(StrictSchema):
+    """What the editor was changing before a step, which can be taken back."""
 
+    step = Text(TAG_LENGTH, one_line=True, blank=False)
     config = fields.Nested(DraftConfigSchema)
     design = fields.Nested(WidgetDesignSchema)
     cta = fields.Nested(CtaSchema)
+
+
+class WidgetDraftSchema(DraftStepSchema):
+    """What the editor is changing, until it is published; never public."""
+
+    class Meta(DraftStepSchema.Meta):
+        """It is no step itself."""
+
+        exclude = ("step",)
+
+    # The last one last.
+    steps = fields.List(fields.Nested(DraftStepSchema), validate=validate.Length(max=MAX_STEPS))
 
 
 class WidgetSchema(Schema):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testimonials.core import clock
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.defaults import CTA, WIDGET_CONFIG
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
@@ -18,6 +19,8 @@ from testimonials.widget.models import SavedWidget
 # changes meanwhile stays changed. Its button is whole, since empty words mean the default ones.
 
 Widget = Project | SavedWidget
+# How many steps can be taken back.
+MAX_STEPS = 20
 # "config" as in the API, "design" with every key, and "cta" with the words of the owner's own.
 Settings = dict[str, dict[str, Any]]
 
@@ -43,8 +46,12 @@ def read_draft(widget: Widget) -> Settings:
     }
 
 
-def change_draft(widget: Widget, changes: Settings) -> None:
-    """Change the draft of the locked widget; `changes` are checked, those of a button are whole."""
+def change_draft(widget: Widget, changes: Settings, *, step: str = "") -> None:
+    """Change the draft of the locked widget; `changes` are checked, those of a button are whole.
+
+    With a `step` what the draft was before can be brought back. Changes that follow each other and
+    are called the same are one step.
+    """
     published, draft = read_published(widget), _read(widget)
     kept: dict[str, Any] = {}
     for part in ("config", "design"):
@@ -55,35 +62,33 @@ def change_draft(widget: Widget, changes: Settings) -> None:
     cta = {name: text for name, text in cta.items() if text}
     if cta != published["cta"] and isinstance(widget, Project):
         kept["cta"] = cta
-    _keep(widget, kept or None)
+    _keep(widget, kept, step)
 
 
 def discard_draft(widget: Widget) -> None:
-    _keep(widget, None)
+    _keep(widget, {}, "discard")
 
 
-def restore_draft(widget: Widget, before: Settings, after: Settings) -> None:
-    """Bring back the settings `before` a change to those `after` it, except what changed since."""
-    now = read_draft(widget)
-    changes = {
-        part: {
-            name: value
-            for name, value in before[part].items()
-            if now[part][name] == after[part][name]
-        }
-        for part in ("config", "design")
-    }
-    if now["cta"] == after["cta"]:
-        changes["cta"] = before["cta"]
-    change_draft(widget, changes)
+def undo_draft(widget: Widget) -> bool:
+    """Bring back the draft from before the last step; return whether there was one."""
+    draft = _read(widget)
+    if not (steps := draft.get("steps")):
+        return False
+    before = {part: values for part, values in steps[-1].items() if part != "step"}
+    _store(widget, before | ({"steps": steps[:-1]} if steps[:-1] else {}))
+    return True
+
+
+def may_undo(widget: Widget) -> bool:
+    return bool(_read(widget).get("steps"))
 
 
 def publish_draft(project: Project, widget: Widget) -> bool:
     """Let visitors see the draft of the locked project's widget; return whether there was one."""
-    draft, settings = _read(widget), read_draft(widget)
-    if not draft:
+    settings, is_changed = read_draft(widget), bool(_read(widget).keys() - {"steps"})
+    _store(widget, {})
+    if not is_changed:
         return False
-    discard_draft(widget)
     if isinstance(widget, SavedWidget):
         widget.config, widget.design = settings["config"], trim_design(settings["design"])
         widget.updated_at = clock.now()
@@ -96,35 +101,33 @@ def publish_draft(project: Project, widget: Widget) -> bool:
     return True
 
 
-def _read(widget: Widget) -> Settings:
+def _read(widget: Widget) -> dict[str, Any]:
     return (widget.draft if isinstance(widget, SavedWidget) else widget.widget_draft) or {}
 
 
-def _keep(widget: Widget, draft: Settings | None) -> None:
+def _keep(widget: Widget, draft: dict[str, Any], step: str) -> None:
+    """Store a draft, and with a `step` what it was before."""
+    before = _read(widget)
+    steps, was = before.get("steps", []), {**before}
+    was.pop("steps", None)
+    if step and was != draft and (not steps or steps[-1]["step"] != step):
+        steps = [*steps, was | {"step": step}][-MAX_STEPS:]
+    _store(widget, draft | ({"steps": steps} if steps else {}))
+
+
+def _store(widget: Widget, draft: dict[str, Any]) -> None:
     if isinstance(widget, SavedWidget):
-        widget.draft = draft
+        widget.draft = draft or None
     else:
-        widget.widget_draft = draft
+        widget.widget_draft = draft or None
 
 
-# Looks: combinations of settings with a character of their own, to start from.
+# Looks: combinations of settings to start from.
 #
-# A look sets how cards, stars and dates are drawn. The brand's colour and the content stay.
+# A look sets what stands here and nothing else: never header, dates, photos, marks, selection or
+# wording.
 
 LookSettings = dict[str, Any]
-
-# What each look sets unless it says otherwise.
-_CONFIG: LookSettings = {"cardStyle": "default", "showDates": True}
-_DESIGN: LookSettings = {
-    "radius": 16,
-    "density": "comfortable",
-    "photoSize": 48,
-    "starColor": "gold",
-    "dateStyle": "relative",
-    "featured": "soft",
-    "showHeader": False,
-    "showHighlights": True,
-}
 
 
 @dataclass(frozen=True)
@@ -132,68 +135,105 @@ class Look:
     """The specified settings of a look, and those of the design."""
 
     title: str
+    about: str
     config: LookSettings
     design: LookSettings
 
 
-def _make(title: str, config: LookSettings | None = None, **design: Any) -> Look:
-    return Look(title, _CONFIG | (config or {}), _DESIGN | design)
+def _make(
+    title: str, about: str, radius: int, density: str, config: LookSettings, **design: Any
+) -> Look:
+    shape = {"radius": radius, "density": density, "layout": ""}
+    return Look(title, about, {"animation": "none"} | config, shape | design)
 
 
 LOOKS = {
-    "quiet": _make("Quiet"),
-    "soft": _make("Soft", {"cardStyle": "quote", "showDates": False}, radius=24, starColor="brand"),
-    "editorial": _make(
-        "Editorial", {"layout": "list"}, layout="", starColor="brand", dateStyle="month"
+    "wall": _make(
+        gettext_noop("Wall"),
+        gettext_noop("Everything, side by side"),
+        16,
+        "comfortable",
+        {"layout": "masonry", "cardStyle": "default"},
+        featured="off",
     ),
-    "marker": _make("Marker", radius=12, showHeader=True),
-    "bold": _make("Bold", featured="solid"),
-    "outline": _make(
-        "Outline",
-        {"cardStyle": "outlined"},
-        radius=6,
-        starColor="brand",
-        dateStyle="month",
-        density="compact",
-        photoSize=40,
+    "highlights": _make(
+        gettext_noop("Highlights"),
+        gettext_noop("The best words marked"),
+        16,
+        "comfortable",
+        {"layout": "masonry", "cardStyle": "default"},
+        featured="soft",
     ),
-    "glow": _make("Glow", {"theme": "dark", "cardStyle": "gradient", "showDates": False}),
-    "playful": _make(
-        "Playful",
-        {"cardStyle": "gradient"},
-        radius=24,
+    "letters": _make(
+        gettext_noop("Letters"),
+        gettext_noop("Long words, much air"),
+        0,
+        "airy",
+        {"layout": "list"},
+        font="serif",
         starColor="brand",
-        density="airy",
-        photoSize=64,
+    ),
+    "slider": _make(
+        gettext_noop("Slider"),
+        gettext_noop("A few at a time"),
+        24,
+        "comfortable",
+        {"layout": "carousel", "cardStyle": "quote"},
+    ),
+    "ticker": _make(
+        gettext_noop("Ticker"),
+        gettext_noop("Two lines that drift by"),
+        12,
+        "compact",
+        {"layout": "carousel", "animation": "horizontal"},
+        marqueeRows=2,
+    ),
+    "night": _make(
+        gettext_noop("Night"),
+        gettext_noop("For dark pages"),
+        16,
+        "comfortable",
+        {"layout": "masonry", "cardStyle": "gradient", "theme": "dark"},
     ),
 }
 
 
 def apply_look(
-    name: str, config: Mapping[str, Any], design: Mapping[str, Any]
+    name: str, config: Mapping[str, Any], design: Mapping[str, Any], before: str
 ) -> tuple[LookSettings, LookSettings]:
-    """Return a widget's settings and its whole design with a look put on."""
-    look = LOOKS[name]
-    changed = dict(config)
-    if changed["layout"] == "list":
-        # Where there are no cards, other looks would not be seen.
-        changed["layout"] = WIDGET_CONFIG["layout"]
-    if find_look(config, design) == "glow":
-        changed["theme"] = WIDGET_CONFIG["theme"]
+    """Return a widget's settings and its whole design with a look put on.
+
+    `before` is the theme that Night gives back when another look takes its place.
+    """
+    look, changed = LOOKS[name], dict(config)
+    if find_look(config, design) == "night":
+        changed["theme"] = before
     return changed | look.config, read_design(design) | look.design
+
+
+def theme_before(widget: Widget) -> str:
+    """Return the theme that visitors see, as far as it isn't a look's."""
+    published = read_published(widget)
+    is_night = find_look(published["config"], published["design"]) == "night"
+    return str(WIDGET_CONFIG["theme"] if is_night else published["config"]["theme"])
 
 
 def find_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str | None:
     """Return the look that a widget has exactly, None if it has one of its own."""
     whole = read_design(design)
-    matching = (
-        name
-        for name, look in LOOKS.items()
-        if look.config.items() <= config.items() and _holds(whole, look.design)
-    )
-    # The one that says most: Editorial has all of another's settings, and the list besides.
-    return max(matching, key=lambda name: len(LOOKS[name].config), default=None)
+    return next((name for name in LOOKS if _count_missed(name, config, whole) == 0), None)
 
 
-def _holds(whole: LookSettings, part: LookSettings) -> bool:
-    return all(whole[name] == value for name, value in part.items())
+def find_nearest_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
+    """Return the look from which a widget differs least."""
+    whole = read_design(design)
+    return min(LOOKS, key=lambda name: _count_missed(name, config, whole))
+
+
+def _count_missed(name: str, config: Mapping[str, Any], whole: LookSettings) -> int:
+    """Count what differs; where the arrangement does, it is another look."""
+    look = LOOKS[name]
+    missed = sum(1 for key, value in look.config.items() if config[key] != value)
+    missed += sum(1 for key, value in look.design.items() if whole[key] != value)
+    arranged = ("layout", "animation")
+    return missed + 100 * any(config[key] != look.config[key] for key in arranged)

@@ -45,7 +45,7 @@ def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage
     expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
     page.reload()
     page.goto(f"{project.dashboard}/widget")
-    preview = page.frame_locator("[data-preview]")
+    preview = page.frame_locator("[data-frame]")
     expect(preview.get_by_text("Words of Hannah Whitlock").locator("visible=true")).to_be_visible()
     visitor.goto(f"{site.url}/widget/{project.id}")
     visitor.locator('[data-testimonials-state="ready"]').wait_for(state="attached")

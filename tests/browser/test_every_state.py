@@ -410,13 +410,14 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.locator("[data-preview]").evaluate("frame => frame.remove()")
     yield page
     page.goto(f"{project.dashboard}/widget")
-    for name in ("Content", "Details"):
-        page.get_by_role("heading", name=name).click()
-    page.get_by_role("button", name="Reset").click()
-    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    page.get_by_text("Your brand", exact=True).first.click()
+    page.get_by_role("radio", name="Airy").check()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_attached()
+    page.locator("[data-frame]").evaluate("frame => frame.remove()")
     yield page
-    page.get_by_role("button", name="Preview", exact=True).click()
-    page.get_by_text("Your page", exact=True).click()
+    page.locator(".look-choice > summary").click()
+    yield page
+    page.get_by_text("width, wording, lengths").click()
     yield page
     # The widget's own other colours.
     project.call("PATCH", "/widget-config", {"theme": "dark", "layout": "carousel"})

@@ -54,7 +54,7 @@ WAITING = {
     for name in (
         "claim", "forms",
         "page_editor", "proposals",
-        "translations", "widget_editor", "widgets",
+        "translations", "widgets",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.

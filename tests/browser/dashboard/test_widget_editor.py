@@ -7,47 +7,17 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
+from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from testimonials.core.extensions import db
 from testimonials.projects import models
-from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import PAINTED, held_back
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 SHOWN = "main .stage:not(.is-next) [data-testimonials-project]"
-
-# Changes one control and waits until the widget that stands in the preview shows it.
-CHANGE = """
-([selector, check]) => new Promise((done, fail) => {
-  const preview = document.querySelector('[data-preview]').contentDocument;
-  const isShown = new Function('root', 'host', 'return ' + check);
-  const look = () => {
-    const host = preview.querySelector('main .stage:not(.is-next) > div');
-    const root = host?.shadowRoot?.querySelector('.tm');
-    return root && !preview.querySelector('.is-next') && isShown(root, host);
-  };
-  if (look()) return fail(new Error('shown before the change'));
-  const start = performance.now();
-  const again = () => {
-    if (look()) return done();
-    if (performance.now() - start > 60000) return fail(new Error('not shown: ' + check));
-    setTimeout(again, 2);
-  };
-  document.querySelector(selector).click();
-  again();
-})
-"""
-
-
-def open_editor(open_page: OpenPage, project: Project, **options: Any) -> Page:
-    """Sign in and open the editor of the project."""
-    page = open_page(project.page_url, **options)
-    project.sign_in(page, "/widget")
-    return page
+WIDE = {"width": 1280, "height": 860}
 
 
 @pytest.fixture
@@ -58,14 +28,15 @@ def project(site: Site) -> Project:
 @pytest.fixture
 def page(open_page: OpenPage, project: Project) -> Page:
     """The editor on a desk, with the preview ready."""
-    page = open_editor(open_page, project, viewport={"width": 1280, "height": 860})
+    page = open_page(project.page_url, viewport=WIDE)
+    project.sign_in(page, "/widget")
     expect(widget(page)).to_have_attribute("data-testimonials-state", "ready")
     return page
 
 
 def shown(page: Page) -> FrameLocator:
     """Return the preview."""
-    return page.frame_locator("[data-preview]")
+    return page.frame_locator("[data-frame]")
 
 
 def widget(page: Page) -> Locator:
@@ -73,20 +44,12 @@ def widget(page: Page) -> Locator:
     return shown(page).locator(SHOWN)
 
 
-def stored(project: Project) -> dict[str, Any]:
-    """Return the settings that visitors get."""
-    answer = project.site.service.call("GET", f"/widget/{project.id}/feed")
-    config: dict[str, Any] = answer.json["config"]
-    return config
-
-
 def drafted(project: Project) -> dict[str, Any]:
     """Return what of the project's draft differs from its published settings."""
     with project.site.app.app_context():
-        found = db.session.get(models.Project, project.id)
-        assert found is not None
-        draft: dict[str, Any] = found.widget_draft or {}
-        return {name: value for part in draft.values() for name, value in part.items()}
+        draft = db.session.get_one(models.Project, project.id).widget_draft or {}
+        parts = (draft.get(part, {}) for part in ("config", "design", "cta"))
+        return {name: value for part in parts for name, value in part.items()}
 
 
 def wait_until_drafted(project: Project, **changes: object) -> None:
@@ -94,282 +57,102 @@ def wait_until_drafted(project: Project, **changes: object) -> None:
     wait_for(lambda: drafted(project) == changes, what=f"{changes} to be saved")
 
 
-def publish(page: Page) -> None:
+def published(project: Project) -> dict[str, Any]:
+    feed: dict[str, Any] = project.site.service.call("GET", f"/widget/{project.id}/feed").json
+    return feed
+
+
+def test_each_change_shows_is_kept_and_is_taken_back(project: Project, page: Page) -> None:
+    root = widget(page).locator(".tm")
+    page.get_by_role("radio", name="Airy").check()
+    expect(root).to_have_class(re.compile("airy"))
+    page.get_by_label("Cards").select_option("Stripe")
+    expect(root).to_have_class(re.compile("stripe airy"))
+    page.get_by_role("radio", name="None", exact=True).check()
+    expect(root.locator(".stars")).to_have_count(0)
+    page.get_by_role("button", name="Fewer").click()
+    expect(widget(page)).to_have_attribute("data-testimonials-count", "6")
+    page.get_by_label("Corners").press("End")
+    expect(root).to_have_css("--tm-radius", "24px")
+    changes = {"cardStyle": "stripe", "density": "airy", "showStars": False, "radius": 24}
+    wait_until_drafted(project, **changes, initialCount=8)
+    expect(page.get_by_text("5 changes, not on your site yet")).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(root).to_have_css("--tm-radius", "16px")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("Control+z")
+    expect(page.get_by_label("Number at first")).to_have_value("9")
+    # Until now nobody has seen any of it.
+    assert published(project)["config"]["cardStyle"] == "default"
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Published. Visitors see it now.")).to_be_visible()
-
-
-def open_parts(page: Page) -> None:
-    for name in ("Content", "Details"):
-        page.get_by_role("heading", name=name).click()
-
-
-def test_every_setting_shows_while_nothing_is_answered_and_is_saved(
-    project: Project, page: Page
-) -> None:
-    """It shows at once because it waits for no answer: here none comes until all are shown."""
-    open_parts(page)
-    steps = {
-        "#palette-rose": "getComputedStyle(root).getPropertyValue('--tm-solid') === '#e11d48'",
-        "#cardStyle-stripe": "root.classList.contains('stripe')",
-        "#theme-dark": "root.ownerDocument.defaultView.getComputedStyle(root)"
-        ".getPropertyValue('--tm-text') > '#8'",
-        "#layout-list": "root.classList.contains('list')",
-        "#layout-carousel": "root.classList.contains('carousel')",
-        "#stars-off": "!root.querySelector('.stars')",
-        "#density-airy": "root.classList.contains('airy')",
-        "#showCtaButton": "!root.querySelector('.cta')",
-        "[data-step='-1']": "host.dataset.testimonialsCount === '4'",
-        "#look-soft": "root.classList.contains('quote')",
-    }
-    held: list[Route] = []
-    # The widget's own files are there for good once they were loaded.
-    page.route(lambda url: not url.endswith(".js"), lambda route: held.append(route))
-    # Fewer than the six that there are, so that the next step shows.
-    page.get_by_label("Shown first").fill("5")
-    expect(widget(page)).to_have_attribute("data-testimonials-count", "5")
-    for selector, check in steps.items():
-        page.evaluate(CHANGE, [selector, check])
-    assert {route.request.method for route in held} == {"POST"}
-    for route in held:
-        route.continue_()
-    page.unroute_all()
-    expect(page.get_by_role("status").filter(has_text=re.compile("^Saved$"))).to_be_visible()
-    page.reload()
-    expect(page.get_by_role("radio", name="Rose")).to_be_checked()
-    expect(page.get_by_role("radio", name="Soft").first).to_be_checked()
-    expect(widget(page)).to_have_attribute("data-testimonials-count", "4")
-    # Until now nobody has seen any of it.
-    assert stored(project) == WIDGET_CONFIG
-    publish(page)
-    expect(page.get_by_text("Visitors see this")).to_be_visible()
+    expect(page.get_by_text("not on your site yet")).to_have_count(0)
+    feed = published(project)
+    assert (feed["config"]["cardStyle"], feed["design"]["density"]) == ("stripe", "airy")
     assert drafted(project) == {}
-    assert stored(project) == WIDGET_CONFIG | {
-        "palette": "rose",
-        "cardStyle": "quote",
-        "theme": "dark",
-        "layout": "carousel",
-        "showDates": False,
-        "showCtaButton": False,
-        "initialCount": 4,
-    }
 
 
-def test_now_shows_what_visitors_see_and_undo_goes_back(project: Project, page: Page) -> None:
+def test_a_look_and_a_colour_and_what_visitors_see_now(project: Project, page: Page) -> None:
     root = widget(page).locator(".tm")
-    page.locator("#look-outline").check()
-    expect(root).to_have_class(re.compile("outlined"))
-    page.get_by_role("radio", name="Now").check()
-    expect(root).not_to_have_class(re.compile("outlined"))
-    # A change is there to be seen.
-    page.get_by_role("radio", name="List").check()
-    expect(page.get_by_role("radio", name="Draft")).to_be_checked()
-    expect(root).to_have_class(re.compile("list outlined"))
-    page.keyboard.press("Control+z")
-    expect(root).to_have_class(re.compile("masonry outlined"))
-    expect(page.locator("#layout-masonry")).to_be_checked()
-    page.get_by_role("button", name="Undo", exact=True).click()
-    expect(page.get_by_role("radio", name="Quiet")).to_be_checked()
+    page.locator(".look-choice > summary").click()
+    page.get_by_role("button", name=re.compile("^Letters")).click()
+    expect(root).to_have_class(re.compile("list"))
+    page.get_by_text("Your brand", exact=True).first.click()
+    page.get_by_label("Its own colour").fill("#065f46")
+    expect(root).to_have_css("--tm-solid", "#065f46")
+    expect(page.get_by_text("Its own colour", exact=True).first).to_be_visible()
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.down("c")
+    expect(root).to_have_class(re.compile("masonry"))
+    page.keyboard.up("c")
+    expect(root).to_have_class(re.compile("list"))
+    page.get_by_role("button", name="Use the brand").click()
+    expect(page.get_by_text("Your brand", exact=True).first).to_be_visible()
+    page.locator(".editor-acts details.menu > summary").click()
+    page.get_by_role("button", name="Discard the changes").click()
+    expect(page.get_by_text("The changes are discarded")).to_be_visible()
+    expect(root).to_have_class(re.compile("masonry"))
     wait_until_drafted(project)
-    for _ in range(2):
-        page.keyboard.press("Control+Shift+z")
-    expect(root).to_have_class(re.compile("list outlined"))
-    page.get_by_role("button", name="Discard").click()
-    wait_until_drafted(project)
-    page.locator("[data-toasts]").get_by_role("button", name="Undo").click()
-    expect(root).to_have_class(re.compile("list outlined"))
-    assert stored(project) == WIDGET_CONFIG
-    page.get_by_role("radio", name="Both").check()
-    beside = page.frame_locator("[data-box-now] iframe").locator(SHOWN).locator(".tm")
-    expect(beside).to_have_class(re.compile("masonry default"))
-    publish(page)
-    expect(beside).to_have_class(re.compile("list outlined"))
 
 
-def test_the_preview_stands_on_the_owners_own_page(page: Page, tmp_path: Path) -> None:
+def test_more_slides_over_and_is_left_by_escape(page: Page) -> None:
+    page.get_by_text("width, wording, lengths").click()
+    page.get_by_label("Arrangement").select_option("Slider")
+    expect(widget(page).locator(".tm")).to_have_class(re.compile("carousel"))
+    page.get_by_label("Show more").fill("And more")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Arrangement")).to_be_hidden()
+
+
+def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(
+    page: Page, tmp_path: Path
+) -> None:
     picture = Image.new("RGB", (1200, 1600), "#F4F1EA")
-    picture.paste("#065F46", (0, 0, 1200, 90))
     picture.save(tmp_path / "page.png")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
-    page.get_by_text("Your page", exact=True).click()
-    page.get_by_label("Picture of it").set_input_files(tmp_path / "page.png")
-    ground = shown(page).locator("html")
-    expect(ground).to_have_css("background-color", "rgb(244, 241, 234)")
-    expect(ground).to_have_class("has-picture")
-    page.get_by_label("Page font").fill("Georgia")
-    expect(ground).to_have_css("font-family", "Georgia")
+    menu = page.locator(".editor-acts details.menu > summary")
+    menu.click()
+    page.get_by_role("button", name="On a picture of my page").click()
+    page.locator("[data-file]").set_input_files(tmp_path / "page.png")
+    expect(shown(page).locator("html")).to_have_class("has-picture")
     assert not [url for url in sent if not url.startswith(("data:", "blob:"))]
-    page.get_by_role("button", name="Use #065F46 as your colour").click()
-    expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#065f46")
-    # It is kept in this browser, and nowhere else.
-    page.reload()
-    expect(ground).to_have_class("has-picture")
-    page.get_by_text("Your page", exact=True).click()
-    page.get_by_role("button", name="Remove the picture").click()
-    expect(ground).not_to_have_class("has-picture")
-    page.get_by_label("Picture of it").set_input_files(__file__)
-    expect(page.get_by_text("This file is no picture")).to_be_visible()
-
-
-def test_the_preview_is_as_wide_as_the_device_and_leads_nowhere(
-    project: Project, page: Page
-) -> None:
-    for width in (360, 768):
-        page.get_by_role("radio", name=str(width)).check()
-        page.wait_for_function(
-            """width => {
-              const { innerWidth, document: { documentElement: root } }
-                = document.querySelector('[data-preview]').contentWindow;
-              return innerWidth === width && root.scrollWidth <= root.clientWidth;
-            }""",
-            arg=width,
-        )
-    link = widget(page).get_by_role("link", name="Share your experience")
-    link.click()
-    link.click(button="middle")
-    link.press("Enter")
-    page.evaluate(PAINTED)
-    assert len(page.context.pages) == 1
-    expect(link).to_be_visible()
+    menu.click()
+    page.get_by_role("radio", name="None", exact=True).first.check()
+    expect(page.get_by_text("With nothing to show")).to_be_visible()
+    menu.click()
+    page.get_by_role("radio", name="Phone").check()
+    expect(page.locator("[data-frame]")).to_have_js_property("offsetWidth", 390)
 
 
 def test_what_was_changed_last_is_saved_though_the_page_is_left(
     project: Project, page: Page
 ) -> None:
-    page.evaluate(
-        """next => {
-          for (const id of ['palette-rose', 'palette-sky', 'layout-list', 'cardStyle-quote'])
-            document.getElementById(id).click();
-          location.href = next;
-        }""",
-        f"{project.site.url}/dashboard/account",
-    )
-    page.wait_for_url("**/account")
-    wait_until_drafted(project, palette="sky", layout="list", cardStyle="quote")
+    page.get_by_label("Number at first").fill("12")
+    page.goto(f"{project.site.url}/dashboard/account")
+    wait_until_drafted(project, initialCount=12)
 
 
-def test_what_is_changed_before_the_script_comes_is_kept(
-    open_page: OpenPage, project: Project
-) -> None:
-    page = open_page(project.page_url, viewport={"width": 1280, "height": 860})
-    project.sign_in(page)
-    with held_back(page, "/widget-editor.js"):
-        page.goto(f"{project.dashboard}/widget", wait_until="commit")
-        page.get_by_role("radio", name="Rose").check()
-        page.get_by_role("radio", name="List").check()
-    wait_until_drafted(project, palette="rose", layout="list")
-    expect(page.get_by_role("radio", name="List")).to_be_checked()
-    expect(widget(page).locator(".tm.list")).to_be_visible()
-
-
-def test_one_request_at_a_time_with_what_changed_alone(project: Project, page: Page) -> None:
-    sent: list[str] = []
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        if route.request.method != "POST":
-            route.fallback()
-            return
-        sent.append(route.request.post_data or "")
-        held.append(route)
-
-    page.route(f"{project.dashboard}/widget", hold)
-    page.get_by_role("radio", name="Rose").check()
-    expect(page.get_by_text("Saving…")).to_be_visible()
-    wait_for_more(page, held)
-    page.get_by_role("radio", name="Sky").check()
-    page.get_by_role("radio", name="List").check()
-    page.get_by_role("radio", name="Amber").check()
-    assert sent == ["palette=rose"]
-    # A colleague's change meanwhile stays, and shows here.
-    project.call("PATCH", "/widget-config", {"cardStyle": "outlined"})
-    held.pop().continue_()
-    expect(page.locator("#cardStyle-outlined")).to_be_checked()
-    expect(widget(page).locator(".tm.outlined")).to_be_visible()
-    wait_for_more(page, held)
-    assert sent == ["palette=rose", "palette=amber&layout=list"]
-    held.pop().continue_()
-    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
-    wait_until_drafted(project, palette="amber", layout="list")
-    # What the colleague has changed is not taken back.
-    publish(page)
-    assert stored(project)["cardStyle"] == "outlined"
-
-
-def wait_for_more(page: Page, held: list[Route]) -> None:
-    """Wait until a request is held; that the page has sent it is not that it is here."""
-    # Playwright calls handlers while it is asked for something, and not while this process sleeps.
-    wait_for(lambda: page.title() and held, what="a request")
-
-
-def test_what_could_not_be_saved_is_said_and_tried_again(project: Project, page: Page) -> None:
-    failing = re.compile(re.escape(f"{project.dashboard}/widget") + "$")
-    # The browser itself would report a refused connection as an error of the page.
-    page.evaluate("() => { window.was = fetch; fetch = async () => { throw new TypeError(); }; }")
-    page.get_by_role("radio", name="Rose").check()
-    expect(page.get_by_text("Not saved. The server can’t be reached.")).to_be_visible()
-    expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
-    page.evaluate("() => { fetch = window.was; }")
-    page.route(failing, lambda route: route.fulfill(status=500, body="<p>no</p>"))
-    page.get_by_role("radio", name="Dark").check()
-    expect(page.get_by_text("Not saved. Something went wrong on our side.")).to_be_visible()
-    # What isn't saved can't be published.
-    page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_text("Not saved. Something went wrong on our side.")).to_be_visible()
-    page.unroute(failing)
-    page.get_by_role("button", name="Retry").click()
-    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
-    wait_until_drafted(project, palette="rose", theme="dark")
-    assert stored(project) == WIDGET_CONFIG
-
-
-def test_the_keyboard_reaches_and_changes_everything(project: Project, page: Page) -> None:
-    open_parts(page)
-    page.get_by_role("button", name="Discard").focus()
-    names = []
-    for _ in range(46):
-        page.keyboard.press("Tab")
-        names.append(
-            page.evaluate(
-                "document.activeElement.name || document.activeElement.dataset.step"
-                " || document.activeElement.localName"
-            )
-        )
-        if names[-1] in ("layout", "theme", "font", "radius", "stars", "dates", "cardStyle"):
-            page.keyboard.press("ArrowRight")
-        elif names[-1] == "initialCount":
-            page.keyboard.press("ArrowUp")
-        elif names[-1].startswith("show"):
-            page.keyboard.press("Space")
-        elif names[-1] == "preview-width":
-            page.keyboard.press("ArrowLeft")
-            break
-    reached = [name for name in names if name not in ("a", "button", "summary", "input")]
-    assert reached == [
-        *("publish", "look", "layout", "brandColor", "palette", "font", "theme", "radius"),
-        *("stars", "order", "minRating", "minLength", "-1", "initialCount", "1", "dates"),
-        *("showHeader", "showHighlights", "showSource", "onlyChosen", "cardStyle", "cardWidth"),
-        *("density", "photoSize", "featured", "labelShowMore", "labelReadMore", "labelShowLess"),
-        *("showCtaButton", "preview-view", "preview-width"),
-    ]
-    changes = {
-        "layout": "carousel", "font": "system", "theme": "dark", "radius": 24, "starColor": "brand",
-        "initialCount": 10, "dateStyle": "month", "showHeader": True, "showHighlights": False,
-        "showSource": False, "cardStyle": "quote", "showCtaButton": False,
-    }  # fmt: skip
-    wait_until_drafted(project, **changes)
-    expect(page.get_by_role("radio", name="768")).to_be_checked()
-
-
-def test_a_phone_shows_one_pane_at_a_time(open_page: OpenPage, project: Project) -> None:
-    page = open_editor(open_page, project, viewport={"width": 360, "height": 740})
-    preview = page.get_by_role("button", name="Preview", exact=True)
-    rose = page.get_by_role("radio", name="Rose")
-    expect(page.locator("[data-preview]")).to_be_hidden()
-    rose.check()
-    preview.click()
-    expect(rose).to_be_hidden()
-    expect(widget(page).locator(".tm")).to_have_css("--tm-solid", "#e11d48")
-    page.get_by_role("button", name="Settings", exact=True).click()
-    expect(rose).to_be_visible()
+def test_fifteen_controls_are_in_sight(page: Page) -> None:
+    rows = page.locator("[data-controls]").locator("> .control, > .control-fold")
+    expect(rows).to_have_count(15)

@@ -59,7 +59,7 @@ def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: Fl
 def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
     add_testimonial(app, inbox.project, rating=5)
     send(inbox, name="small")
-    form = {"shape": "badge", "publish": "1"}
+    form = {"arrangement": "badge", "publish": "1"}
     assert inbox.client.post(f"{inbox.base}/widget?widget=small", data=form).status_code == 303
     small = read_feed(client, inbox.project, "widget=small")
     assert (small["shape"], small["badge"]["average"], small["items"]) == ("badge", 5, [])

@@ -7,7 +7,7 @@ const main = document.querySelector('main');
 const project = root.dataset.project;
 let real = JSON.parse(document.getElementById('feed').textContent);
 // What visitors see comes from the network, as theirs does.
-const state = { view: 'draft', data: 'real', round: 0, config: real.config, design: real.design, colours: real.colours, cta: real.cta };
+let state = { view: 'draft', data: 'real', round: 0 };
 
 /* ------------------------------------------------------------ what it shows */
 
@@ -49,7 +49,7 @@ const isFeed = (url) => url.pathname.endsWith(`/widget/${project}/feed`);
 async function answer(url) {
   const here = pool();
   const from = Number(url.searchParams.get('after')) || 0;
-  const until = from + state.config.initialCount;
+  const until = from + real.config.initialCount;
   // Only the real ones are more than stand in this page; the rest comes from the public feed.
   while (here.next && here.items.length < until) {
     const response = await goOut(`${url.pathname}?after=${encodeURIComponent(here.next)}`);
@@ -58,16 +58,10 @@ async function answer(url) {
     here.items.push(...items);
     here.next = next;
   }
-  const { config, design, colours, cta } = state;
   const isReal = state.data === 'real';
   return Response.json({
     ...real,
     project: isReal ? real.project : { ...real.project, active: true },
-    config,
-    design,
-    colours,
-    // Shapes have no button.
-    ...(real.cta && { cta }),
     total: isReal ? real.total : here.items.length,
     items: here.items.slice(from, until),
     next: here.next || here.items.length > until ? String(until) : null,
@@ -83,11 +77,12 @@ window.fetch = (input, options) => {
 
 let shown = null;
 let next = null;
+let last = null;
 
-// The owner's page: its colour and font, and its picture above and below the place of the widget.
-function showPage({ colour, font, picture, place }) {
-  root.style.setProperty('background', colour);
-  root.style.setProperty('font-family', font ? `"${font.replace(/["\\\\]/g, '')}"` : '');
+// The owner's page: its colour, or a picture of it above and below the place of the widget.
+function showPage({ picture, place }) {
+  const ground = { light: '#FAFAFA', dark: '#0B0B0D' }[real.config.theme];
+  root.style.setProperty('background', real.config.theme === 'light' && root.dataset.ground || ground);
   root.classList.toggle('has-picture', Boolean(picture));
   if (!picture) return;
   root.style.setProperty('--picture', `url("${picture}")`);
@@ -131,13 +126,14 @@ addEventListener('message', (event) => {
   if (parent === window || event.source !== parent || event.origin !== location.origin) return;
   const { page, feed, ...wanted } = event.data;
   if (!page || !(wanted.data in SETS)) return;
-  if (wanted.round !== state.round && feed) {
+  const isNew = !shown || feed !== last && JSON.stringify(feed) !== JSON.stringify(last) || JSON.stringify(wanted) !== JSON.stringify(state);
+  if (feed && JSON.stringify(feed) !== JSON.stringify(last)) {
     // The rest of another selection isn't in the public feed.
-    real = { ...feed, next: null };
+    real = { ...feed, items: [...feed.items], next: null };
     pools = {};
   }
-  const isNew = !shown || JSON.stringify({ ...state, ...wanted }) !== JSON.stringify(state);
-  Object.assign(state, wanted);
+  last = feed;
+  state = wanted;
   showPage(page);
   // The page is nothing that the widget knows of.
   if (isNew) draw();
@@ -150,5 +146,6 @@ for (const type of ['click', 'auxclick']) {
   }, true);
 }
 
+showPage({});
 if (parent === window) draw();
 else tell({ type: 'hello' });

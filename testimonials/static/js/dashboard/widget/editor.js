@@ -1,0 +1,204 @@
+// The widget editor works without this file: its form has buttons. With it each change is stored as a
+// draft at once, and the preview shows what the server makes of it.
+import '../../copy.js';
+import { fill, post } from '../../post.js';
+import { areKeysOn, isField, letterOf } from '../keys.js';
+import { showToast } from '../toast.js';
+import { startPicture } from './picture.js';
+
+const words = document.querySelector('[data-editor]').dataset;
+const form = document.querySelector('[data-controls]');
+const frame = document.querySelector('[data-frame]');
+const stage = document.querySelector('[data-stage]');
+const note = document.querySelector('[data-note]');
+const find = (name) => document.querySelector(`[data-${name}]`);
+// What the server has, and the names of what was changed since it was told.
+let values = JSON.parse(form.elements.before.value);
+const changed = new Set();
+const TYPING_MS = 400;
+
+/* ---------------------------------------------------------------- controls */
+
+const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden');
+
+function write(name, value) {
+  for (const each of controls(name)) {
+    if (name === 'tags') each.checked = value.includes(each.value);
+    else if (each.type === 'checkbox') each.checked = value;
+    else if (each.type === 'radio') each.checked = each.value === String(value);
+    else each.value = value;
+  }
+}
+
+function show({ color }) {
+  const own = form.elements.colour.value.trim();
+  const said = find('colour-words');
+  said.textContent = !own ? said.dataset.sayBrand : said.dataset[`say${own[0].toUpperCase()}${own.slice(1)}`] ?? said.dataset.sayOwn;
+  if (color) {
+    find('swatch').setAttribute('fill', color);
+    find('picker').value = color.toLowerCase();
+  }
+  const corners = form.elements.corners;
+  corners.setAttribute('aria-valuetext', JSON.parse(corners.dataset.stops)[corners.value]);
+}
+
+// What the server says: values that somebody or something else has changed, and the head's words.
+function take(data) {
+  for (const [name, value] of Object.entries(data.values)) {
+    const isNew = JSON.stringify(value) !== JSON.stringify(values[name]);
+    if (isNew && !changed.has(name) && controls(name)[0] !== document.activeElement) write(name, value);
+  }
+  values = data.values;
+  form.elements.before.value = JSON.stringify(values);
+  find('changed').textContent = data.changed;
+  find('look').textContent = data.look;
+  find('back').textContent = data.back;
+  find('undo-step').disabled = !data.may_undo;
+  for (const field of form.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid');
+  show(data);
+  tell({ feed: data.feed });
+}
+
+/* ------------------------------------------------------------------ saving */
+
+let timer = 0;
+let running = null;
+
+async function send(body, action = form.getAttribute('action')) {
+  try {
+    const data = await post(action, body);
+    take(data);
+    return data;
+  } catch (failure) {
+    for (const name of Object.keys(failure.errors ?? {})) controls(name)[0]?.setAttribute('aria-invalid', 'true');
+    showToast(fill(words.sayFailed, { reason: failure.message }));
+    return null;
+  }
+}
+
+// One request after the other, each with all that is changed by then.
+function save(extra = {}) {
+  clearTimeout(timer);
+  running = (running ?? Promise.resolve()).then(() => {
+    if (!changed.size && !extra.publish) return null;
+    changed.clear();
+    const body = new URLSearchParams(new FormData(form));
+    for (const [name, value] of Object.entries(extra)) body.set(name, value);
+    return send(body);
+  });
+  return running;
+}
+
+function noteChange(name, delay = 0) {
+  changed.add(name);
+  see('draft');
+  clearTimeout(timer);
+  if (delay) timer = setTimeout(save, delay);
+  else save();
+}
+
+form.addEventListener('input', ({ target }) => {
+  if (!target.name) return;
+  show({});
+  const isTyped = target.matches('[type="text"], [type="number"], [type="range"]');
+  noteChange(target.name, isTyped ? TYPING_MS : 0);
+});
+form.addEventListener('change', () => { if (changed.size) save(); });
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (event.submitter?.name !== 'publish') { save(); return; }
+  if (await save({ publish: '1' })) {
+    showToast(words.sayPublished);
+    tell({ round: performance.now() });
+  }
+});
+addEventListener('pagehide', () => {
+  if (changed.size) post(form.getAttribute('action'), new URLSearchParams(new FormData(form)), { keepalive: true }).catch(() => {});
+});
+for (const act of document.querySelectorAll('[data-act]')) {
+  act.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const menu = act.closest('details[data-menu]');
+    if (menu) menu.open = false;
+    await save();
+    const data = await send(new URLSearchParams(new FormData(act, event.submitter)), act.getAttribute('action'));
+    find('look-choice').open = false;
+    if (data?.message) showToast(data.message);
+  });
+}
+
+const picker = find('picker');
+picker.addEventListener('input', (event) => {
+  event.stopPropagation();
+  form.elements.colour.value = picker.value.toUpperCase();
+  show({});
+  noteChange('colour', 120);
+});
+find('use-brand').addEventListener('click', () => {
+  form.elements.colour.value = '';
+  show({});
+  noteChange('colour');
+});
+for (const button of form.querySelectorAll('[data-step]')) {
+  button.addEventListener('click', () => {
+    const field = form.elements.initialCount;
+    if (button.dataset.step < 0) field.stepDown();
+    else field.stepUp();
+    noteChange('initialCount', 150);
+  });
+}
+const more = form.querySelector('.more');
+more.addEventListener('toggle', () => { if (more.open) form.parentElement.scrollTop = 0; });
+more.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  more.open = false;
+  more.querySelector('summary').focus();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key.toLowerCase() !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || isField(event.target)) return;
+  event.preventDefault();
+  find('undo-step').click();
+});
+
+/* ----------------------------------------------------------------- preview */
+
+const state = { view: 'draft', data: 'real', feed: null, page: {}, round: 0 };
+function tell(what = {}) {
+  Object.assign(state, what);
+  frame.contentWindow.postMessage(state, location.origin);
+}
+
+const now = find('now');
+function see(view) {
+  if (state.view === view) return;
+  now.setAttribute('aria-pressed', String(view === 'now'));
+  tell({ view });
+}
+now.addEventListener('click', () => see(state.view === 'now' ? 'draft' : 'now'));
+const isHeld = (event) => letterOf(event) === 'c' && !event.ctrlKey && !event.metaKey && !event.altKey && !isField(event.target) && areKeysOn();
+document.addEventListener('keydown', (event) => { if (isHeld(event) && !event.repeat && !event.defaultPrevented) see('now'); });
+document.addEventListener('keyup', (event) => { if (isHeld(event)) see('draft'); });
+
+for (const radio of document.querySelectorAll('[name="device"]')) radio.addEventListener('change', () => { stage.dataset.device = radio.value; });
+for (const radio of document.querySelectorAll('[name="try"]')) radio.addEventListener('change', () => tell({ data: radio.value }));
+startPicture(stage, (page) => tell({ page }), () => showToast(words.sayNoPicture));
+
+function explain({ total, data }) {
+  if (total) return '';
+  if (data !== 'real') return words.sayNothing;
+  return words.active === 'true' ? words.sayNoneSelected : words.sayPaused;
+}
+addEventListener('message', (event) => {
+  if (event.source !== frame.contentWindow || event.origin !== location.origin) return;
+  if (event.data.type === 'hello') tell();
+  if (event.data.type !== 'shown') return;
+  note.textContent = explain(event.data);
+  note.hidden = !note.textContent;
+});
+
+// What somebody changed before this file had come.
+show({});
+const before = (field) => (field.localName === 'select' ? [...field.options].some((each) => each.selected !== each.defaultSelected)
+  : field.type === 'radio' || field.type === 'checkbox' ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+for (const field of form.elements) if (field.name && field.type !== 'hidden' && before(field)) noteChange(field.name);
+tell();
