@@ -339,7 +339,8 @@ def test_files_are_read_in_proportion(watched: Flask, world: World, unit: float,
 def test_no_list_of_people_is_read_longer_than_in_proportion(
     watched: Flask, world: World, unit: float, kind: str, field: str
 ) -> None:
-    send_file(watched, world, unit, "invitations/preview", field, *LISTS[kind])
+    door = "file" if field == "file" else "preview"
+    send_file(watched, world, unit, f"collect/{door}", field, *LISTS[kind])
 
 
 def send_file(

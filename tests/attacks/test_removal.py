@@ -22,18 +22,19 @@ from tests.support.sampling import mostly_thorough
 ASKING = {
     "/oauth/authorize",
     *(f"/dashboard/account/{path}" for path in (
-        "company/link", "delete", "email", "export", "key", "person", "security/app",
+        "company/link", "delete", "email", "export", "key", "people", "people/<account_id>/role",
+        "person", "security/app",
         "security/app/new", "security/app/remove", "security/codes", "security/company/unlink",
         "security/needed", "security/passkeys", "security/passkeys/<passkey_id>/remove",
         "security/passkeys/new", "security/password/new", "security/password/remove",
         "security/sessions/<session_id>/end", "security/sessions/end",
-        "security/sessions/end/others", "security/team", "team/invitations",
-        "team/members/<account_id>/role",
+        "security/sessions/end/others", "security/team",
     )),
     *(f"/dashboard/projects/<project_id>/{path}" for path in (
-        "delete", "integrations/tokens/new", "integrations/webhooks/new",
-        "integrations/webhooks/<webhook_id>", "integrations/webhooks/<webhook_id>/secret",
-        "purchases/secret", "team/offer",
+        "people/hand-over", "settings/delete", "settings/developers/purchases/secret",
+        "settings/developers/tokens/new", "settings/developers/webhooks/new",
+        "settings/developers/webhooks/<webhook_id>/change",
+        "settings/developers/webhooks/<webhook_id>/secret",
     )),
 }  # fmt: skip
 
