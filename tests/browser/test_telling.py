@@ -182,5 +182,6 @@ def test_a_form_tells_that_it_was_opened_and_begun(site: Site, open_page: OpenPa
     page.get_by_label("5 stars").check(force=True)
     page.wait_for_function("told.length === 2")
     opened, begun = (json.loads(each) for each in page.evaluate("told"))
+    visit = opened.pop("visit")
     assert opened == {"surface": "form", "form": "", "opened": True}
-    assert begun == {"surface": "form", "form": "", "started": True}
+    assert begun == {"surface": "form", "form": "", "started": True, "visit": visit}

@@ -228,8 +228,8 @@ def test_unknown_addresses_speak_the_visitors_language_the_api_english(client: F
     for path in ("/nobody", "/nobody/thanks", "/static/none.css", "/media/none", "/a/b/c/d"):
         answer = client.get(path, headers={"Accept-Language": "de"})
         assert answer.status_code == 404
-        assert "Hier ist nichts" in _speaks(answer, "de")
-    assert "Aquí no hay nada" in _speaks(client.get("/nobody?lang=es"), "es")
+        assert "Diese Seite gibt es hier nicht" in _speaks(answer, "de")
+    assert "Esta página no está aquí" in _speaks(client.get("/nobody?lang=es"), "es")
     german = {"Accept-Language": "de"}
     assert "This path does not exist" in client.get("/v1/nothing", headers=german).text
     assert "There is no widget" in client.get("/widget/" + "0" * 24, headers=german).text

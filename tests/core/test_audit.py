@@ -22,6 +22,8 @@ from testimonials.projects.projects import lock_project
 from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.core.events import read_events, read_history, read_types
+from tests.dashboard.widget.test_editor import publish as publish_widget
+from tests.dashboard.widget.test_editor import save as save_widget
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member, change_project, read_testimonials
 from tests.support.servers import PATIENCE
@@ -229,10 +231,10 @@ def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider
     colleague.post(mailed_path(app, "invitation"))
     browser.post(f"{base}/people/{outsider.account_id}/role", data={"role": "admin"})
     # A draft leaves no event; publishing it does.
-    for layout in ("carousel", "masonry"):
-        colleague.post(f"{base}/widget", data={"layout": layout})
-        colleague.post(f"{base}/widget/publish")
-    colleague.post(f"{base}/inbox/bulk", data={"action": "delete", "all": "1", "status": "all"})
+    for theme in ("dark", "light"):
+        save_widget(colleague, project, theme=theme)
+        publish_widget(colleague, project)
+    colleague.post(f"{base}/inbox/bulk?status=all", data={"action": "delete", "all": "true"})
     colleague.post(f"{base}/people/leave")
     browser.post(f"{base}/settings/address", data={"slug": "fable"})
     browser.post(f"{base}/export/csv", buffered=True)

@@ -100,6 +100,7 @@ def test_every_command_answers_json(
     read("tokens revoke", answers["tokens create"]["tokenId"])
     read("projects list")
     read("projects show", "kiln")
+    read("projects brand", "kiln")
     read("projects widgets", "kiln")
     read("projects insights", "kiln", "--days", "7")
     read("projects members", "kiln")

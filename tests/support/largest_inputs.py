@@ -78,7 +78,7 @@ def list_inputs() -> list[Input]:
             "/forgot", email=f"a@{HAN[: size - 6]}.com"
         )),
         Input("a host name", "239 characters", 239, lambda at, size: _post_to(
-            at, "domain", host=HAN[:size]
+            at, "settings/domain", host=HAN[:size]
         )),
         Input("a web address", "500 characters", 500, lambda at, size: _api(
             at, "POST", "testimonials", {"authorAvatar": f"https://{'é.' * (size // 2 - 8)}com/"}
@@ -137,7 +137,7 @@ def list_inputs() -> list[Input]:
             "POST", f"/widget/{at.project}/seen", b"[" * size, {"Content-Type": "text/plain"}
         )),
         Input("a list of people to ask", "200,000 characters", 200_000, lambda at, size: _post_to(
-            at, "invitations/preview", people="(" * (size - 8) + " a@b.co"
+            at, "collect/preview", people="(" * (size - 8) + " a@b.co"
         )),
         Input("an answer of a passkey", "64 KB", 65_000, lambda _, size: _post(
             "/login/passkey", passkey_token="x", passkey="[" * size

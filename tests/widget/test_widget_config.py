@@ -93,17 +93,19 @@ def test_updated_rises(owner: Caller, project: dict[str, Any], moved_clock: Mova
 
 
 def test_the_dashboard_changes_design(app: Flask, owner: Caller, project: dict[str, Any]) -> None:
-    assert project["widgetDesign"] == DEFAULTS
+    # The brand's font, where none was chosen.
+    shown = DEFAULTS | {"font": "page"}
+    assert project["widgetDesign"] == shown
     design = {"brandColor": "#C2410C", "layout": "spotlight", "labels": {"readMore": "Mehr"}}
     change_project(app, project["_id"], widget_design=design)
     path = f"/v1/projects/{project['_id']}"
-    assert owner.get(path).json["data"]["widgetDesign"] == DEFAULTS | design
+    assert owner.get(path).json["data"]["widgetDesign"] == shown | design
     assert owner.patch(_path(project), {"brandColor": "#000000"}).status_code == 400
     assert owner.patch(_path(project), {"widgetDesign": {}}).status_code == 400
     # Other settings leave it alone; a layout that the key asks for is the one that shows.
     changed = owner.patch(_path(project), {"theme": "dark"}).json["data"]
-    assert changed["widgetDesign"] == DEFAULTS | design
+    assert changed["widgetDesign"] == shown | design
     for change in ({"layout": "list"}, {"animation": "vertical"}):
         change_project(app, project["_id"], widget_design=design)
         changed = owner.patch(_path(project), change).json["data"]
-        assert changed["widgetDesign"] == DEFAULTS | design | {"layout": ""}
+        assert changed["widgetDesign"] == shown | design | {"layout": ""}

@@ -20,19 +20,22 @@ TECHNICAL_ARGUMENTS = {
 SPOKEN = {"aria-label", "title", "placeholder", "alt", "aria-roledescription", "aria-description"}
 SILENT = {"script", "style", "code", "pre", "svg", "kbd"}
 VOID = {"input", "img", "br", "hr", "meta", "link", "source", "track", "wbr", "col"}
+# Blocks that hold names of classes.
+CLASSES = {"body_class", "sheet_width"}
 # Names, and words that are the same everywhere.
 NAMES = {
     "Testimonials", "WordPress", "Next", "js", "React", "Vue", "Astro", "Hugo", "Webflow", "Wix",
     "Squarespace", "Shopify", "Framer", "Claude", "Code", "ChatGPT", "Cursor", "Windsurf", "VS",
-    "JSON", "CSV", "HTML", "URL", "API", "MCP", "OAuth", "RSS", "UTC", "TXT", "CNAME", "DNS",
+    "JSON", "CSV", "SVG", "HTML", "URL", "API", "MCP", "OAuth", "RSS", "UTC", "TXT", "CNAME", "DNS",
     "WebVTT", "SRT", "PNG", "JPG", "WebP", "MB", "KB", "nbsp", "https", "http", "www", "npm",
-    "Mira", "LinkedIn", "Facebook", "Google", "Trustpilot", "WhatsApp", "Stripe", "Zapier", "ZIP",
+    "Mira", "Noor", "noor", "Haddad", "LinkedIn", "Facebook", "Google", "Trustpilot", "WhatsApp",
+    "Stripe", "Zapier", "ZIP",
     "reviews", "example", "com",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2,}")
 WORDS = re.compile(r"[A-Z][a-z]|[A-Za-z’'],? [A-Za-z(]")
 LITERAL = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`""")
-ATTRIBUTES = re.compile(r"[\s\x00]*[a-z-]+=\"")
+ATTRIBUTES = re.compile(r"[\s\x00]*([a-z-]+\x00?=\"|disabled$)")
 COMMENT = re.compile(r"(?m)^\s*//.*$|/\*.*?\*/")
 
 
@@ -64,7 +67,7 @@ def _write(node: nodes.Node, found: list[str]) -> Iterator[str]:
         body = "".join(text for each in node.body for text in _write(each, found))
         # Some write attributes into a tag that is elsewhere.
         yield f"<i {body}>" if ATTRIBUTES.match(body) else body
-    elif not isinstance(node, nodes.Block) or node.name != "body_class":
+    elif not isinstance(node, nodes.Block) or node.name not in CLASSES:
         for each in node.iter_child_nodes():
             yield from _write(each, found)
 

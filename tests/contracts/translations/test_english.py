@@ -11,14 +11,14 @@ ROOT = Path(testimonials.__file__).parent
 TEMPLATES = ROOT / "templates"
 FOLDERS = ("dashboard", "auth", "projects", "agents", "errors")
 # Its sentences stand for what customers write.
-MADE_UP = {"widget-preview.js"}
+MADE_UP = {"widget/preview.js"}
 SCRIPTS = [
     *sorted((ROOT / "static/js").glob("*.js")),
     *sorted(
         path
         for name in ("dashboard", "auth")
         for path in (ROOT / "static/js" / name).rglob("*.js")
-        if path.name not in MADE_UP
+        if f"{path.parent.name}/{path.name}" not in MADE_UP
     ),
 ]
 # The front page stays English.

@@ -185,8 +185,12 @@ def test_a_testimonial_names_who_wrote_changed_and_approved_it(
 
 def read_hands(browser: FlaskClient, path: str) -> str:
     """Return the line above a testimonial's history."""
-    line = browser.get(path).text.partition('id="history"')[2].partition("</p>")[0]
-    return " ".join(re.sub("<[^>]+>", "", line.partition("<p")[2].partition(">")[2]).split())
+    line = (
+        browser.get(path)
+        .text.partition('<ol class="history">')[0]
+        .rpartition('<p class="hint">')[2]
+    )
+    return " ".join(re.sub("<[^>]+>", "", line).split())
 
 
 def test_admins_read_who_did_what_in_their_project_alone(
