@@ -193,12 +193,19 @@ def ask_people(
     return len(people)
 
 
+def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
+    """Return what was sent together in this project, by its id."""
+    found = db.session.get(RequestBatch, batch_id) if is_identifier(batch_id) else None
+    return found if found is not None and found.project_id == project.id else None
+
+
 def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
     """Take a sending of the locked project back, and return whom it was to, and who has got it.
 
     Whoever got nothing was never asked: they don't count towards the daily limit.
     """
-    if not is_identifier(batch_id):
+    batch = find_batch(project, batch_id)
+    if batch is None:
         return [], []
     db.session.execute(delete(Job).where(Job.id == batch_id, Job.kind == PRESS_SEND))
     is_mine = (MailedRequest.project_id == project.id, MailedRequest.batch_id == batch_id)
@@ -215,12 +222,29 @@ def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[
 
 
 def correct_address(project: Project, request_id: str, email: str) -> None:
-    """Ask somebody whose mail was not delivered at another address; raise `AskingRefused`."""
+    """Ask somebody whose mail was not delivered at another address; raise `AskingRefused`.
+
+    It counts today, as a sending of its own. The account is locked, and the project.
+    """
     row = _lock_asked(project, request_id)
     if row is None or find_asked(project, request_id).state != "failed":
         raise AskingRefused(gettext_noop("This address needs no correction any more."))
     choose_people(project, [AddressList([Person(1, email)])])
-    _count_less(row.batch_id, -1)
+    batch = db.session.get_one(RequestBatch, row.batch_id)
+    again = RequestBatch(
+        id=new_identifier(),
+        project_id=project.id,
+        actor=batch.actor,
+        subject=batch.subject,
+        message=batch.message,
+        language=batch.language,
+        form_name=batch.form_name,
+        remind_after_days=batch.remind_after_days,
+        size=1,
+    )
+    db.session.add(again)
+    db.session.flush()
+    row.batch_id = again.id
     row.email, row.email_hash = email, hash_email(project.account_id, email)
     row.mail_id = row.sent_at = row.reminded_at = None
     row.next_mail_at = clock.now() + GRACE

@@ -110,13 +110,17 @@ def keep_made_with(access: Access, made_with: str) -> Done:
     return Done(to=_here())
 
 
-@steps_page.save(SomebodyForm, at="/mail")
-def mail_steps(access: Access, email: str) -> Done:
-    project, account_id = access.project, access.user.account_id
-    name = request.args.get("widget", "")
-    find_widget(project, name)
-    limiter.count(MAILS_PER_ACCOUNT, account_id)
+def _count_mail(access: Access, email: str) -> None:
+    """Count a mail to this address, before anything is locked."""
+    find_widget(access.project, request.args.get("widget", ""))
+    limiter.count(MAILS_PER_ACCOUNT, access.user.account_id)
     limiter.count(MAILS_PER_EMAIL, hash_secret(email))
+
+
+@steps_page.save(SomebodyForm, at="/mail", prepare=_count_mail)
+def mail_steps(access: Access, email: str, prepared: None) -> Done:
+    project, name = access.project, request.args.get("widget", "")
+    find_widget(project, name)
     send_steps_mail(project, name, find_made_with(project), email, access.user.email)
     return Done(_("The steps go to %(email)s. An answer comes to you.", email=email), to=_here())
 

@@ -1,12 +1,14 @@
 """Who was asked by mail, and what came of it: the list, one person, the list as a file."""
 
 import io
+from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
 
 from flask import Response, request, send_file, url_for
 
 from testimonials.auth.email_addresses import Email
+from testimonials.auth.sessions import SignedIn
 from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.models import REQUEST_STATES, MailedRequest
 from testimonials.collection.requests import (
@@ -32,6 +34,7 @@ from testimonials.dashboard.formatting import describe_age, start_small
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_account
 from testimonials.transfer.tables.export import write_csv
 
 LABELS = {
@@ -69,10 +72,28 @@ class AddressForm(FormSchema):
     email = Email(required=True)
 
 
+class AskingPage(ProjectPage):
+    """To write, the account is locked first: its daily limit covers all of its projects."""
+
+    def enter(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None = None,
+        *,
+        for_update: bool = False,
+    ) -> Access:
+        access = super().enter(owner, parts, role)
+        if not for_update:
+            return access
+        lock_account(access.project.account_id)
+        return super().enter(owner, parts, role, for_update=True)
+
+
 asked_page = ProjectPage(
     collect, "/dashboard/projects/<project_id>/collect/asked", "collect/asked.html"
 )
-correct_page = ProjectPage(
+correct_page = AskingPage(
     collect,
     "/dashboard/projects/<project_id>/collect/asked/<asked_id>",
     "collect/correct.html",

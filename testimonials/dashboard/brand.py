@@ -73,7 +73,8 @@ def show_brand_styles(access: Access) -> Response:
     tries another color or font asks with `?color=` and `?font=`, and adopts the sheet.
     """
     brand, tried = find_brand(access.project), TrialForm().read(request.args).values
-    styles = write_owner_styles(tried["color"] or brand.color, tried["font"] or brand.font)
+    # A value that is refused is missing.
+    styles = write_owner_styles(tried.get("color") or brand.color, tried.get("font") or brand.font)
     response = Response(styles, mimetype="text/css")
     response.headers["Cache-Control"] = "no-store"
     return compress(response)

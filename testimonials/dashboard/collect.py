@@ -12,7 +12,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.analytics.reports import count_visitors
 from testimonials.auth.models import Account
-from testimonials.auth.sessions import SignedIn
 from testimonials.collection.address_lists import (
     MAX_FILE_BYTES,
     MAX_PEOPLE,
@@ -37,6 +36,7 @@ from testimonials.collection.requests import (
     cancel_sending,
     choose_people,
     count_room,
+    find_batch,
     list_asked,
     sort_people,
 )
@@ -62,12 +62,11 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.asked import describe_person
+from testimonials.dashboard.asked import AskingPage, describe_person
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
-from testimonials.projects.projects import lock_account
 
 NEVER, NOW = "never", "0"
 DEFAULT_REMINDER = "5"
@@ -159,24 +158,6 @@ class UndoForm(FormSchema):
     undo = Text(40, load_default="")
 
 
-class AskingPage(ProjectPage):
-    """To write, the account is locked first: its daily limit covers all of its projects."""
-
-    def enter(
-        self,
-        owner: SignedIn,
-        parts: Mapping[str, str],
-        role: Role | None = None,
-        *,
-        for_update: bool = False,
-    ) -> Access:
-        access = super().enter(owner, parts, role)
-        if not for_update:
-            return access
-        lock_account(access.project.account_id)
-        return super().enter(owner, parts, role, for_update=True)
-
-
 collect_page = AskingPage(
     collect, "/dashboard/projects/<project_id>/collect", "collect/collect.html"
 )
@@ -221,6 +202,10 @@ def undo_sending(access: Access, undo: str) -> Done:
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
     typed = suggest_values(access) | {"people": write_table(people) if people else ""}
+    if (batch := find_batch(access.project, undo)) is not None:
+        reminder = batch.remind_after_days
+        typed |= {"subject": batch.subject, "message": batch.message, "language": batch.language}
+        typed |= {"reminder": NEVER if reminder is None else str(reminder)}
     shown = {"typed": typed, "notice": {"text": tell_undone(len(people), gone)}}
     return Done(page=collect_page, shown=shown)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -59,9 +60,15 @@ def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
         find_access(owner, parts["project_id"], Role.READER)
     place = MOVED[str(request.url_rule)]
     expects = current_app.url_map.is_endpoint_expecting
-    known = {name: text for name, text in parts.items() if expects(place.endpoint, name)}
-    asked: dict[str, Any] = request.args.to_dict() | known | dict(place.values)
-    return redirect(url_for(place.endpoint, **asked | {"_anchor": place.anchor or None}), 303)
+    known: dict[str, Any] = {
+        name: text for name, text in parts.items() if expects(place.endpoint, name)
+    }
+    url = url_for(place.endpoint, **known | dict(place.values))
+    # Not through `url_for`, to which some names say how an address is written.
+    asked = [(name, text) for name, text in request.args.items(multi=True) if name not in known]
+    if asked:
+        url += f"{'&' if '?' in url else '?'}{urlencode(asked)}"
+    return redirect(f"{url}#{place.anchor}" if place.anchor else url, 303)
 
 
 for _number, _rule in enumerate(MOVED):
