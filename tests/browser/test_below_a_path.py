@@ -42,7 +42,7 @@ def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage
     claim(page, project)
     follow(page.get_by_role("link", name="Open your dashboard"))
     page.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
-    expect(page.get_by_text("Approved Hannah Whitlock")).to_be_visible()
+    expect(page.get_by_text("Hannah Whitlock is on your site")).to_be_visible()
     page.reload()
     page.goto(f"{project.dashboard}/widget")
     preview = page.frame_locator("[data-frame]")

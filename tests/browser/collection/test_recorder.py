@@ -83,7 +83,7 @@ def test_a_video_is_sent_and_played(site: Site, project: Project, open_page: Ope
     assert (row["kind"], row["text"], row["status"]) == ("video", "", "pending")
     project.sign_in(page, "/inbox")
     page.get_by_role("button", name=re.compile("^Approve")).first.click()
-    expect(page.get_by_role("status").filter(has_text="Approved")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="is on your site")).to_be_visible()
     (item,) = project.call("GET", "/testimonials")["items"]
     assert item["recording"]["posterUrl"]
     assert 0.5 < plays(page, item["recording"]["url"]) < 10

@@ -55,7 +55,7 @@ def test_a_colleague_joins_decides_and_is_removed(site: Site, open_page: OpenPag
     join(colleague)
     expect(colleague.get_by_role("link", name="Insights")).to_have_count(0)
     colleague.get_by_role("button", name=re.compile("Approve.*Hannah")).click()
-    expect(colleague.get_by_text("Approved Hannah Whitlock")).to_be_visible()
+    expect(colleague.get_by_text("Hannah Whitlock is on your site")).to_be_visible()
     owner.reload()
     remove(owner, email)
     # At once, and it can be undone for a moment.
