@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import is_live
@@ -27,7 +27,7 @@ from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.emails import project_look
-from testimonials.projects.models import Project
+from testimonials.projects.models import Member, Project
 from testimonials.projects.projects import is_shown, names_service
 
 # The mails that ask for a testimonial, and the pace at which they are sent.
@@ -196,6 +196,12 @@ def _name_sender(person: str | None, project: Project) -> str:
 
 def _find_due() -> Select[*tuple[Any, ...]]:
     sender = aliased(Account)
+    # An archive may name anybody.
+    is_member = exists().where(
+        Member.account_id == sender.id,
+        or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),
+    )
+    is_of_team = or_(sender.id == Project.account_id, is_member)
     is_unwanted = (
         select(UnsubscribedAddress.email_hash)
         .where(
@@ -209,7 +215,7 @@ def _find_due() -> Select[*tuple[Any, ...]]:
         .join(RequestBatch, RequestBatch.id == MailedRequest.batch_id)
         .join(Project, Project.id == MailedRequest.project_id)
         .join(Account, Account.id == Project.account_id)
-        .outerjoin(sender, sender.email == RequestBatch.actor)
+        .outerjoin(sender, and_(sender.email == RequestBatch.actor, is_of_team))
         .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
         .where(
             MailedRequest.next_mail_at <= clock.now(),
