@@ -124,11 +124,12 @@ const render = async (host, feed, url, signal) => {
       drawing.add ? drawing.add(card) : list.append(card.node);
     }
     widget.total = total = Math.max(total, cards.length);
-    host.dataset.testimonialsCount = cards.length || total;
     progress.textContent = sayProgress(widget.number(cards.length));
     await rest(signal);
     filling = false;
     arrange();
+    // Whoever waits for it may ask for the next page at once.
+    host.dataset.testimonialsCount = cards.length || total;
   };
   let loading;
   // A page of masonry fills its columns, and leaves none that couldn't.
