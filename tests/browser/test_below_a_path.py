@@ -46,7 +46,9 @@ def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage
     page.reload()
     page.goto(f"{project.dashboard}/widget")
     preview = page.frame_locator("[data-frame]")
-    expect(preview.get_by_text("Words of Hannah Whitlock").locator("visible=true")).to_be_visible()
+    # Twice for a moment, while a later drawing takes the place of the first.
+    words = preview.get_by_text("Words of Hannah Whitlock").locator("visible=true")
+    expect(words.first).to_be_visible()
     visitor.goto(f"{site.url}/widget/{project.id}")
     visitor.locator('[data-testimonials-state="ready"]').wait_for(state="attached")
     # The browser gives the session's cookie to nothing else on the host.
