@@ -89,10 +89,10 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
         step = "+".join(sorted(changes))[:TAG_LENGTH]
         change_draft(widget, apply_changes(read_draft(widget), changes), step=step)
     if not publish:
-        return _answer(project, widget, _("Draft saved"))
+        return answer_draft(project, widget, _("Draft saved"))
     if publish_draft(project, widget):
         record(WIDGET_CHANGED, project)
-    return _answer(project, widget, _("Published. Visitors see it now."))
+    return answer_draft(project, widget, _("Published. Visitors see it now."))
 
 
 @editor.save(at="/discard")
@@ -100,7 +100,7 @@ def discard_changes(access: Access) -> Done:
     """Go back to what visitors see."""
     widget = find_named(access.project)
     discard_draft(widget)
-    return _answer(access.project, widget, _("The changes are discarded"))
+    return answer_draft(access.project, widget, _("The changes are discarded"))
 
 
 @editor.save(LookForm, at="/look")
@@ -111,14 +111,14 @@ def put_on_look(access: Access, look: str | None) -> Done:
     look = look or find_nearest_look(draft["config"], draft["design"])
     config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
     change_draft(widget, draft | {"config": config, "design": design}, step=f"look {look}")
-    return _answer(access.project, widget)
+    return answer_draft(access.project, widget)
 
 
 @editor.save(at="/undo")
 def undo(access: Access) -> Done:
     widget = find_named(access.project)
     undo_draft(widget)
-    return _answer(access.project, widget)
+    return answer_draft(access.project, widget)
 
 
 @widgets.get("/dashboard/projects/<project_id>/widget/preview")
@@ -145,9 +145,9 @@ def find_named(project: Project) -> Widget:
     return find_widget(project, name_in_address())
 
 
-def _answer(project: Project, widget: Widget, notice: str = "") -> Done:
-    """Lead back to the editor, or tell its script what there is now."""
-    here = url_for("dashboard.widgets.show_editor", widget=name_in_address() or None)
+def answer_draft(project: Project, widget: Widget, notice: str = "", *, to: str = "") -> Done:
+    """Lead back to the editor, or `to`; or tell the editor's script what there is now."""
+    here = to or url_for("dashboard.widgets.show_editor", widget=name_in_address() or None)
     if not wants_json():
         return Done(notice, to=here)
     draft = read_draft(widget)
@@ -164,6 +164,7 @@ def _describe_state(project: Project, widget: Widget) -> Values:
     draft = read_draft(widget)
     now, published = to_controls(draft), to_controls(read_published(widget))
     count = sum(now[name] != published[name] for name in now)
+    count += _has_other_order(widget)
     nearest = find_nearest_look(draft["config"], draft["design"])
     return {
         "changed": ngettext(
@@ -173,8 +174,14 @@ def _describe_state(project: Project, widget: Widget) -> Values:
         else "",
         "look": name_look(draft),
         "back": _("Back to “%(look)s”", look=translate(LOOKS[nearest].title)),
+        "order": name_order(draft["design"]),
         "may_undo": may_undo(widget),
     }
+
+
+def _has_other_order(widget: Widget) -> bool:
+    draft, published = read_draft(widget)["design"], read_published(widget)["design"]
+    return any(draft[name] != published[name] for name in ("order", "chosen"))
 
 
 def _describe_form(project: Project, widget: Widget) -> Values:
@@ -197,7 +204,6 @@ def _describe_form(project: Project, widget: Widget) -> Values:
             dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), *values["tags"]])
         ),
         "approved": count_shown(project, EVERYTHING),
-        "order": name_order(draft["design"]),
         # What the button has if its fields are empty, which a saved widget doesn't have.
         "default_cta": read_cta(project)
         if isinstance(widget, SavedWidget)

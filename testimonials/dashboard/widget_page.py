@@ -31,7 +31,8 @@ def name_look(settings: Settings) -> str:
 
 
 def name_order(design: dict[str, Any]) -> str:
-    return translate(ORDERS[design["order"]])
+    is_empty = design["order"] == "hand" and not design["chosen"]
+    return translate(ORDERS["newest" if is_empty else design["order"]])
 
 
 def describe_rating(least: int) -> str:

@@ -1,6 +1,7 @@
-"""The order by hand: which testimonials come first in a widget, and how one is moved."""
+"""The order by hand in a widget's draft: which testimonials come first, and how one is moved."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import select
 
@@ -9,21 +10,19 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
-from testimonials.widget.models import SavedWidget
+from testimonials.widget.drafts import Widget, change_draft, read_draft, read_published
 from testimonials.widget.selection import (
     BY_HAND,
     EVERYTHING,
     MAX_CHOSEN,
     NEWEST,
     WHOLE,
+    Content,
     find_conditions,
     list_chosen,
     read_content,
     read_page,
 )
-from testimonials.widget.settings import change_widget, read_settings
-
-Widget = Project | SavedWidget
 
 
 class OrderFull(ServiceError):
@@ -37,9 +36,16 @@ class OrderFull(ServiceError):
         super().__init__(values={"most": MAX_CHOSEN})
 
 
-def list_ordered(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
-    """Return those that were ordered by hand, in their order, and the ids of those that show."""
-    content = read_content(read_settings(widget).design, WHOLE)
+def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
+    """Return those that come first, in their order, and the ids of those that show.
+
+    Until something is ordered by hand these are the pinned ones, so that ordering begins with what
+    visitors see.
+    """
+    content = read_content(read_draft(widget)["design"], WHOLE)
+    if content.order != BY_HAND and not content.is_only_chosen:
+        pinned = _list_pinned(project, content)
+        return pinned, {row.id for row in pinned}
     found = db.session.scalars(select(Testimonial).where(Testimonial.id.in_(content.chosen)))
     rows = [row for row in found if row.project_id == project.id]
     rows.sort(key=lambda row: content.chosen.index(row.id))
@@ -47,17 +53,17 @@ def list_ordered(project: Project, widget: Widget) -> tuple[list[Testimonial], s
 
 
 def list_others(
-    project: Project, chosen: Sequence[Testimonial], after: str | None, limit: int
+    project: Project, first: Sequence[Testimonial], after: str | None, limit: int
 ) -> tuple[Sequence[Testimonial], str | None]:
     """Return a page of all other approved ones, newest first, and the cursor of the next page."""
     query = select(Testimonial).where(
-        *find_conditions(project, EVERYTHING), Testimonial.id.not_in([row.id for row in chosen])
+        *find_conditions(project, EVERYTHING), Testimonial.id.not_in([row.id for row in first])
     )
     return read_page(query, NEWEST, after, limit)
 
 
 def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> None:
-    """Put a testimonial behind those that are ordered already; raise `OrderFull`."""
+    """Put a testimonial behind those that come first already; raise `OrderFull`."""
     ids = _list_ids(project, widget)
     if testimonial.id in ids:
         return
@@ -69,7 +75,8 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
 def take_out(project: Project, widget: Widget, testimonial_id: str) -> None:
     """Take a testimonial out of the order, so that it is shown by its time again."""
     ids = _list_ids(project, widget)
-    _keep(project, widget, [each for each in ids if each != testimonial_id])
+    if testimonial_id in ids:
+        _keep(project, widget, [each for each in ids if each != testimonial_id])
 
 
 def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> None:
@@ -83,23 +90,31 @@ def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> 
 
 
 def arrange(project: Project, widget: Widget, wanted: Sequence[str]) -> None:
-    """Bring the testimonials into this order; those that it doesn't name stay behind."""
+    """Bring those that come first into this order; those that it doesn't name stay behind."""
     ids = _list_ids(project, widget)
     places = {each: place for place, each in enumerate(wanted)}
     _keep(project, widget, sorted(ids, key=lambda each: places.get(each, len(places))))
 
 
-def show_only_chosen(project: Project, widget: Widget, *, is_on: bool) -> None:
-    change_widget(project, widget, {"onlyChosen": is_on and bool(_list_ids(project, widget))})
+def _list_pinned(project: Project, content: Content) -> list[Testimonial]:
+    query = select(Testimonial).where(*find_conditions(project, content), Testimonial.is_pinned)
+    return list(read_page(query, content.order, None, MAX_CHOSEN)[0])
 
 
 def _list_ids(project: Project, widget: Widget) -> list[str]:
     """Return the ids in their order, without testimonials that are gone."""
-    return [row.id for row in list_ordered(project, widget)[0]]
+    return [row.id for row in list_first(project, widget)[0]]
 
 
 def _keep(project: Project, widget: Widget, ids: list[str]) -> None:
-    settings = read_settings(widget).design
-    only = settings["onlyChosen"] and bool(ids)
-    order = BY_HAND if ids else NEWEST
-    change_widget(project, widget, {"chosen": ids, "order": order, "onlyChosen": only})
+    """Write an order into the draft; one that changes nothing for visitors isn't one by hand."""
+    published, content = (
+        read_content(settings["design"], WHOLE)
+        for settings in (read_published(widget), read_draft(widget))
+    )
+    changes = {"chosen": ids, "order": BY_HAND}
+    if published.order != BY_HAND and not content.is_only_chosen:
+        usual = replace(content, order=published.order)
+        if ids == [row.id for row in _list_pinned(project, usual)]:
+            changes = {"chosen": list(published.chosen), "order": published.order}
+    change_draft(widget, {"design": changes}, step="order")

@@ -60,8 +60,8 @@ SILENT_VIEWS = {
     "webhooks.test_webhook": SENDING, "dashboard.settings.test_webhook": SENDING,
     "dashboard.settings.redeliver_one": SENDING, "dashboard.settings.redeliver_since": SENDING,
     "webhooks.redeliver_webhook": SENDING, "dashboard.widgets.discard_changes": DRAFT,
-    "dashboard.widgets.undo": DRAFT, "media.begin_upload": UNSENT,
-    "dashboard.widgets.mail_steps": WRITES_NOTHING,
+    "dashboard.widgets.undo": DRAFT, "dashboard.widgets.change_order": DRAFT,
+    "media.begin_upload": UNSENT, "dashboard.widgets.mail_steps": WRITES_NOTHING,
     "media.append_piece": UNSENT, "media.set_poster": UNSENT,
     "media.discard_upload": UNSENT, "analytics.note_seen": COUNTED,
 }  # fmt: skip

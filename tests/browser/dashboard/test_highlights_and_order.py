@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -63,23 +62,37 @@ def test_words_are_selected_and_highlighted(site: Site, open_page: OpenPage) -> 
     assert item["highlights"] == [[2, 6], [36, 40]]
 
 
+def first(page: Page) -> list[str]:
+    """Return who comes first on the sheet."""
+    return page.locator("[data-first] .order-name").all_text_contents()
+
+
 def test_testimonials_are_ordered(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
-    for name in ("Aiko", "Ben", "Cleo"):
+    for name in ("Dana", "Cleo", "Ben", "Aiko"):
         add(project, name)
     page = open_page(project.page_url)
-    project.sign_in(page, "/order")
-    for name in ("Aiko", "Ben", "Cleo"):
-        follow(page.get_by_role("button", name=re.compile(f"^Add.*{name}")))
+    project.sign_in(page, "/widget")
+    page.get_by_role("link", name="Order").click()
+    sheet = page.get_by_role("dialog", name="Order")
+    sheet.get_by_role("button", name=re.compile("^Add.*Aiko")).focus()
+    # The next one's button follows, so that several are added by one key.
+    for _ in range(3):
+        with saving(page):
+            page.keyboard.press("Enter")
+    assert first(page) == ["Aiko", "Ben", "Cleo"]
+    expect(sheet.get_by_role("button", name=re.compile("^Add.*Dana"))).to_be_focused()
     with saving(page):
-        page.get_by_role("button", name=re.compile("^Move up.*Cleo")).click()
-    assert [each["authorName"] for each in shown(project, page)] == ["Aiko", "Cleo", "Ben"]
-    handle = page.get_by_role("button", name="Move Ben")
+        sheet.get_by_role("button", name=re.compile("^Move up.*Ben")).click()
+    assert first(page) == ["Ben", "Aiko", "Cleo"]
+    expect(sheet.get_by_role("button", name=re.compile("^Move down.*Ben"))).to_be_focused()
+    handle = sheet.get_by_role("button", name="Move Cleo")
     with saving(page):
         handle.press("ArrowUp")
     expect(handle).to_be_focused()
-    expect(page.get_by_text("Ben is number 2 of 3")).to_be_attached()
-    start, end = handle.bounding_box(), page.get_by_role("button", name="Move Aiko").bounding_box()
+    expect(page.get_by_text("Cleo is number 2 of 3")).to_be_attached()
+    start = handle.bounding_box()
+    end = sheet.get_by_role("button", name="Move Ben").bounding_box()
     assert start
     assert end
     page.mouse.move(start["x"] + 9, start["y"] + 9)
@@ -87,6 +100,32 @@ def test_testimonials_are_ordered(site: Site, open_page: OpenPage) -> None:
     page.mouse.move(end["x"] + 9, end["y"] - 4, steps=4)
     with saving(page):
         page.mouse.up()
-    expect(page.get_by_text("Ben is number 1 of 3")).to_be_attached()
-    assert [each["authorName"] for each in shown(project, page)] == ["Ben", "Aiko", "Cleo"]
-    project.sign_in(page, "/widgets")
+    with saving(page):
+        sheet.get_by_role("button", name=re.compile("^Remove.*Aiko")).click()
+    assert first(page) == ["Cleo", "Ben"]
+    others = page.locator("[data-others] .order-name")
+    expect(others).to_have_text(["Aiko", "Dana"])
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Order")).to_be_focused()
+    expect(page.get_by_role("link", name="Order By hand")).to_be_visible()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
+    assert shown(project, page)[0]["authorName"] == "Aiko"
+    with saving(page):
+        page.get_by_role("button", name="Publish").click()
+    names = [each["authorName"] for each in shown(project, page)]
+    assert names == ["Cleo", "Ben", "Aiko", "Dana"]
+
+
+def test_what_cannot_be_kept_goes_back(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    add(project, "Aiko")
+    page = open_page(project.page_url)
+    project.sign_in(page, "/widget")
+    page.get_by_role("link", name="Order").click()
+    button = page.get_by_role("button", name=re.compile("^Add.*Aiko"))
+    expect(button).to_be_visible()
+    page.context.set_offline(True)
+    button.click()
+    expect(page.get_by_text("The order was not saved.")).to_be_visible()
+    expect(button).to_be_visible()
+    assert first(page) == []

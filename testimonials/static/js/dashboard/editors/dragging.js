@@ -19,9 +19,12 @@ export function moveTo(item, place) {
 export function drag(item, handle, { pointerId }, onDrop) {
   const list = item.parentElement;
   const start = placeOf(item);
+  const dialog = item.closest('dialog');
+  const scroller = dialog ?? window;
+  const { top, bottom } = dialog?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
   const move = ({ clientY }) => {
-    if (clientY < EDGE) scrollBy(0, -12);
-    else if (clientY > innerHeight - EDGE) scrollBy(0, 12);
+    if (clientY < top + EDGE) scroller.scrollBy(0, -12);
+    else if (clientY > bottom - EDGE) scroller.scrollBy(0, 12);
     const above = [...list.children].filter((each) => each !== item && middleOf(each) < clientY);
     moveTo(item, above.length);
   };

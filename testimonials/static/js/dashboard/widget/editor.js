@@ -53,6 +53,7 @@ function take(data) {
   find('changed').textContent = data.changed;
   find('look').textContent = data.look;
   find('back').textContent = data.back;
+  find('order-name').textContent = data.order;
   find('undo-step').disabled = !data.may_undo;
   for (const field of form.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid');
   show(data);
@@ -155,10 +156,13 @@ more.addEventListener('keydown', (event) => {
   more.querySelector('summary').focus();
 });
 document.addEventListener('keydown', (event) => {
-  if (event.key.toLowerCase() !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || isField(event.target)) return;
+  if (event.key.toLowerCase() !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || isField(event.target) || document.querySelector('dialog[open]')) return;
   event.preventDefault();
   find('undo-step').click();
 });
+
+// What a sheet over the editor has changed in the draft.
+document.addEventListener('draft', ({ detail }) => take(detail));
 
 /* ----------------------------------------------------------------- preview */
 
