@@ -123,7 +123,7 @@ DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
     blueprints.inbox: (inbox, review, testimonial, testimonial_picture, proposals),
     blueprints.pages: (page_editor, forms, translations),
-    blueprints.widgets: (widget_editor, widget_order, widgets, add_to_site),
+    blueprints.widget_pages: (widget_editor, widget_order, widgets, add_to_site),
     blueprints.collect: (collect, asked, sharing),
     blueprints.insights: (insights,),
     blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),

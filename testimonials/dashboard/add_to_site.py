@@ -10,7 +10,7 @@ from testimonials.auth.email_addresses import Email
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import limiter
-from testimonials.core.http.blueprints import widgets
+from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
@@ -64,7 +64,7 @@ LANGUAGES = {
 }
 
 steps_page = ProjectPage(
-    widgets,
+    widget_pages,
     "/dashboard/projects/<project_id>/widget/add-to-site",
     "widget/add_to_site.html",
     nav="widget",
@@ -125,7 +125,7 @@ def mail_steps(access: Access, email: str, prepared: None) -> Done:
     return Done(_("The steps go to %(email)s. An answer comes to you.", email=email), to=_here())
 
 
-@widgets.get("/dashboard/projects/<project_id>/widget/add-to-site/seen")
+@widget_pages.get("/dashboard/projects/<project_id>/widget/add-to-site/seen")
 @require_role(Role.ADMIN)
 def get_sighting(access: Access) -> ResponseReturnValue:
     """Tell the script that waits for it where the widget was seen."""

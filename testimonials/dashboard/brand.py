@@ -18,13 +18,13 @@ from testimonials.core.images.colors import derive_colours
 from testimonials.core.images.uploads import LOGO, Image, read_image
 from testimonials.core.mail.look import FONTS, PLAIN
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
-from testimonials.dashboard.widget_form import Website
 from testimonials.projects import brand as brands
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import Brand, find_brand
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PAGE_CHANGED, PROJECT_CHANGED
 from testimonials.projects.models import Project
+from testimonials.projects.projects import Website
 from testimonials.projects.settings import update_page_config
 from testimonials.projects.website import READINGS, Found, keep_found, read_website
 from testimonials.testimonials.samples import PEOPLE, SAMPLES

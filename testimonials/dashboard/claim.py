@@ -61,11 +61,15 @@ from testimonials.core.http.urls import collection_page_url
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.proposal_data import describe_waiting
-from testimonials.dashboard.widget_form import Website
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project
-from testimonials.projects.projects import count_projects, create_project, find_free_slug
+from testimonials.projects.projects import (
+    Website,
+    count_projects,
+    create_project,
+    find_free_slug,
+)
 from testimonials.projects.settings import delete_projects
 from testimonials.projects.website import own_domain, read_later
 from testimonials.testimonials.testimonials import (

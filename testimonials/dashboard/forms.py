@@ -33,9 +33,16 @@ from testimonials.dashboard.page_editor import (
     find_targets,
     render_page,
 )
-from testimonials.dashboard.page_form import PageEdit, check_lists, go_on, name_fields, read_lists
+from testimonials.dashboard.page_form import (
+    EditorForm,
+    PageEdit,
+    check_lists,
+    go_on,
+    name_fields,
+    read_edit,
+    read_lists,
+)
 from testimonials.dashboard.page_lists import Form
-from testimonials.dashboard.widget_form import EditorForm, read_edit
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
 

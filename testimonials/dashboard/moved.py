@@ -38,7 +38,7 @@ MOVED = {
     f"{PROJECT}/forms/<form_name>/words": Place("dashboard.pages.show_form_words"),
     f"{PROJECT}/leave": Place("dashboard.people.show_leaving"),
     f"{PROJECT}/notifications": Place("dashboard.settings.show_mail"),
-    f"{PROJECT}/order": Place("dashboard.widgets.show_order"),
+    f"{PROJECT}/order": Place("dashboard.widget.show_order"),
     f"{PROJECT}/offer": Place("dashboard.people.show_offer"),
     f"{PROJECT}/purchases": Place("dashboard.settings.show_purchases"),
     f"{PROJECT}/share": Place("dashboard.collect.show_collect"),

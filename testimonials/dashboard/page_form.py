@@ -1,13 +1,18 @@
 """What the editor of the collection page sends, and how it is saved."""
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields, missing
+from werkzeug.datastructures import MultiDict
 
+from testimonials.core.faults import FAULTS
 from testimonials.core.http.fields import Count, StrictSchema, Switch, Text
 from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.page_lists import (
@@ -19,10 +24,10 @@ from testimonials.dashboard.page_lists import (
     read_questions,
     read_steps,
 )
-from testimonials.dashboard.widget_form import EditorForm, Website, read_before, read_edit
 from testimonials.projects import defaults, page_design
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import CHOICES_RANGE, PageDesignSchema
+from testimonials.projects.projects import Website
 from testimonials.projects.schemas import PageConfigUpdateSchema
 
 # The form of the page's settings: those of the API by their names there, flattened.
@@ -44,6 +49,45 @@ LIMITS = {
     "stepText": page_design.STEP_TEXT_LENGTH,
     "code": page_design.CODE_LENGTH,
 }
+
+
+# The editors' forms. Each sends the settings it showed along as ``before``.
+#
+# That way only what somebody changed is written, not what a colleague changed meanwhile.
+
+
+class EditorForm(FormSchema):
+    """A text may be left empty; every other setting has one of its values."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        if isinstance(field_obj, Text):
+            field_obj.load_default = ""
+        elif field_obj.load_default is missing:
+            field_obj.required = True
+        super().on_bind_field(field_name, field_obj)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An editor's form: what to show again, what differs from ``before``, and the errors."""
+
+    shown: dict[str, Any]
+    changes: dict[str, Any]
+    errors: dict[str, list[str]]
+
+
+def read_edit(schema: EditorForm, form: MultiDict[str, str]) -> Edit:
+    sent = schema.read(form, is_partial=True)
+    before = read_before(form.get("before", ""))
+    changes = {name: value for name, value in sent.values.items() if value != before.get(name)}
+    return Edit(sent.typed | sent.values, changes, sent.errors)
+
+
+def read_before(text: str) -> dict[str, Any]:
+    before = None
+    with suppress(*FAULTS):
+        before = json.loads(text or "{}")
+    return before if isinstance(before, dict) else {}
 
 
 class PageForm(EditorForm, PageConfigUpdateSchema):

@@ -30,7 +30,7 @@ SETTINGS = (
 PLACES = (
     INBOX,
     ("collect", "send", gettext_noop("Collect"), "dashboard.collect.show_collect", "c"),
-    ("widget", "widget", gettext_noop("Widget"), "dashboard.widgets.show_editor", "w"),
+    ("widget", "widget", gettext_noop("Widget"), "dashboard.widget.show_editor", "w"),
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
     SETTINGS,
 )

@@ -13,8 +13,8 @@ from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import TAG_LENGTH
-from testimonials.dashboard.widget_form import Website
 from testimonials.projects import defaults, widget_design
+from testimonials.projects.projects import Website
 from testimonials.projects.widget_design import NumberChoice
 from testimonials.widget.drafts import Settings
 

@@ -10,7 +10,7 @@ from flask import g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
-from testimonials.core.http.blueprints import widgets
+from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import FormSchema
@@ -64,7 +64,7 @@ from testimonials.widget.settings import (
 from testimonials.widget.words import write_words
 
 editor = ProjectPage(
-    widgets, "/dashboard/projects/<project_id>/widget", "widget/editor.html", nav="widget"
+    widget_pages, "/dashboard/projects/<project_id>/widget", "widget/editor.html", nav="widget"
 )
 
 
@@ -121,7 +121,7 @@ def undo(access: Access) -> Done:
     return answer_draft(access.project, widget)
 
 
-@widgets.get("/dashboard/projects/<project_id>/widget/preview")
+@widget_pages.get("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def show_preview(access: Access) -> ResponseReturnValue:
     """Show the real widget by itself, for the frame in the editor."""
@@ -147,7 +147,7 @@ def find_named(project: Project) -> Widget:
 
 def answer_draft(project: Project, widget: Widget, notice: str = "", *, to: str = "") -> Done:
     """Lead back to the editor, or `to`; or tell the editor's script what there is now."""
-    here = to or url_for("dashboard.widgets.show_editor", widget=name_in_address() or None)
+    here = to or url_for("dashboard.widget.show_editor", widget=name_in_address() or None)
     if not wants_json():
         return Done(notice, to=here)
     draft = read_draft(widget)

@@ -5,7 +5,7 @@ from typing import Any
 from flask import request, url_for
 
 from testimonials.core.db.identifiers import ID_LENGTH
-from testimonials.core.http.blueprints import widgets
+from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import gettext as _
@@ -28,7 +28,7 @@ from testimonials.widget.ordering import (
 ON_A_PAGE = 20
 
 order = ProjectPage(
-    widgets, "/dashboard/projects/<project_id>/widget/order", "widget/order.html", nav="widget"
+    widget_pages, "/dashboard/projects/<project_id>/widget/order", "widget/order.html", nav="widget"
 )
 
 
@@ -72,7 +72,7 @@ def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
     elif ids:
         arrange(project, widget, ids)
     name, after = name_in_address() or None, request.args.get("after")
-    here = url_for("dashboard.widgets.show_order", widget=name, after=after)
+    here = url_for("dashboard.widget.show_order", widget=name, after=after)
     return answer_draft(project, widget, to=here)
 
 

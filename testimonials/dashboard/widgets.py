@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
-from testimonials.core.http.blueprints import widgets
+from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.form_errors import Errors, to_form_errors
 from testimonials.core.http.forms import add_notice, read_notice
@@ -34,13 +34,13 @@ from testimonials.widget.settings import (
 # The page of a project's widgets: saving one under a name, renaming and deleting it.
 
 
-@widgets.get("/dashboard/projects/<project_id>/widgets")
+@widget_pages.get("/dashboard/projects/<project_id>/widgets")
 @require_role(Role.ADMIN)
 def show_widgets(access: Access) -> ResponseReturnValue:
     return _widgets_page(access)
 
 
-@widgets.post("/dashboard/projects/<project_id>/widgets")
+@widget_pages.post("/dashboard/projects/<project_id>/widgets")
 @require_role(Role.ADMIN, for_update=True)
 def add_widget(access: Access) -> ResponseReturnValue:
     """Save a new widget, as a copy of another."""
@@ -53,7 +53,7 @@ def add_widget(access: Access) -> ResponseReturnValue:
     return _finish(_("Saved the widget %(name)s", name=widget.name))
 
 
-@widgets.post("/dashboard/projects/<project_id>/widgets/rename")
+@widget_pages.post("/dashboard/projects/<project_id>/widgets/rename")
 @require_role(Role.ADMIN, for_update=True)
 def rename_widget_here(access: Access) -> ResponseReturnValue:
     widget, name = _find(access.project), request.form.get("name", "")
@@ -67,7 +67,7 @@ def rename_widget_here(access: Access) -> ResponseReturnValue:
     return _finish(_("Renamed %(old)s to %(name)s", old=old, name=widget.name))
 
 
-@widgets.post("/dashboard/projects/<project_id>/widgets/delete")
+@widget_pages.post("/dashboard/projects/<project_id>/widgets/delete")
 @require_role(Role.ADMIN, for_update=True)
 def delete_widget_here(access: Access) -> ResponseReturnValue:
     widget = _find(access.project)

@@ -7,7 +7,7 @@ import string
 import unicodedata
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from blinker import Signal
 from flask import Flask, current_app
@@ -24,6 +24,7 @@ from testimonials.core.db.erasure import PROJECT, note_erased
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.fields import Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
 from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.settings.current import current_settings
@@ -361,6 +362,21 @@ def complete_website(text: str) -> str:
         wrong = gettext_noop("Must be an http:// or https:// address, such as example.com.")
         raise ValidationFailed.of({"website": [wrong]})
     return url
+
+
+class Website(Text):
+    """An http(s) URL; https:// is added if no scheme was typed."""
+
+    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+        "url": gettext_noop("Write a web address, such as example.com.")
+    }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            url = complete_website(value.strip())
+        except ValidationFailed:
+            raise self.make_error("url") from None
+        return super()._deserialize(url, attr, data, **kwargs)
 
 
 def is_held(slug: str, project_id: str | None) -> bool:

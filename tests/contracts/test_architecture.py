@@ -31,7 +31,7 @@ BLUEPRINTS = (
     "analytics", "webhooks", "agents", "oauth", "transfer", "dashboard", "admin", "site",
 )  # fmt: skip
 IN_DASHBOARD = (
-    "home", "inbox", "pages", "widgets", "collect", "insights", "settings", "people",
+    "home", "inbox", "pages", "widget", "collect", "insights", "settings", "people",
     "account",
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route", "save")

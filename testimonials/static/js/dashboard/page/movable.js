@@ -1,6 +1,6 @@
 // Items that move in their list: dragged by a handle, or with Space, the arrow keys and Space again.
 import { announce, fill } from '../../post.js';
-import { drag, moveTo, placeOf } from '../editors/dragging.js';
+import { drag, moveTo, placeOf } from '../dragging.js';
 
 let lifted = null;
 

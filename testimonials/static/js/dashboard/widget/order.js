@@ -2,7 +2,7 @@
 // file each button does it by itself.
 import { announce, Failure, fill, post, send } from '../../post.js';
 import { showToast } from '../toast.js';
-import { drag, moveTo, placeOf } from '../editors/dragging.js';
+import { drag, moveTo, placeOf } from '../dragging.js';
 
 const SLIDE_MS = 200;
 const STEPS = { up: -1, down: 1, ArrowUp: -1, ArrowDown: 1 };
