@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from email.message import Message
 from urllib.parse import urlsplit
@@ -86,9 +87,10 @@ def connect(
     They are looked up unless they are known. Raises `AddressRefused` unless all of them are
     allowed, `UrlRefused` for a name that nobody can have, and `OSError`.
     """
+    end = time.monotonic() + seconds
     if not addresses:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        addresses = _find_addresses(host, port, seconds)
+        seconds = max(0.001, end - time.monotonic())
     if not all(is_allowed(address, port) for address in addresses):
         raise AddressRefused
     tried = addresses[:MAX_ADDRESSES]
@@ -98,6 +100,21 @@ def connect(
         except OSError:
             continue
     return socket.create_connection((tried[-1], port), timeout=seconds / len(tried))
+
+
+def _find_addresses(host: str, port: int, seconds: float) -> list[str]:
+    """Return a host's addresses; raise `TimeoutError`, since the system's resolver has no limit."""
+    answer: Future[list[str]] = Future()
+
+    def look() -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            answer.set_result(list(dict.fromkeys(str(each[4][0]) for each in found)))
+        except Exception as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=look, daemon=True).start()
+    return answer.result(seconds)
 
 
 def ask(

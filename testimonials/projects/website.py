@@ -111,7 +111,7 @@ class _Budget:
             target = answer.headers.get("Location")
             if answer.status not in REDIRECTS or not target:
                 break
-            url = urljoin(url, target)
+            url = _join(url, target)
         if answer.status != 200:
             raise WebsiteUnread
         return url, answer
@@ -153,7 +153,7 @@ def read_page(page: str, url: str) -> Found:
             if "apple-touch-icon" in kinds:
                 icons.append(told.get("href", ""))
             if "stylesheet" in kinds:
-                found.sheets.append(urljoin(url, told.get("href", "")))
+                found.sheets.append(_join(url, told.get("href", "")))
         elif tag == "img" and is_header and "logo" in match[2].lower():
             in_header.append(told.get("src", ""))
     for sheet in _STYLE.findall(page):
@@ -163,9 +163,17 @@ def read_page(page: str, url: str) -> Found:
     found.name = (named or unescape(found.name) or words).strip()[:120]
     found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
     logos = [_find_linked_logo(each) for each in linked] + in_header + icons
-    found.logos = [urljoin(url, each) for each in dict.fromkeys(logos) if each][:MOST_LOGOS]
+    found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_LOGOS]
     found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
     return found
+
+
+def _join(url: str, target: str) -> str:
+    """Return the address that a page names; empty for what can't be one."""
+    try:
+        return urljoin(url, target.strip())
+    except ValueError:
+        return ""
 
 
 def count_colors(sheet: str) -> Counter[str]:

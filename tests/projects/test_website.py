@@ -1,5 +1,6 @@
 """Reading an owner's website for their brand, from a real server."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from flask import Flask
 
+from testimonials.core.http_client import ask
 from testimonials.projects.website import READ, WebsiteUnread, read_page, read_website
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
@@ -140,6 +142,29 @@ def test_what_a_page_says_of_itself() -> None:
         "<title>Salon Mira – Hair</title><style>--accent:#abc</style>", "https://x.example"
     )
     assert (plain.name, plain.trade, plain.colors) == ("Salon Mira", "salon", [])
+
+
+def test_what_is_no_address_is_left_out(app: Flask, site: Site) -> None:
+    change_settings(app, webhook_addresses="any")
+    odd = BAKERY.replace("/touch.png", "http://[").replace('"/logo.png"', '"https://[::x"')
+    odd = odd.replace("</head>", '<link rel="stylesheet" href="http://["></head>')
+    odd = odd.replace("/header.png", "/logo.png")
+    site.pages["/"] = (200, "text/html", odd.encode())
+    with app.app_context():
+        found = read_website(site.url)
+    assert (found.name, found.colors[0]) == ("Oat & Ember", "#C2410C")
+    assert found.logo is not None
+
+
+def test_a_name_that_nobody_looks_up_takes_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system's resolver has no limit of its own."""
+    answered = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait())
+    with pytest.raises(TimeoutError):
+        ask("http://slow.example/", 0.05, 1, lambda *_: True, headers={})
+    answered.set()
 
 
 @pytest.mark.parametrize(
