@@ -64,12 +64,7 @@ from testimonials.dashboard.proposal_data import describe_waiting
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project
-from testimonials.projects.projects import (
-    Website,
-    count_projects,
-    create_project,
-    find_free_slug,
-)
+from testimonials.projects.projects import Website, count_projects, create_project
 from testimonials.projects.settings import delete_projects
 from testimonials.projects.website import own_domain, read_later
 from testimonials.testimonials.testimonials import (
@@ -146,8 +141,7 @@ def _read_start(account: Account) -> SentForm | None:
 
 def _start(account: Account, values: Mapping[str, Any]) -> Project:
     """Make the first project of an account that was claimed just now."""
-    slug = find_free_slug(values["businessName"])
-    project = create_project(account.id, {**values} | ({"slug": slug} if slug else {}))
+    project = create_project(account.id, {**values}, finds_slug=True)
     read_later(project)
     return project
 

@@ -17,7 +17,6 @@ from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url
 from testimonials.dashboard.formatting import (
     describe_age,
     describe_plan,
@@ -34,7 +33,7 @@ from testimonials.dashboard.shell import (
     list_switched,
 )
 from testimonials.projects.access import search_shared
-from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, SLUG_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_RESTORED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project
@@ -134,7 +133,6 @@ class NewProjectForm(FormSchema):
         error_messages={"required": gettext_noop("Add the name of the business.")},
     )
     website = Text(WEBSITE_LENGTH, one_line=True, load_default="")
-    slug = Text(SLUG_LENGTH, one_line=True)
 
 
 new_project = AccountPage(home, "/dashboard/projects/new", "new_project.html", nav="projects")
@@ -143,7 +141,6 @@ new_project = AccountPage(home, "/dashboard/projects/new", "new_project.html", n
 @new_project.show
 def show_new_project(owner: SignedIn) -> Values:
     return {
-        "page_base": collection_page_url(""),
         "limit": describe_plan(get_account(owner.account_id)),
         "deleted": _describe_deleted(owner),
     }
@@ -152,7 +149,7 @@ def show_new_project(owner: SignedIn) -> Values:
 @new_project.save(NewProjectForm)
 def create_project_here(owner: SignedIn, **values: Any) -> Done:
     """Create a project, whose brand comes next; an account's first one starts with samples."""
-    project = create_project(owner.account_id, values)
+    project = create_project(owner.account_id, values, finds_slug=True)
     read_later(project)
     return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
 

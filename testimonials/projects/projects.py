@@ -177,7 +177,7 @@ def names_service(project: Project) -> bool:
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
-RANDOM_SLUG_TRIES = 5
+SLUG_TRIES = 5
 
 
 class SlugTaken(ServiceError):
@@ -203,17 +203,22 @@ project_created = Signal()
 
 
 def create_project(
-    account_id: str, values: dict[str, Any], *, skips_samples: bool = False
+    account_id: str,
+    values: dict[str, Any],
+    *,
+    skips_samples: bool = False,
+    finds_slug: bool = False,
 ) -> Project:
     """Create a project of the account from loaded `values` (names as in the API).
 
     The account's first one ever gets samples, unless `values`, or without them `skips_samples`, say
-    otherwise. Raises `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`,
-    before anything is written.
+    otherwise. With `finds_slug` its address is the first free one for its name. Raises
+    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is
+    written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
-    slug = choose_slug(values.get("slug"), business_name)
+    slug = None if finds_slug else choose_slug(values.get("slug"), business_name)
     account = lock_account(account_id)
     # An expired account no longer holds its slugs.
     delete_expired_accounts()
@@ -232,7 +237,8 @@ def create_project(
             widget_config=inherit(WIDGET_CONFIG),
             created_at=now,
             updated_at=now,
-        )
+        ),
+        finds_slug=finds_slug,
     )
     is_first = not account.has_created_project
     account.has_created_project = True
@@ -403,10 +409,7 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
 
 
 def find_free_slug(name: str) -> str | None:
-    """Return the first free slug for a business: its name, or with a number; None without letters.
-
-    Somebody may still take it before the project is there.
-    """
+    """Return the first free slug for a name, with a number if need be; None without letters."""
     slug = make_slug(name)
     if not slug:
         return None
@@ -419,19 +422,20 @@ def find_free_slug(name: str) -> str | None:
     raise AssertionError
 
 
-def _insert(project: Project) -> Project:
+def _insert(project: Project, *, finds_slug: bool) -> Project:
     """Insert the project; a slug belongs to whoever commits first."""
-    is_random = not project.slug
-    for _ in range(RANDOM_SLUG_TRIES):
-        if is_random:
-            project.slug = random_slug()
+    is_chosen = bool(project.slug)
+    for _ in range(SLUG_TRIES):
+        if not is_chosen:
+            found = find_free_slug(project.business_name) if finds_slug else None
+            project.slug = found or random_slug()
         try:
             with db.session.begin_nested():
                 db.session.add(project)
         except IntegrityError:
-            if is_random:
-                continue
-            raise _slug_taken() from None
+            if is_chosen:
+                break
+            continue
         # Nobody adds to a suspended account, so this needs no query.
         set_committed_value(project, "held", Suspension.NONE.value)
         return project

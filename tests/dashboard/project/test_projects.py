@@ -14,6 +14,7 @@ from testimonials.dashboard.shell import SWITCHED
 from testimonials.projects.models import Project
 from tests.auth.browsers import COOKIE, open_browser
 from tests.conftest import Caller, MakeApp
+from tests.support.racing import at_once
 
 PAGE = "/dashboard/projects"
 NEW = f"{PAGE}/new"
@@ -62,25 +63,25 @@ def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: C
     assert list(projects(owner)) == ["two"]
 
 
-def test_a_taken_address_is_told(browser: FlaskClient, owner: Caller, outsider: Caller) -> None:
+def test_a_taken_address_gets_a_number(
+    browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
     outsider.create_project(slug="fern-fable")
-    answer = create(browser, website="fern.example")
-    assert answer.status_code == 400
-    assert "already taken" in answer.text
-    assert 'id="new-slug-error"' in answer.text
-    # What was typed is still there.
-    assert 'value="Fern &amp; Fable"' in answer.text
-    assert 'value="fern.example"' in answer.text
-    assert projects(owner) == {}
-    # Nothing was used up by it either.
-    another = create(browser, "Another").location.removesuffix("/settings/brand")
-    assert "6" in browser.get(f"{another}/inbox?status=all").text
-    form = {"business_name": "Fern & Fable", "website": "", "slug": "Fern in Town"}
-    assert browser.post(NEW, data=form).status_code == 303
-    assert list(projects(owner)) == ["fern-in-town", "another"]
-    answer = browser.post(NEW, data=form | {"slug": "x" * 61})
-    assert answer.status_code == 422
-    assert "Shorten this to 60 characters; it has 61." in answer.text
+    assert create(browser, "").status_code == 422
+    assert create(browser).status_code == 303
+    # A name that nothing of can be an address, or that is one of ours.
+    create(browser, "🌿")
+    create(browser, "Dashboard")
+    reserved, odd, first = projects(owner)
+    assert (first, reserved, odd[:8]) == ("fern-fable-2", "dashboard-2", "project-")
+
+
+@pytest.mark.postgres
+def test_of_two_at_once_each_gets_an_address(app: Flask, owner: Caller) -> None:
+    browsers = [open_browser(app, owner) for _ in range(4)]
+    answers = at_once(4, lambda number: create(browsers[number], "Fern"))
+    assert [each.status_code for each in answers] == [303] * 4
+    assert sorted(projects(owner)) == ["fern", "fern-2", "fern-3", "fern-4"]
 
 
 NAME = re.compile(r'class="project-name">([^<]*)')
