@@ -1,5 +1,6 @@
 """The npm package, packed, installed and built as others would."""
 
+import contextlib
 import functools
 import os
 import shutil
@@ -60,20 +61,27 @@ def fresh(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def website(fresh: Path) -> Iterator[str]:
-    """The address of a website that serves the fresh project's files."""
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder as a website; give its address."""
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Keep quiet."""
 
-    handler = functools.partial(Handler, directory=str(fresh))
+    handler = functools.partial(Handler, directory=str(folder))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://localhost:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def website(fresh: Path) -> Iterator[str]:
+    """The address of a website that serves the fresh project's files."""
+    with serving(fresh) as address:
+        yield address
 
 
 def test_the_package_works_in_fresh_projects(

@@ -1,0 +1,136 @@
+"""Sites that have testimonials put in when they are built: truly built, with what others would use."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import WATCH_SHIFTS
+from tests.browser.widget.test_npm_package import PACKAGES, run, serving
+from tests.support.rows import change_testimonial
+from tests.support.servers import free_port
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+EXAMPLES = PACKAGES / "static-examples"
+COMMAND = "node_modules/.bin/testimonials-static"
+BUILD = (COMMAND, "build", "--pictures", "static/testimonials", "--path", "/testimonials/")
+FACES = "testimonials/*.png"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A folder with the package, as it was packed, and the generators in a folder above."""
+    (tmp_path / "node_modules").symlink_to(EXAMPLES / "node_modules")
+    folder = tmp_path / "fresh"
+    shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("node_modules", "*.json"))
+    (folder / "package.json").write_text('{"private": true, "type": "module"}')
+    package = PACKAGES / "testimonials-static"
+    run("npm", "pack", "--silent", "--pack-destination", folder, folder=package)
+    (packed,) = folder.glob("*.tgz")
+    run("npm", "install", "--offline", "--silent", "--no-audit", packed, folder=folder)
+    return folder
+
+
+@pytest.fixture
+def project(site: Site) -> Project:
+    """A project with three testimonials, one with a face of this service and one with none."""
+    project = site.create_project()
+    face = f"{site.url}/{project.slug}/share.png"
+    for number, avatar in enumerate((face, "", f"{site.url}/nowhere.png")):
+        body = {"authorName": "Maya {{ 7*7 }}", "text": f"Words no. {number}", "rating": 5}
+        project.call("POST", "/testimonials", body | ({"authorAvatar": avatar} if avatar else {}))
+    return project
+
+
+DEEP = [pytest.param(name, marks=pytest.mark.deep) for name in ("hugo", "next")]
+
+
+@pytest.fixture(params=["astro", "eleventy", *DEEP])
+def built(request: pytest.FixtureRequest, fresh: Path, project: Project) -> Path:
+    """What a generator has built."""
+    address = f"{project.site.url}/widget/{project.id}/fragment"
+    return build(request.param, fresh, address)
+
+
+def build(name: str, fresh: Path, address: str) -> Path:
+    folder = fresh / name
+    tools = EXAMPLES / "node_modules" / ".bin"
+    quiet = {"TESTIMONIALS": address, "ASTRO_TELEMETRY_DISABLED": "1"}
+    if name == "astro":
+        run(tools / "astro", "build", folder=folder, **quiet)
+        return folder / "dist"
+    if name == "eleventy":
+        run(tools / "eleventy", "--quiet", folder=folder, **quiet)
+        return folder / "_site"
+    if name == "next":
+        shutil.copy(EXAMPLES / "next" / "package.json", folder)
+        run("npm", "install", "--silent", "--no-audit", *fresh.glob("*.tgz"), folder=folder)
+        run("npm", "run", "build", folder=folder, **quiet, NEXT_TELEMETRY_DISABLED="1")
+        return folder / "out"
+    run(fresh / COMMAND, *BUILD[1:], "--html", "testimonials", f"home={address}", folder=folder)
+    run("hugo", "--quiet", "--minify", folder=folder)
+    return folder / "public"
+
+
+def test_a_built_site_needs_no_script_and_asks_nobody(
+    open_page: OpenPage, project: Project, built: Path
+) -> None:
+    with serving(built) as website:
+        page = open_page("about:blank")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.add_init_script(WATCH_SHIFTS)
+        page.goto(website, wait_until="networkidle")
+        assert page.locator("[part~=card]").count() == 3
+        assert page.get_by_text("Maya {{ 7*7 }}").count() == 3
+        # A picture that can't be had leaves initials.
+        assert page.locator("[part~=avatar] img").evaluate("img => img.naturalWidth") > 0
+        (face,) = built.glob(FACES)
+        if built.name == "out":
+            # Next.js brings its own.
+            assert all(url.startswith(website) for url in asked)
+            return
+        assert page.locator("script").count() == 0
+        assert asked == [f"{website}/", f"{website}/{face.relative_to(built)}"]
+        assert page.evaluate("shifted()") == 0
+
+
+def test_a_check_fails_for_what_was_withdrawn_but_not_for_what_is_further_down(
+    project: Project, fresh: Path
+) -> None:
+    address = f"{project.site.url}/widget/{project.id}/fragment?limit=2"
+    built = build("eleventy", fresh, address)
+    run(fresh / COMMAND, "check", built, folder=fresh)
+    for number in range(2):
+        project.call("POST", "/testimonials", {"authorName": "Ada", "text": f"Newer {number}"})
+    run(fresh / COMMAND, "check", built, folder=fresh)
+    gone = next(each for each in project.stored() if each["text"] == "Words no. 2")
+    change_testimonial(project.site.app, gone["_id"], status="rejected")
+    failed = subprocess.run(
+        [fresh / COMMAND, "check", built], capture_output=True, text=True, timeout=60
+    )
+    assert failed.returncode == 1
+    assert failed.stderr == (
+        f"index.html: the testimonial {gone['_id']} is no longer shown\nBuild the site again.\n"
+    )
+
+
+def test_a_build_fails_when_the_service_refuses_or_is_away(fresh: Path, site: Site) -> None:
+    for address, problem in (
+        (f"{site.url}/widget/0123456789abcdef01234567/fragment", "answered 404"),
+        (f"http://127.0.0.1:{free_port()}/fragment", "can’t be reached (ECONNREFUSED)"),
+    ):
+        failed = subprocess.run(
+            [fresh / COMMAND, *BUILD[1:], "--html", "testimonials", f"home={address}"],
+            cwd=fresh,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (failed.returncode, failed.stderr) == (
+            1,
+            f"testimonials-static: {address} {problem}\n",
+        )
