@@ -11,7 +11,7 @@ from marshmallow import fields
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.fields import Switch, WebUrl
+from testimonials.core.http.fields import Choice, Switch, WebUrl
 from testimonials.core.http.forms import Choices, FormSchema, Once
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
@@ -32,7 +32,13 @@ from testimonials.integrations.webhooks.log import (
     redeliver,
     send_test,
 )
-from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
+from testimonials.integrations.webhooks.models import (
+    BUILD,
+    EVENT,
+    TEMPLATES,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from testimonials.integrations.webhooks.payloads import Told
 from testimonials.integrations.webhooks.schemas import URL_LENGTH
 from testimonials.projects.access import Access
@@ -61,6 +67,7 @@ class EndpointForm(FormSchema):
 
 
 class NewEndpointForm(EndpointForm):
+    template = Choice(*TEMPLATES, load_default=EVENT)
     once = Once()
 
 
@@ -106,19 +113,26 @@ new_endpoint = ProjectPage(
 
 @new_endpoint.show
 def show_webhook_form(access: Access) -> Values:
-    return {"all_events": EVENTS, "typed": {"events": EVENTS}, "once": new_identifier()}
+    typed = {"events": EVENTS, "template": EVENT}
+    return {"all_events": EVENTS, "typed": typed, "once": new_identifier()}
 
 
 @new_endpoint.save(NewEndpointForm, step_up="add a webhook endpoint")
-def add_webhook(access: Access, url: str, events: list[str], is_repeated: bool) -> Done:
-    """Add an endpoint and show its secret, once."""
+def add_webhook(
+    access: Access, url: str, events: list[str], template: str, is_repeated: bool
+) -> Done:
+    """Add an endpoint and show its secret, once; a build hook has none."""
     user = access.user
     if is_repeated:
         told = _("This endpoint was added already. Its secret was shown once.")
         return Done(told, url_for(".show_webhooks"))
     by = {"created_by": user.email, "keeper_id": user.account_id}
-    _endpoint, plain = add_endpoint(access.project, **by, url=url, events=_or_all(events))
-    return Done(page=listing, shown={"new_secret": {"url": url, "plain": plain}})
+    wanted = _or_all(events)
+    made = add_endpoint(access.project, **by, url=url, events=wanted, template=template)
+    if template == BUILD:
+        told = _("Added. A build starts within a minute of what can change your site.")
+        return Done(told, url_for(".show_webhook", webhook_id=made.id))
+    return Done(page=listing, shown={"new_secret": {"url": url, "plain": made.secret}})
 
 
 def _or_all(events: list[str]) -> list[str]:
@@ -176,7 +190,7 @@ changing = ProjectPage(
 @changing.show
 def show_webhook_change(access: Access, webhook_id: str) -> Values:
     found = find_endpoint(access.project, webhook_id)
-    typed = {"url": found.url, "events": found.events or EVENTS}
+    typed = {"url": found.url, "events": found.events or EVENTS, "template": found.template}
     return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
 
 
@@ -206,8 +220,10 @@ def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> D
     if last_four != found.secret[-4:]:
         told = _("This secret was replaced already. The new one was shown once.")
         return _lead_back(webhook_id, told)
-    plain = rotate_secret(access.project, found, access.user.account_id)
-    return Done(page=endpoint, shown={"new_secret": {"url": found.url, "plain": plain}})
+    rotate_secret(access.project, found, access.user.account_id)
+    if found.template == BUILD:
+        return _lead_back(webhook_id, _("It hears of what happens from now on."))
+    return Done(page=endpoint, shown={"new_secret": {"url": found.url, "plain": found.secret}})
 
 
 def _lead_back(webhook_id: str, notice: str) -> Done:
@@ -290,12 +306,11 @@ def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[st
     """Return one delivery whole: its headers and body as they were last sent."""
     message_id = Told(row.event_id, row.event_type, row.subject).id
     shown = describe_delivery(row)
-    lines = [
-        f"POST {endpoint.url}",
-        "content-type: application/json",
-        f"webhook-id: {message_id}",
-    ]
-    if shown["last"]:
+    lines = [f"POST {endpoint.url}", "content-type: application/json"]
+    is_signed = endpoint.template != BUILD
+    if is_signed:
+        lines.append(f"webhook-id: {message_id}")
+    if is_signed and shown["last"]:
         lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
         lines.append("webhook-signature: v1,… (made anew for each try)")
     body = json.dumps(json.loads(row.body), indent=2, ensure_ascii=False) if row.body else ""

@@ -407,7 +407,7 @@ CREATE TABLE webhook_endpoint (
 	switched_off_because VARCHAR(200), 
 	created_by VARCHAR(254) NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, keeper_id VARCHAR DEFAULT '' NOT NULL, 
+	updated_at BIGINT NOT NULL, keeper_id VARCHAR DEFAULT '' NOT NULL, template VARCHAR(10) DEFAULT 'event' NOT NULL, 
 	CONSTRAINT pk_webhook_endpoint PRIMARY KEY (id), 
 	CONSTRAINT fk_webhook_endpoint_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
@@ -1009,4 +1009,4 @@ CREATE TRIGGER count_visit_released AFTER UPDATE OF status ON testimonial FOR EA
   INSERT INTO insight_visit (project_id, visit, form, step) VALUES (NEW.project_id, NEW.visit, coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0011')
+INSERT INTO alembic_version (version_num) VALUES ('0012')

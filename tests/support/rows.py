@@ -116,7 +116,7 @@ def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hoo
     with app.app_context():
         begin_write()
         project = lock_project(project_id)
-        endpoint, _ = add_endpoint(project, url, [], "owner@example.com", project.account_id)
+        endpoint = add_endpoint(project, url, [], "owner@example.com", project.account_id)
         db.session.commit()
         return endpoint.id
 

@@ -36,6 +36,7 @@ from testimonials.integrations.webhooks.endpoints import (
     stop_endpoint,
 )
 from testimonials.integrations.webhooks.models import (
+    BUILD,
     IS_DUE,
     WebhookDelivery,
     WebhookEndpoint,
@@ -57,6 +58,8 @@ DELAYS = tuple(
     for each in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
 )
 LONGEST = timedelta(days=3)
+# So that a row of decisions starts one build of a website.
+BUILD_AFTER = timedelta(seconds=30)
 # After so many tries of one about a testimonial, later ones no longer wait for it.
 TRIES_IN_ORDER = 3
 # How many at once to an endpoint that accepts nothing, so that others don't wait for it.
@@ -67,6 +70,7 @@ MOST_OF_ACCOUNT, MOST_OF_ONE = 5, 15
 MOST_ATTEMPTS = 20
 # A delivery, its endpoint, and the account that both belong to.
 Due = tuple[WebhookDelivery, WebhookEndpoint, str]
+Row = dict[str, object]
 GONE = "Its server answered 410 Gone."
 
 
@@ -205,13 +209,16 @@ def _write_messages(taken: Sequence[Due]) -> list[Leased]:
         ]
         bodies = write_bodies([each[0] for each in found], project_id)
         for told, row, endpoint, account_id in found:
-            row.body = bodies[told.id].decode()
-            message = Message(endpoint.url, told.id, bodies[told.id], _list_secrets(endpoint))
+            body = b"{}" if endpoint.template == BUILD else bodies[told.id]
+            row.body = body.decode()
+            message = Message(endpoint.url, told.id, body, _list_secrets(endpoint))
             messages.append(Leased(row.id, endpoint.id, account_id, message))
     return messages
 
 
 def _list_secrets(endpoint: WebhookEndpoint) -> list[str]:
+    if endpoint.template == BUILD:
+        return []
     until = endpoint.old_secret_until
     is_old_valid = endpoint.old_secret and until and until > clock.now()
     return [endpoint.secret, *([str(endpoint.old_secret)] if is_old_valid else [])]
@@ -430,13 +437,24 @@ def _read(endpoint: WebhookEndpoint) -> None:
         if same is not None:
             same.read_to = read_to
             db.session.flush()
+            if endpoint.template == BUILD:
+                rows = _settle_build(endpoint, rows)
             if rows:
                 db.session.execute(insert(WebhookDelivery), rows)
 
 
-def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[dict[str, object]], str]:
+def _settle_build(endpoint: WebhookEndpoint, rows: list[Row]) -> list[Row]:
+    """Return the one call of a build hook for all that happened; none while one waits to start."""
+    waiting = (IS_DUE, WebhookDelivery.tries == 0, WebhookDelivery.leased_until.is_(None))
+    query = select(WebhookDelivery.id).where(WebhookDelivery.endpoint_id == endpoint.id, *waiting)
+    if not rows or db.session.scalar(query.limit(1)) is not None:
+        return []
+    return [rows[-1] | {"subject": None, "next_try_at": clock.now() + BUILD_AFTER}]
+
+
+def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[Row], str]:
     """Return rows of deliveries in the order of the events, and the last event that was read."""
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     now, read_to = clock.now(), endpoint.read_to
     for event in read_after(endpoint.project_id, read_to, MOST_WAITING):
         name = EventType.known[event.type].webhook

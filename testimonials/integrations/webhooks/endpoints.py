@@ -26,7 +26,14 @@ from testimonials.integrations.events import (
     WEBHOOK_ROTATED,
     WEBHOOK_STOPPED,
 )
-from testimonials.integrations.webhooks.models import IS_DUE, LEFT, WebhookDelivery, WebhookEndpoint
+from testimonials.integrations.webhooks.models import (
+    BUILD,
+    EVENT,
+    IS_DUE,
+    LEFT,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from testimonials.integrations.webhooks.sending import new_secret
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
@@ -40,6 +47,15 @@ MOST_ENDPOINTS = 10
 OLD_SECRET_SIGNS = timedelta(hours=24)
 MOST_BECAUSE = 200
 BY_HAND = gettext_noop("It was switched off by hand.")
+# What can change what a website shows: a build hook hears of these unless it names others.
+BUILD_EVENTS = (
+    "testimonial.approved",
+    "testimonial.rejected",
+    "testimonial.updated",
+    "testimonial.deleted",
+    "testimonial.withdrawn",
+    "project.updated",
+)
 
 
 class TooManyEndpoints(ServiceError):
@@ -103,9 +119,14 @@ def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
 
 
 def add_endpoint(
-    project: Project, url: str, events: Sequence[str], created_by: str, keeper_id: str
-) -> tuple[WebhookEndpoint, str]:
-    """Add an endpoint that is told of `events` (none: all) from now on; return it and its secret.
+    project: Project,
+    url: str,
+    events: Sequence[str],
+    created_by: str,
+    keeper_id: str,
+    template: str = EVENT,
+) -> WebhookEndpoint:
+    """Add an endpoint that is told of `events` (none: all) from now on, and return it.
 
     It hears as long as the account `keeper_id`, whose name is `created_by`, is an admin.
     Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
@@ -118,7 +139,8 @@ def add_endpoint(
     endpoint = WebhookEndpoint(
         project_id=project.id,
         url=url,
-        events=list(events),
+        template=template,
+        events=list(events or BUILD_EVENTS if template == BUILD else events),
         secret=new_secret(),
         read_to=find_newest_event(project.id),
         created_by=created_by,
@@ -127,7 +149,7 @@ def add_endpoint(
     db.session.add(endpoint)
     db.session.flush()
     _record(WEBHOOK_ADDED, project, endpoint)
-    return endpoint, endpoint.secret
+    return endpoint
 
 
 def change_endpoint(
@@ -180,8 +202,8 @@ def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
     )
 
 
-def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> str:
-    """Give the endpoint a new secret, and return it; the old one signs too for a day.
+def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> None:
+    """Give the endpoint a new secret; the old one signs too for a day.
 
     A paused one is kept by this, for the account: it hears from now on, and only the new one signs.
     """
@@ -193,7 +215,6 @@ def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) 
     endpoint.secret = new_secret()
     _mark_changed(endpoint)
     _record(WEBHOOK_ROTATED, project, endpoint)
-    return endpoint.secret
 
 
 def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:

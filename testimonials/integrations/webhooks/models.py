@@ -13,6 +13,8 @@ from testimonials.projects.models import Project
 
 _IS_DUE = text("state = 'due'")
 STATES = ("working", "failing", "off", "paused")
+# What an endpoint gets: each event, signed; or an empty POST that starts the build of a website.
+EVENT, BUILD = TEMPLATES = ("event", "build")
 # The reason that makes an endpoint `paused`.
 LEFT = gettext_noop("Whoever added it is no admin of the project any more.")
 
@@ -25,6 +27,8 @@ class WebhookEndpoint(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
     url: Mapped[str] = mapped_column(String(500))
+    # One of `TEMPLATES`.
+    template: Mapped[str] = mapped_column(String(10), server_default=EVENT)
     # The types it wants; none for all.
     events: Mapped[list[str]] = mapped_column(JSON)
     # Signing needs the secret itself. The one before still signs for a day.
@@ -43,6 +47,11 @@ class WebhookEndpoint(Base):
     keeper_id: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def shown_secret(self) -> str | None:
+        """The secret that signs; None for a build hook, whose calls nothing signs."""
+        return None if self.template == BUILD else self.secret
 
     @property
     def state(self) -> str:

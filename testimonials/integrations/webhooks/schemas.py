@@ -10,7 +10,12 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
 from testimonials.core.http.pagination import PageLimit
-from testimonials.integrations.webhooks.models import STATES, WebhookDelivery
+from testimonials.integrations.webhooks.models import (
+    EVENT,
+    STATES,
+    TEMPLATES,
+    WebhookDelivery,
+)
 from testimonials.integrations.webhooks.payloads import NAMES, Told
 
 URL_LENGTH = 500
@@ -111,6 +116,11 @@ class WebhookCreateSchema(StrictSchema):
 
     url = WebUrl(URL_LENGTH, required=True, description="An https:// address on the internet.")
     events = EventNames(load_default=list)
+    template = Choice(
+        *TEMPLATES,
+        load_default=EVENT,
+        description="`event`: it is sent each event, signed. `build`: it is a host's build hook.",
+    )
 
 
 class WebhookUpdateSchema(StrictSchema):
@@ -131,6 +141,7 @@ class WebhookSchema(Schema):
     projectId = fields.String(attribute="project_id", required=True)
     url = fields.String(required=True)
     events = fields.List(fields.String(), required=True)
+    template = fields.String(required=True, metadata={"enum": list(TEMPLATES)})
     active = fields.Boolean(attribute="is_active", required=True)
     state = fields.String(
         required=True,
@@ -157,7 +168,11 @@ class WebhookSchema(Schema):
 class NewWebhookSchema(WebhookSchema):
     """A webhook endpoint with its secret, which is shown only once."""
 
-    secret = fields.String(required=True, metadata={"description": "Verifies what it is sent."})
+    secret = fields.String(
+        allow_none=True,
+        required=True,
+        metadata={"description": "Verifies what it is sent; null for a build hook."},
+    )
 
 
 class WebhookListSchema(Schema):

@@ -31,7 +31,7 @@ NOWHERE = "The host has no public address."
 
 @dataclass(frozen=True)
 class Message:
-    """What leaves for an endpoint; `secrets` are those that sign it."""
+    """What leaves for an endpoint; `secrets` are those that sign it, none for a build hook."""
 
     url: str
     id: str
@@ -75,15 +75,18 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
     """Send a message once, and return what came of it; takes no connection of the database."""
     at, begun = clock.now(), time.monotonic()
     timestamp = int(time.time())
-    signatures = (sign(each, message.id, timestamp, message.body) for each in message.secrets)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"testimonials/{__version__}",
         "Connection": "close",
-        "webhook-id": message.id,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(signatures),
     }
+    if message.secrets:
+        signatures = (sign(each, message.id, timestamp, message.body) for each in message.secrets)
+        headers |= {
+            "webhook-id": message.id,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": " ".join(signatures),
+        }
     answer, error = None, None
     try:
         answer = ask(

@@ -14,6 +14,8 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
+from testimonials.dashboard.webhooks import EVENTS
+from testimonials.integrations.webhooks.endpoints import BUILD_EVENTS
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.conftest import Caller
 
@@ -43,6 +45,23 @@ def fare(app: Flask, **columns: Any) -> None:
 @pytest.fixture
 def here(project: str) -> str:
     return f"/dashboard/projects/{project}/settings/developers"
+
+
+def test_a_build_hook_has_no_secret_and_its_own_events(
+    app: Flask, browser: FlaskClient, project: str, here: str
+) -> None:
+    every = list(EVENTS)
+    added = add(browser, project, template="build", events=every)
+    endpoint = stored(app)
+    assert (endpoint.template, endpoint.events) == ("build", list(BUILD_EVENTS))
+    page = browser.get(added.headers["Location"]).text
+    assert "Added. A build starts within a minute of what can change your site." in page
+    assert endpoint.secret not in page
+    assert "whsec_" not in page
+    # They can be changed to fewer.
+    form = {"url": URL, "events": ["testimonial.approved"]}
+    browser.post(f"{here}/webhooks/{endpoint.id}/change", data=form)
+    assert stored(app).events == ["testimonial.approved"]
 
 
 def test_an_endpoint_is_added_changed_and_removed(

@@ -103,7 +103,7 @@ class Hook:
     project: str
     token: dict[str, str]
     path: str
-    secret: str
+    secret: str | None
 
     def call(self, method: str, path: str = "", body: object = None, status: int = 200) -> Any:
         answer = self.caller.client.open(
@@ -127,13 +127,16 @@ class Hook:
             return db.session.get_one(WebhookEndpoint, self.path.rpartition("/")[2])
 
 
-def add_hook(app: Flask, caller: Caller, url: str, *events: str, project: str = "") -> Hook:
+def add_hook(
+    app: Flask, caller: Caller, url: str, *events: str, project: str = "", template: str = "event"
+) -> Hook:
     """Add an endpoint to a new project, over the API; private addresses are allowed."""
     change_settings(app, webhook_addresses="any")
     project = project or caller.create_project(slug="fern")["_id"]
     token = give_token(app, caller, Scope.READ, Scope.CONFIGURE).headers
     path = f"/v1/projects/{project}/webhooks"
-    answer = caller.client.post(path, headers=token, json={"url": url, "events": list(events)})
+    body = {"url": url, "events": list(events), "template": template}
+    answer = caller.client.post(path, headers=token, json=body)
     assert answer.status_code == 200, answer.text
     data = answer.json["data"]  # type: ignore[index]
     return Hook(app, caller, project, token, f"{path}/{data['_id']}", data["secret"])
