@@ -4,7 +4,7 @@ export interface TestimonialsWidgetAttributes {
   project: string;
   /** The address of the widget's script, such as `https://testimonials.example.com/widget/v1.js`. */
   src: string;
-  /** The digest of a pinned script, as the Share page gives it. */
+  /** The digest of a pinned script, as “Add to your site” gives it. */
   integrity?: string;
   /** The name of a saved widget; the project's own without. */
   widget?: string;

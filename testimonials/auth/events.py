@@ -27,7 +27,7 @@ COMPANY_UNLINKED = EventType(
     "company.unlinked", gettext_noop("unlinked the company account %(who)s")
 )
 COMPANY_ROLE_CHANGED = EventType(
-    "company.role", gettext_noop("gave %(email)s the role of their groups: %(role)s")
+    "company.role", gettext_noop("gave %(email)s the role of their groups: “%(role)s”")
 )
 COMPANY_REFUSED = EventType(
     "company.refused",

@@ -63,7 +63,7 @@ class StrongNeeded(ServiceError):
     status = 409
     code = "STRONG_NEEDED"
     default_message = gettext_noop(
-        "You ask your team for more than a password, and this is your last of that kind. Turn that "
+        "You ask everybody for more than a password, and this is your last of that kind. Turn that "
         "off first, or add another."
     )
 

@@ -16,6 +16,13 @@ SHOWN_OF_ID = 6
 DELETED_TOKEN = gettext_noop("A deleted token")
 # The details that are words of ours, not of people: they are translated with the sentence.
 OWN_WORDS = ("means", "role", "title")
+# Roles as pages call them.
+ROLES = {
+    "owner": gettext_noop("Owner"),
+    "admin": gettext_noop("Manages"),
+    "moderator": gettext_noop("Decides"),
+    "reader": gettext_noop("Reads"),
+}
 WORDS = (
     gettext_noop("password"),
     gettext_noop("password and app"),
@@ -24,10 +31,6 @@ WORDS = (
     gettext_noop("link"),
     gettext_noop("every browser"),
     gettext_noop("every other browser"),
-    gettext_noop("owner"),
-    gettext_noop("admin"),
-    gettext_noop("moderator"),
-    gettext_noop("reader"),
 )
 
 # Addresses or names by ids; those of tokens by `token_key`.
@@ -62,6 +65,8 @@ def write_predicate(event: Event, projects: Names) -> str:
 
 def _translate_details(event: Event) -> defaultdict[str, object]:
     details = defaultdict(str, event.facts)
+    if "role" in details:
+        details["role"] = ROLES.get(details["role"], details["role"])
     details |= {name: translate(details[name]) for name in OWN_WORDS if name in details}
     if "member" in details:
         details["member"] = details["member"][-SHOWN_OF_ID:]

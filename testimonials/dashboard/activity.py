@@ -45,7 +45,7 @@ KIND_LABELS = {
 GROUPS = {
     gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
     gettext_noop("Account"): ("account", "password", "address", "key", "plan"),
-    gettext_noop("Team"): ("invitation", "member", "ownership"),
+    gettext_noop("People"): ("invitation", "member", "ownership"),
     gettext_noop("Projects"): ("project", "page", "form", "widget", "domain"),
     gettext_noop("Testimonials"): (
         *("testimonial", "testimonials", "samples", "requests", "request", "author", "reply"),

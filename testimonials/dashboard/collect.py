@@ -294,12 +294,15 @@ def describe_page(project: Project) -> Values:
     url = collection_page_url(project.slug, project.own_host)
     scheme, _colon, label = url.partition("://")
     opened, wrote = count_visitors(project, VISIT_DAYS)
-    said = _("%(opened)s opened it in 30 days, %(wrote)s wrote.", opened=opened, wrote=wrote)
+    said = [
+        ngettext("%(num)s opened it in 30 days", "%(num)s opened it in 30 days", opened),
+        ngettext("%(num)s wrote", "%(num)s wrote", wrote),
+    ]
     return {
         "page_url": url,
         "page_scheme": f"{scheme}://",
         "page_label": label,
-        "visits": said if opened else _("Nobody opened it in 30 days."),
+        "visits": " · ".join(said) if opened else _("Nobody opened it in 30 days."),
     }
 
 

@@ -1,4 +1,4 @@
-"""The pages on which somebody answers an invitation to a team."""
+"""The pages on which somebody answers an invitation."""
 
 from typing import cast
 
@@ -35,7 +35,7 @@ from testimonials.dashboard.claim import (
     drop_what_is_unwanted,
     find_key_errors,
 )
-from testimonials.projects.emails import ROLE_MAY, ROLE_WITH_ARTICLE
+from testimonials.projects.emails import ROLE_MAY
 from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED
 from testimonials.projects.invitations import (
     INVITATION_PER_ADDRESS,
@@ -176,7 +176,6 @@ def _describe(found: OpenInvitation) -> dict[str, object]:
         "project_name": found.project.name if found.project else "",
         "projects_named": [each.name for each in found.projects],
         "invited_by": found.invited_by,
-        "role": ROLE_WITH_ARTICLE[found.invitation.role],
         "role_may": ROLE_MAY[found.invitation.role],
         "expires_at": found.invitation.expires_at,
     }

@@ -299,7 +299,7 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="change what a colleague may do")
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
-    """Give somebody of the team a role in all projects."""
+    """Give a colleague a role in all projects."""
     member = change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(MEMBER_CHANGED, owner.account_id, **details)
@@ -344,8 +344,8 @@ def show_workspace_leaving(owner: SignedIn, owner_id: str) -> Values:
 
 @leaving_workspace.save()
 def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
-    """Leave somebody else's team; roles in single projects stay."""
+    """Leave all of somebody else's projects; roles in single ones stay."""
     left = find_workspace(owner.account_id, owner_id)
     set_role(lock_account(left.owner_id), owner.account_id, None)
     record(MEMBER_LEFT, left.owner_id, email=owner.email)
-    return Done(_("You have left the team."), url_for(".show_all_people"))
+    return Done(_("You have left their projects."), url_for(".show_all_people"))

@@ -1,4 +1,4 @@
-"""Signing in: how safe it is, the password, browsers that are signed in, what a team must have."""
+"""Signing in: how safe it is, the password, browsers that are signed in, what everybody needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def describe_security(owner: SignedIn) -> Values:
     }
 
 
-# Account, Signing in: the password, passkeys and the rest, and what a team is asked for.
+# Account, Signing in: the password, passkeys and the rest, and what colleagues are asked for.
 
 security = AccountPage(account, "/dashboard/account/security", "account/security.html")
 
@@ -257,7 +257,7 @@ class TeamForm(FormSchema):
 
 
 @security.save(
-    TeamForm, at="/team", step_up="change what your team is asked for", changes_ways_in=True
+    TeamForm, at="/team", step_up="change what everybody signs in with", changes_ways_in=True
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
     """Ask everybody who opens the owner's projects for more than a password, or no longer."""
@@ -267,7 +267,7 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
     if changed.requires_strong != wanted:
         changed.requires_strong = wanted
         _tell_of_strong(changed)
-    more, enough = _("Your team needs more than a password."), _("A password is enough again.")
+    more, enough = _("Everybody needs more than a password."), _("A password is enough again.")
     return Done(more if wanted else enough)
 
 
@@ -292,8 +292,8 @@ def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: b
 
 def _tell_of_strong(changed: Account) -> None:
     if changed.requires_strong:
-        what, event = "asks everybody for more than a password", STRONG_REQUIRED
+        what, event = "needs more than a password", STRONG_REQUIRED
     else:
-        what, event = "lets everybody in with a password alone", STRONG_NOT_REQUIRED
-    send_security_mail(changed.email, f"Your workspace {what} from now on.")
+        what, event = "may sign in with a password alone", STRONG_NOT_REQUIRED
+    send_security_mail(changed.email, f"Everybody in your projects {what} from now on.")
     record(event, changed.id)

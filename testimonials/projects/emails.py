@@ -16,19 +16,14 @@ from testimonials.projects.models import (
 )
 
 # Pages translate them; mails are in English.
-ROLE_WITH_ARTICLE = {
-    "reader": gettext_noop("a reader"),
-    "moderator": gettext_noop("a moderator"),
-    "admin": gettext_noop("an admin"),
-}
 ROLE_MAY = {
-    "reader": gettext_noop("As a reader you see every testimonial and change nothing."),
+    "reader": gettext_noop("Your role is “Reads”: you see every testimonial and change nothing."),
     "moderator": gettext_noop(
-        "As a moderator you decide which testimonials are shown, and edit and tag them."
+        "Your role is “Decides”: you choose which testimonials are shown, and edit and tag them."
     ),
     "admin": gettext_noop(
-        "As an admin you decide on testimonials and set up the widget, the page and the "
-        "project’s settings."
+        "Your role is “Manages”: you decide on testimonials, and set up the widget, the page and "
+        "the project’s settings."
     ),
 }
 SUBJECT_NAME = 60
@@ -54,8 +49,8 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
         "ownership-offer",
         f"Become the owner of {cut(project.name, SUBJECT_NAME)}",
         [
-            f"{by} offers you the project {project.name}, of which you are an admin. If you say "
-            "yes, it belongs to your account. Until then nothing changes."
+            f"{by} offers you the project {project.name}, which you manage. If you say yes, "
+            "it belongs to your account. Until then nothing changes."
         ],
         footnote=f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, say "
         "no on that page, or do nothing.",
@@ -65,7 +60,7 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
 
 
 def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
-    stays = "You are an admin of it now." if is_in else "You have no access to it any more."
+    stays = "Your role in it is “Manages” now." if is_in else "You have no access to it any more."
     send_plain_mail(
         email,
         "ownership-taken",
@@ -81,12 +76,12 @@ def send_workspace_invitation_mail(
     invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
 ) -> None:
     """Invite somebody to these projects, or without any to all of the sender's."""
-    to = "all of their projects, also those to come,"
+    to = "all of their projects, also those to come"
     if names:
         others = len(names) - MAIL_NAMES
         to = "the projects " if len(names) > 1 else "the project "
         to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
-    _send(invitation, link, "Join a team", f"{by} invites you to {to}")
+    _send(invitation, link, f"Join the projects of {by}", f"{by} invites you to {to}")
 
 
 def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> None:
@@ -94,7 +89,7 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
         invitation.email,
         "invitation",
         subject,
-        [f"{words} as {ROLE_WITH_ARTICLE[invitation.role]}.", ROLE_MAY[invitation.role]],
+        [f"{words}.", ROLE_MAY[invitation.role]],
         footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
         "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
         link=link,

@@ -22,7 +22,7 @@ def _name_export(details: Mapping[str, Any]) -> str:
     return gettext_noop("exported the project as an archive")
 
 
-INVITATION_SENT = EventType("invitation.sent", gettext_noop("invited %(email)s as %(role)s"))
+INVITATION_SENT = EventType("invitation.sent", gettext_noop("invited %(email)s: “%(role)s”"))
 INVITATION_ACCEPTED = EventType(
     "invitation.accepted", gettext_noop("accepted the invitation to %(email)s")
 )
@@ -33,12 +33,12 @@ INVITATION_WITHDRAWN = EventType(
     "invitation.withdrawn", gettext_noop("withdrew the invitation to %(email)s")
 )
 MEMBER_CHANGED = EventType(
-    "member.changed", gettext_noop("changed the role of %(email)s to %(role)s")
+    "member.changed", gettext_noop("changed the role of %(email)s to “%(role)s”")
 )
 MEMBER_REMOVED = EventType(
-    "member.removed", gettext_noop("removed %(email)s (…%(member)s) from the team")
+    "member.removed", gettext_noop("ended the role of %(email)s (…%(member)s)")
 )
-MEMBER_LEFT = EventType("member.left", gettext_noop("left the team"))
+MEMBER_LEFT = EventType("member.left", gettext_noop("gave up their role"))
 OWNERSHIP_OFFERED = EventType("ownership.offered", gettext_noop("offered %(name)s to %(email)s"))
 OWNERSHIP_WITHDRAWN = EventType(
     "ownership.withdrawn", gettext_noop("withdrew the offer of %(name)s")

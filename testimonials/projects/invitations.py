@@ -48,7 +48,7 @@ TEAM_FULL = gettext_noop(
     "longer need."
 )
 WORKSPACE_FULL = (
-    f"A team has room for {MAX_TEAM} colleagues in all projects, including invitations. Remove one "
+    f"All of your projects have room for {MAX_TEAM} colleagues, including invitations. Remove one "
     "that you no longer need."
 )
 # The first part of a link's token to all projects of an owner, where others have a project's id.

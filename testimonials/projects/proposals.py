@@ -57,7 +57,7 @@ ACTOR_LENGTH = 254
 Maker = tuple[str, str | None]
 
 GONE = gettext_noop("It isn’t here any more. Decided proposals aren’t kept for good.")
-NOT_ALLOWED = gettext_noop("Only the project’s owner and admins decide about this.")
+NOT_ALLOWED = gettext_noop("Only the owner, and people who manage, decide about this.")
 TAKEN = {
     "accepted": gettext_noop("Nothing was changed: %(who)s has accepted it already."),
     "declined": gettext_noop("Nothing was changed: %(who)s has declined it already."),

@@ -212,7 +212,7 @@ def find_member(project: Project, account_id: str) -> TeamMember:
     for member in list_members(project):
         if member.account_id == account_id:
             return member
-    raise NotFound(gettext_noop("Nobody in this project has this id."))
+    raise NotFound(gettext_noop("Nobody here has this id."))
 
 
 def change_role(access: Access, account_id: str, role: str) -> TeamMember:
@@ -255,7 +255,7 @@ def bring_back(access: Access, account_id: str, role: str) -> TeamMember:
     """
     require_over(access.role, ROLES[role])
     if db.session.get(Account, account_id) is None:
-        raise NotFound(gettext_noop("Nobody in this project has this id."))
+        raise NotFound(gettext_noop("Nobody here has this id."))
     if find_role(access.project, account_id) is None:
         set_role(access.project, account_id, role)
     return find_member(access.project, account_id)
@@ -342,7 +342,7 @@ def find_colleague(owner_id: str, account_id: str) -> Colleague:
     for colleague in list_colleagues(owner_id):
         if colleague.account_id == account_id:
             return colleague
-    raise NotFound(gettext_noop("Nobody in this team has this id."))
+    raise NotFound(gettext_noop("Nobody here has this id."))
 
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
@@ -387,7 +387,7 @@ def find_workspace(account_id: str, owner_id: str) -> Workspace:
     for workspace in list_workspaces(account_id):
         if workspace.owner_id == owner_id:
             return workspace
-    raise NotFound(gettext_noop("You are not in this team."))
+    raise NotFound(gettext_noop("Nobody here has this id."))
 
 
 # Roles by the groups that somebody has in the company, which are looked at when they sign in.

@@ -66,7 +66,7 @@ def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> Owner
     except NotFound:
         receiver = None
     if receiver is None or receiver.role != Role.ADMIN:
-        wrong = gettext("Choose an admin of this project.")
+        wrong = gettext("Choose somebody who manages this project.")
         raise ValidationFailed.of({"receiver": [wrong]})
     withdraw_offer(access.project)
     offer = OwnershipOffer(

@@ -28,7 +28,7 @@
     }));
     const ask = el(Placeholder, {
       icon: 'format-quote', label: 'Testimonials',
-      instructions: service ? 'Paste the widget’s address from the Share page.' : 'An administrator first sets the address of the service under Settings, General.',
+      instructions: service ? 'Paste the widget’s address from “Add to your site”.' : 'An administrator first sets the address of the service under Settings, General.',
     }, text('project'));
     return el('div', useBlockProps(), el(InspectorControls, {}, el(PanelBody, { title: 'Testimonials' },
       text('project'),

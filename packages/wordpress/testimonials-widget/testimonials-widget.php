@@ -68,7 +68,7 @@ function render_shortcode( $attributes ) {
 /**
  * Returns the widget's container, and puts its script on the page once.
  *
- * `project` is the project's id, or an address that has it, as the Share page gives it.
+ * `project` is the project's id, or an address that has it, as "Add to your site" gives it.
  */
 function render( $attributes ) {
 	$service = get_service();

@@ -16,7 +16,7 @@ STATES = ("working", "failing", "off", "paused")
 # What an endpoint gets: each event, signed; or an empty POST that starts the build of a website.
 EVENT, BUILD = TEMPLATES = ("event", "build")
 # The reason that makes an endpoint `paused`.
-LEFT = gettext_noop("Whoever added it is no admin of the project any more.")
+LEFT = gettext_noop("Whoever added it doesn’t manage the project any more.")
 
 
 class WebhookEndpoint(Base):

@@ -74,7 +74,7 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
         raise TableUnreadable(
             gettext_noop(
                 "This is a zip file. Save a spreadsheet as CSV. The archive of a project is "
-                "imported under All projects, or with the command `projects import`."
+                "imported under New project, or with the command `projects import`."
             )
         )
     text = _decode(content, encoding)

@@ -51,7 +51,7 @@ def test_owners_read_what_was_done_to_what_is_theirs(
     page = busy.get(HERE).text
     former = f"A former user (…{outsider.account_id[-6:]})"
     assert f"{former}</bdi></strong> <bdi>paused" in page
-    assert f"removed {outsider.email} (…{outsider.account_id[-6:]}) from the team" in page
+    assert f"ended the role of {outsider.email} (…{outsider.account_id[-6:]})" in page
 
 
 def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -> None:

@@ -174,7 +174,7 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     path = f"/dashboard/projects/{project}/proposals/{change}/picture"
     assert [each.get(path).status_code for each in people.values()] == [403, 404]
     answer = decide(moderator, project, "accepted", change, draft)
-    assert "Only the project’s owner and admins" in answer.text
+    assert "Only the owner, and people who manage" in answer.text
     assert read_proposal(owner, project, change)["status"] == "waiting"
     assert read_proposal(owner, project, draft)["status"] == "accepted"
     assert decide(people["admin"], project, "accepted", change).status_code == 303

@@ -53,7 +53,11 @@ def test_somebody_new_chooses_a_password(team: Team, client: FlaskClient, link: 
 
 def test_a_password_has_the_rules_of_claiming(team: Team, client: FlaskClient, link: str) -> None:
     page = client.get(link).text
-    for words in ("Join <bdi>Fern &amp; Fable</bdi>", "owner@example.com", "a moderator"):
+    for words in (
+        "Join <bdi>Fern &amp; Fable</bdi>",
+        "owner@example.com",
+        "Your role is “Decides”",
+    ):
         assert words in page, words
     assert NOOR in page
     before = everything(team.app)

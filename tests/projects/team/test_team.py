@@ -41,7 +41,7 @@ def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
     assert mail.subject == "Join the project Fern & Fable"
     for text in (" ".join(mail.text.split()), mail.html or ""):
         assert "owner@example.com invites you to the project" in text
-        assert "as an admin" in text
+        assert "Your role is “Manages”" in text
         assert "https://testimonials.example.com/invite/" in text
         assert "did not expect this mail" in text
     assert "Fern &amp; Fable" in (mail.html or "")
