@@ -25,9 +25,10 @@ from testimonials.cli.output import (
 from testimonials.collection.abuse import list_reports, read_reported, settle_report
 from testimonials.collection.author_erasure import AboutAddress, find_about, forget_address
 from testimonials.collection.models import AbuseReport
-from testimonials.core.audit import EventFilter, find_types, list_events, record
+from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import write
+from testimonials.core.event_lists import EventFilter, find_types, list_events
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
 from testimonials.transfer.archives.writing import reading_one_moment

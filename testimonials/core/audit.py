@@ -2,10 +2,11 @@
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache, lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import click
@@ -14,16 +15,17 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
-    ColumnElement,
     ForeignKey,
     Index,
     String,
     TextClause,
+    Update,
     and_,
-    delete,
+    bindparam,
     false,
     func,
     insert,
+    inspect,
     null,
     or_,
     select,
@@ -36,7 +38,6 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.extensions import db
-from testimonials.core.settings.current import current_settings
 
 # Types of events: each is declared once, in `events` of the package that it is about.
 
@@ -117,10 +118,13 @@ def current_actor() -> Actor:
 
 def current_network() -> str | None:
     """Return the network that this request comes from: IPv4 as a /24, IPv6 as a /48."""
-    if not has_request_context():
-        return None
+    return _find_network(request.remote_addr or "") if has_request_context() else None
+
+
+@lru_cache(maxsize=256)
+def _find_network(text: str) -> str | None:
     try:
-        address = ipaddress.ip_address(request.remote_addr or "")
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
     if isinstance(address, ipaddress.IPv6Address):
@@ -228,11 +232,6 @@ _OPTIONAL = ("testimonial_id", "action", "batch_id", "actor", "reason", "before"
 # Any number, the same in every process.
 LOCK = 7_264_552
 LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")
-# Nobody else writes to the record now, so the next number and id are known.
-TAKE_NUMBERS = text(
-    "UPDATE project SET event_number = event_number + :count WHERE id = :id RETURNING event_number"
-    ", (SELECT max(event.id) FROM event WHERE event.account_id = :account_id)"
-)
 
 
 class Owned(Protocol):
@@ -312,8 +311,8 @@ def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
     """Add changes from elsewhere, with their ids, times and batches; nobody is told of them."""
     if not rows:
         return
-    taken = {"count": len(rows), "id": project.id, "account_id": project.account_id}
-    newest, _ = db.session.connection().execute(TAKE_NUMBERS, taken).one()
+    taken = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
+    newest, _ = db.session.connection().execute(_take_numbers(()), taken).one()
     values = {"account_id": project.account_id, "project_id": project.id, "type": "", "times": 0}
     values |= {"actor_kind": str(ActorKind.SYSTEM), "details": {}}
     first = newest - len(rows) + 1
@@ -325,7 +324,9 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     """Lock the record; return what all rows have that are written now."""
     network = current_network() if actor is None else None
     actor = actor or current_actor()
-    db.session.flush()
+    session = db.session()
+    if session.new or session.deleted or list(session.dirty) not in ([], [place]):
+        session.flush()
     if db.engine.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
         # commits, so nothing is missed by reading on from one. The project first, whose numbers are
@@ -350,9 +351,12 @@ def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[st
     clock was set back. Straight on the connection, which takes half the time: adding a testimonial
     waits for it.
     """
-    connection = db.session.connection()
-    taken = {"count": len(rows), "id": place.id, "account_id": place.account_id}
-    found = connection.execute(TAKE_NUMBERS, taken).one_or_none() if place.id else None
+    connection = db.session().connection()
+    found = None
+    if place.id:
+        taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
+        waiting = _take_waiting(place)
+        found = connection.execute(_take_numbers(tuple(waiting)), taken | waiting).one_or_none()
     number, last = found or (None, _find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
     usual = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
@@ -361,7 +365,45 @@ def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[st
         usual | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
         for at, row in enumerate(rows)
     ]
-    connection.execute(insert(Event), numbered)
+    connection.execute(_INSERT, numbered)
+
+
+_INSERT = insert(Base.metadata.tables[Event.__tablename__])
+
+
+def _take_waiting(place: Owned | Place) -> dict[str, Any]:
+    """Return the columns that were set of a project and wait to be written; they are written now.
+
+    Its feed version and the time of its newest testimonial rise with almost every event, and a
+    flush would take a statement more and four times as long.
+    """
+    state: Any = inspect(place, raiseerr=False)
+    if state is None or not state.persistent:
+        return {}
+    waiting = {f"new_{name}": state.dict[name] for name in state.committed_state}
+    # What a flush does with what it has written.
+    state._commit_all(state.dict, db.session().identity_map)
+    return waiting
+
+
+@cache
+def _take_numbers(parameters: Sequence[str]) -> Update:
+    """Return the UPDATE that takes a project's next numbers and sets columns; built once for each.
+
+    Nobody else writes to the record now, so the next number and id are known.
+    """
+    project = Base.metadata.tables["project"]
+    is_of_account = Event.account_id == bindparam("of_account")
+    newest = select(func.max(Event.id)).where(is_of_account).scalar_subquery()
+    return (
+        update(project)
+        .where(project.c.id == bindparam("of_project"))
+        .values(
+            {"event_number": project.c.event_number + bindparam("count")}
+            | {name.removeprefix("new_"): bindparam(name) for name in parameters}
+        )
+        .returning(project.c.event_number, newest)
+    )
 
 
 def _find_last(account_id: str | None) -> str | None:
@@ -405,84 +447,3 @@ def _find_same(values: dict[str, Any]) -> tuple[Event | None, str | None]:
     if len(recent) >= MOST_NETWORKS and network not in by_network:
         network = None
     return by_network.get(network), network
-
-
-# Reading the record, and removing what is old.
-
-ROWS_AT_ONCE = 500
-
-
-@dataclass(frozen=True)
-class EventFilter:
-    account_id: str | None = None
-    types: Sequence[EventType] = ()
-    actor_kinds: Sequence[str] = ()
-    actor_name: str = ""
-    # Only events older than this one.
-    before: str = ""
-    since: datetime | None = None
-    project_id: str = ""
-
-
-def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
-    """Yield events, newest first, reading them as they are asked for."""
-    query = select(Event).where(IS_TOLD, is_kept()).order_by(Event.id.desc()).limit(limit)
-    for name in ("account_id", "project_id", "actor_name"):
-        if value := getattr(wanted, name):
-            query = query.where(getattr(Event, name) == value)
-    if wanted.actor_kinds:
-        query = query.where(Event.actor_kind.in_(wanted.actor_kinds))
-    if wanted.types:
-        query = query.where(Event.type.in_(wanted.types))
-    if wanted.before:
-        query = query.where(Event.id < wanted.before)
-    if wanted.since:
-        query = query.where(Event.id >= first_identifier(wanted.since))
-    yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
-
-
-class Happened(NamedTuple):
-    """An event as who reads on from a cursor sees it."""
-
-    id: str
-    type: str
-    testimonial_id: str | None
-
-
-def read_after(project_id: str, after: str, limit: int) -> list[Happened]:
-    """Return what happened in a project after an event, oldest first.
-
-    A later call with the last id goes on from there and misses nothing (`record`).
-    """
-    query = select(Event.id, Event.type, Event.testimonial_id).where(
-        Event.project_id == project_id, Event.id > after, IS_SINGLE
-    )
-    rows = db.session.execute(query.order_by(Event.id).limit(limit))
-    return [Happened(*row) for row in rows]
-
-
-def is_kept() -> ColumnElement[bool]:
-    """Return the condition for what is told still; a testimonial's history stays with it."""
-    until = clock.expired_until(current_settings().activity_days)
-    return Event.id >= first_identifier(until)
-
-
-def find_types(text: str) -> list[EventType]:
-    """Return the types that `text` names: one, or all of a subject."""
-    return [type for type in EventType.known.values() if text in (type, type.partition(".")[0])]
-
-
-def forget_networks(before: datetime, limit: int) -> int:
-    """Remove the network of at most `limit` events older than a time; return how many."""
-    old = Event.id < first_identifier(before)
-    some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
-    statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
-    return len(db.session.scalars(statement).all())
-
-
-def delete_old_events(before: datetime, limit: int) -> int:
-    """Delete at most `limit` events older than a time; return how many."""
-    old = Event.id < first_identifier(before), ~IS_HISTORY
-    some = select(Event.id).where(*old).limit(limit)
-    statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
-    return len(db.session.scalars(statement).all())

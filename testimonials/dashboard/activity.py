@@ -8,8 +8,9 @@ from flask import request, url_for
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.audit import ActorKind, Event, EventFilter, find_types, list_events
+from testimonials.core.audit import ActorKind, Event
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.event_lists import EventFilter, find_types, list_events
 from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate

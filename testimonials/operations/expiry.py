@@ -13,7 +13,7 @@ from testimonials.auth.tokens import delete_ended_tokens
 from testimonials.collection.abuse import delete_old_reports
 from testimonials.collection.requests import delete_old_requests, is_told_from
 from testimonials.core import clock
-from testimonials.core.audit import delete_old_events, forget_networks
+from testimonials.core.event_lists import delete_old_events, forget_networks
 from testimonials.core.extensions import begin_write, db, let_others_write
 from testimonials.core.http.idempotency import delete_old_keys
 from testimonials.core.http.rate_limits import delete_expired_counters

@@ -56,10 +56,10 @@ def change_all(
         befores.append((row, {name: getattr(row, name) for name in values}))
         for name, value in (values | {"updated_at": time}).items():
             put(row, name, value)
-    mark_changed(project)
     db.session.flush()
     for rows in alike.values():
         _write_alike(rows, time)
+    mark_changed(project)
     _record(project, befores, part, actor, action, by)
     return part.id, len(changes)
 

@@ -222,6 +222,10 @@ class TestimonialSchema(Schema):
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
 
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+        # Without looking for items and paths first, which is half the time of a dump.
+        return getattr(obj, attr, default)
+
     @pre_dump(pass_collection=True)
     def _load_recordings(self, data: Any, *, many: bool, **_: Any) -> Any:
         load_recordings(data if many else [data])

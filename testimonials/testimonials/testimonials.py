@@ -10,9 +10,10 @@ from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 from testimonials.auth.emails import ProjectSummary, summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Event, EventFilter, list_events
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import insert_row
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext

@@ -17,8 +17,9 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.core.audit import Event, EventFilter, list_events
+from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, list_columns, write_columns
+from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project, TeamInvitation

@@ -1,17 +1,20 @@
 """The base of all models and the column types that SQLite and PostgreSQL share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Dialect, MetaData, Table, text
-from sqlalchemy import insert as plain_insert
+from sqlalchemy import BigInteger, Connection, Dialect, Insert, MetaData, Table, insert, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import DeclarativeBase, Session, make_transient_to_detached
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 from sqlalchemy.types import TypeDecorator
 
 from testimonials.core import clock
+
+# Makes a column's default.
+Make = Callable[..., Any]
 
 
 class Base(DeclarativeBase):
@@ -35,12 +38,12 @@ def present() -> datetime:
 
 def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.Insert:
     """Return an INSERT that can say what to do on conflict, for this session's database."""
-    insert = sqlite.insert
+    make = sqlite.insert
     if session.get_bind().dialect.name != "sqlite":
         # Written alike, for what both can do.
-        from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]
+        from sqlalchemy.dialects.postgresql import insert as make  # type: ignore[assignment]
 
-    return insert(model).values(values) if values else insert(model)
+    return make(model).values(values) if values else make(model)
 
 
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
@@ -57,25 +60,28 @@ def insert_row(session: Session, row: Base) -> None:
     if session.new:
         # Pictures and the like, which a row may point to.
         session.flush()
+    statement, defaults = _plan_insert(type(row))
     given = row.__dict__
-    values: dict[str, Any] = {}
-    for column in row.__table__.columns:
-        name = column.name
-        if column.computed is not None:
-            continue
+    for name, make, value in defaults:
         if name not in given:
-            default = column.default
-            value = None
-            if isinstance(default, CallableColumnDefault):
-                value = default.arg(None)  # type: ignore[arg-type]
-            elif isinstance(default, ScalarElementColumnDefault):
-                value = default.arg
-            setattr(row, name, value)
-        if given[name] is not None:
-            values[name] = given[name]
-    session.connection().execute(plain_insert(type(row)), values)
+            given[name] = make(None) if make else value
+    values = {name: given[name] for name, *_ in defaults if given[name] is not None}
+    session.connection().execute(statement, values)
     make_transient_to_detached(row)
     session.add(row)
+
+
+@cache
+def _plan_insert(model: type[Base]) -> tuple[Insert, list[tuple[str, Make | None, Any]]]:
+    """Return a model's INSERT, and of each column that is written its name and its default."""
+    table, defaults = Base.metadata.tables[model.__tablename__], []
+    for column in table.columns:
+        default = column.default
+        make = default.arg if isinstance(default, CallableColumnDefault) else None
+        value = default.arg if isinstance(default, ScalarElementColumnDefault) else None
+        if column.computed is None:
+            defaults.append((column.name, make, value))
+    return insert(table), defaults
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from testimonials.core.extensions import db, let_others_write
+from testimonials.core.extensions import db, let_others_write, lock_for_writing
 
 # Rows of a batch: about a tenth of a second.
 BATCH_ROWS = 250
@@ -32,9 +32,7 @@ def write(
     info = db.session().info
     if _WRITING in info:
         raise RuntimeError("This is within a writing transaction already.")
-    # In this order: a rollback would expire the models that the session still has.
     db.session.expunge_all()
-    db.session.rollback()
     info[_WRITING] = end_batch, lock
     try:
         yield _begin(lock)
@@ -74,7 +72,7 @@ def next_batch() -> None:
 
 
 def _begin(lock: Callable[[], Any] | None) -> Any:
-    # SQLite takes its write lock now, and waits for it: a transaction that reads first and writes
-    # later fails at once if another has written in between.
-    db.session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+    # A transaction that reads first and writes later fails at once if another has written in
+    # between.
+    lock_for_writing()
     return lock() if lock else None

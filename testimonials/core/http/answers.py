@@ -46,11 +46,15 @@ def make_etag(data: bytes) -> str:
     return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
 
 
-def dump_matched(data: object) -> bytes:
-    """Return data as JSON without what is in effect beside it, whose changes no ETag tells."""
-    if isinstance(data, dict):
+def dump_matched(data: object, written: bytes = b"") -> bytes:
+    """Return data as JSON without what is in effect beside it, whose changes no ETag tells.
+
+    `written` is all of it as JSON, if that is known.
+    """
+    if isinstance(data, dict) and not IN_EFFECT.isdisjoint(data):
         data = {name: value for name, value in data.items() if name not in IN_EFFECT}
-    return dump_json(data)
+        written = b""
+    return written or dump_json(data)
 
 
 def is_among(etag: str, header: str) -> bool:
@@ -62,7 +66,7 @@ def is_among(etag: str, header: str) -> bool:
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
     """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
     written = dump_json(data)
-    etag = "" if is_secret else make_etag(dump_matched(data))
+    etag = "" if is_secret else make_etag(dump_matched(data, written))
     return answer_bytes(wrap(message, written), etag=etag, is_secret=is_secret)
 
 

@@ -108,6 +108,10 @@ class OwnHosts:
 class HostedFlask(Flask):
     """Makes `url_for` right for the host that a page is shown on."""
 
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        # No function here is a coroutine, and Flask would ask that of each for each request.
+        return func
+
     def url_for(self, endpoint: str, **values: Any) -> str:
         url = super().url_for(endpoint, **values)
         here = find_own_host()

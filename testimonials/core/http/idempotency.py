@@ -200,7 +200,7 @@ class Once:
         # By MCP there is no header to tell.
         said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
         envelope = wrap(said, written)
-        etag = "" if is_secret else make_etag(dump_matched(data))
+        etag = "" if is_secret else make_etag(dump_matched(data, written))
         response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
         response.status_code = status
         if is_dry_run():

@@ -16,7 +16,7 @@ from marshmallow import Schema, ValidationError
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter
-from testimonials.core.http.answers import DRY_RUN, Answer, answer, is_write
+from testimonials.core.http.answers import DRY_RUN, Answer, answer, dump_json, is_write
 from testimonials.core.http.errors import BodyInvalid, ValidationFailed
 from testimonials.core.http.fields import MOST_UNKNOWN, StrictSchema, Text
 from testimonials.core.http.idempotency import Once, refuse_match, require_match
@@ -347,14 +347,9 @@ def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
             "The body is empty. Send a JSON object; {} where all fields are optional."
         )
     try:
-        value = json.loads(
-            raw.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_unique,
-        )
+        value = _DECODER.decode(raw.decode("utf-8"))
         # A lone surrogate passes the parser, but can't be encoded later.
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        dump_json(value)
     except UnicodeError:
         raise BodyInvalid("The body is not valid UTF-8 text.") from None
     except RecursionError:
@@ -382,3 +377,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise ValueError("an object names a field twice")
     return value
+
+
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
+)

@@ -17,11 +17,12 @@ from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_SINGLE, Event, EventType, read_after, record
+from testimonials.core.audit import IS_SINGLE, Event, EventType, record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import write
+from testimonials.core.event_lists import read_after
 from testimonials.core.extensions import db
 from testimonials.core.http_client import Check, may_connect
 from testimonials.core.jobs import every_process, is_ending

@@ -12,9 +12,10 @@ from testimonials.auth.callers import Caller
 from testimonials.auth.tokens import find_token_names
 from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.core import clock
-from testimonials.core.audit import IS_TOLD, ActorKind, Event, EventType, is_kept
+from testimonials.core.audit import IS_TOLD, ActorKind, Event, EventType
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import find_time
+from testimonials.core.event_lists import is_kept
 from testimonials.core.event_texts import Names, name_actor, token_key
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import dump_json

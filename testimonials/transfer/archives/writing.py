@@ -22,8 +22,9 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
 )
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Event, EventFilter, list_events
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import list_columns, to_name, write_columns
+from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import (

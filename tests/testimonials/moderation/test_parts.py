@@ -9,8 +9,9 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.callers import Scope
 from testimonials.core import clock
-from testimonials.core.audit import Event, read_after
+from testimonials.core.audit import Event
 from testimonials.core.db import transactions
+from testimonials.core.event_lists import read_after
 from testimonials.operations import expiry
 from testimonials.projects.models import Project
 from testimonials.testimonials import history

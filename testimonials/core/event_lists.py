@@ -1,0 +1,92 @@
+"""The record of events as it is read on, listed and cleaned."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, select, update
+
+from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, IS_SINGLE, IS_TOLD, Event, EventType
+from testimonials.core.db.identifiers import first_identifier
+from testimonials.core.extensions import db
+from testimonials.core.settings.current import current_settings
+
+ROWS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    account_id: str | None = None
+    types: Sequence[EventType] = ()
+    actor_kinds: Sequence[str] = ()
+    actor_name: str = ""
+    # Only events older than this one.
+    before: str = ""
+    since: datetime | None = None
+    project_id: str = ""
+
+
+def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
+    """Yield events, newest first, reading them as they are asked for."""
+    query = select(Event).where(IS_TOLD, is_kept()).order_by(Event.id.desc()).limit(limit)
+    for name in ("account_id", "project_id", "actor_name"):
+        if value := getattr(wanted, name):
+            query = query.where(getattr(Event, name) == value)
+    if wanted.actor_kinds:
+        query = query.where(Event.actor_kind.in_(wanted.actor_kinds))
+    if wanted.types:
+        query = query.where(Event.type.in_(wanted.types))
+    if wanted.before:
+        query = query.where(Event.id < wanted.before)
+    if wanted.since:
+        query = query.where(Event.id >= first_identifier(wanted.since))
+    yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
+
+
+class Happened(NamedTuple):
+    """An event as who reads on from a cursor sees it."""
+
+    id: str
+    type: str
+    testimonial_id: str | None
+
+
+def read_after(project_id: str, after: str, limit: int) -> list[Happened]:
+    """Return what happened in a project after an event, oldest first.
+
+    A later call with the last id goes on from there and misses nothing (`record`).
+    """
+    query = select(Event.id, Event.type, Event.testimonial_id).where(
+        Event.project_id == project_id, Event.id > after, IS_SINGLE
+    )
+    rows = db.session.execute(query.order_by(Event.id).limit(limit))
+    return [Happened(*row) for row in rows]
+
+
+def is_kept() -> ColumnElement[bool]:
+    """Return the condition for what is told still; a testimonial's history stays with it."""
+    until = clock.expired_until(current_settings().activity_days)
+    return Event.id >= first_identifier(until)
+
+
+def find_types(text: str) -> list[EventType]:
+    """Return the types that `text` names: one, or all of a subject."""
+    return [type for type in EventType.known.values() if text in (type, type.partition(".")[0])]
+
+
+def forget_networks(before: datetime, limit: int) -> int:
+    """Remove the network of at most `limit` events older than a time; return how many."""
+    old = Event.id < first_identifier(before)
+    some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
+    statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
+    return len(db.session.scalars(statement).all())
+
+
+def delete_old_events(before: datetime, limit: int) -> int:
+    """Delete at most `limit` events older than a time; return how many."""
+    old = Event.id < first_identifier(before), ~IS_HISTORY
+    some = select(Event.id).where(*old).limit(limit)
+    statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
+    return len(db.session.scalars(statement).all())
