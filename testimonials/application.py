@@ -45,7 +45,6 @@ from testimonials.dashboard import (
     developers,
     exports,
     first_steps,
-    forms,
     home,
     imports,
     inbox,
@@ -122,9 +121,8 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
     blueprints.inbox: (inbox, review, testimonial, testimonial_picture, proposals),
-    blueprints.pages: (page_editor, forms, translations),
     blueprints.widget_pages: (widget_editor, widget_order, widgets, add_to_site),
-    blueprints.collect: (collect, asked, sharing),
+    blueprints.collect: (collect, asked, sharing, page_editor, translations),
     blueprints.insights: (insights,),
     blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),
     blueprints.people: (people, ownership),

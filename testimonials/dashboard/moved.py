@@ -33,9 +33,9 @@ MOVED = {
     f"{PROJECT}/integrations/tokens/new": Place("dashboard.settings.show_token_form"),
     f"{PROJECT}/invitations": Place("dashboard.collect.show_collect"),
     f"{PROJECT}/invitations.csv": Place("dashboard.collect.download_requests"),
-    f"{PROJECT}/forms": Place("dashboard.pages.show_page_editor"),
-    f"{PROJECT}/forms/<form_name>": Place("dashboard.pages.show_form"),
-    f"{PROJECT}/forms/<form_name>/words": Place("dashboard.pages.show_form_words"),
+    f"{PROJECT}/forms": Place("dashboard.collect.show_page_editor"),
+    f"{PROJECT}/forms/<form_name>": Place("dashboard.collect.show_page_editor"),
+    f"{PROJECT}/forms/<form_name>/words": Place("dashboard.collect.show_words"),
     f"{PROJECT}/leave": Place("dashboard.people.show_leaving"),
     f"{PROJECT}/notifications": Place("dashboard.settings.show_mail"),
     f"{PROJECT}/order": Place("dashboard.widget.show_order"),
@@ -45,10 +45,10 @@ MOVED = {
     f"{PROJECT}/share/card": Place("dashboard.collect.show_card"),
     f"{PROJECT}/share/qr.png": Place("dashboard.collect.get_qr_code", values={"kind": "png"}),
     f"{PROJECT}/share/qr.svg": Place("dashboard.collect.get_qr_code", values={"kind": "svg"}),
-    f"{PROJECT}/page": Place("dashboard.pages.show_page_editor"),
-    f"{PROJECT}/page/after": Place("dashboard.pages.show_page_editor", "after"),
-    f"{PROJECT}/page/questions": Place("dashboard.pages.show_page_editor"),
-    f"{PROJECT}/page/words": Place("dashboard.pages.show_words"),
+    f"{PROJECT}/page": Place("dashboard.collect.show_page_editor"),
+    f"{PROJECT}/page/after": Place("dashboard.collect.show_page_editor", "after"),
+    f"{PROJECT}/page/questions": Place("dashboard.collect.show_page_editor"),
+    f"{PROJECT}/page/words": Place("dashboard.collect.show_words"),
     f"{PROJECT}/team": Place("dashboard.people.show_people"),
     "/dashboard/account/team": Place("dashboard.people.show_all_people"),
 }
@@ -66,7 +66,10 @@ def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
     }
     url = url_for(place.endpoint, **known | dict(place.values))
     # Not through `url_for`, to which some names say how an address is written.
-    asked = [(name, text) for name, text in request.args.items(multi=True) if name not in known]
+    asked = [
+        (name.removesuffix("_name"), text) for name, text in parts.items() if name not in known
+    ]
+    asked += [(name, text) for name, text in request.args.items(multi=True) if name not in known]
     if asked:
         url += f"{'&' if '?' in url else '?'}{urlencode(asked)}"
     return redirect(f"{url}#{place.anchor}" if place.anchor else url, 303)

@@ -1,291 +1,324 @@
-"""The editor of the collection page: its look, pictures and preview."""
+"""The editor of the collection page and of the project's other pages, with the preview beside it.
+
+``?form=`` names another page; without it the project's own is edited. A script sends what changed,
+and gets what is stored then.
+"""
 
 import io
 from datetime import datetime
 from typing import Any
 
-from flask import g, jsonify, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import RequestEntityTooLarge
+from flask import Response, g, make_response, render_template, request, url_for
 
 from testimonials.collection.context import make_context
-from testimonials.collection.forms import find_shown_form, list_forms, update_page_design
+from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED
+from testimonials.collection.forms import (
+    change_form,
+    create_form,
+    delete_form,
+    find_form,
+    find_shown_form,
+    list_forms,
+    read_form_design,
+)
+from testimonials.collection.models import CollectionForm
 from testimonials.collection.page_data import describe_form, describe_thanks
-from testimonials.collection.submission import Submission
+from testimonials.collection.schemas import NAME_LENGTH, TITLE_LENGTH
+from testimonials.collection.submission import Submission, consent_sentence
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.http.blueprints import pages
-from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
-from testimonials.core.http.forms import add_notice, read_notice
-from testimonials.core.http.i18n import LANGUAGES, gettext_noop, speaking
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.blueprints import collect
+from testimonials.core.http.fields import Switch, Text
+from testimonials.core.http.form_errors import wants_json
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import LANGUAGES, format_figure, speaking
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.security import answer_as
-from testimonials.core.http.urls import collection_page_url, image_url
-from testimonials.core.images.uploads import (
-    MEGABYTE,
-    PAGE_PICTURES,
-    Image,
-    ImageBusy,
-    ImageRefused,
-    read_image,
-)
+from testimonials.core.http.urls import collection_page_url, form_url, image_url
+from testimonials.core.images.uploads import MEGABYTE, PAGE_PICTURES, Image, read_image
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import require_role
+from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.page_form import (
     LIMITS,
     LISTS,
-    PageEdit,
-    flatten,
-    name_fields,
-    read_page_edit,
+    PageForm,
+    change_page,
+    find_changes,
+    read_values,
 )
-from testimonials.dashboard.page_lists import Item, new_id
-from testimonials.dashboard.shell import build_shell
-from testimonials.projects import page_design
-from testimonials.projects.access import Access, Role, find_access
+from testimonials.projects.access import Access
 from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project
-from testimonials.projects.settings import set_picture, update_page_config
+from testimonials.projects.page_design import ID_LENGTH
+from testimonials.projects.settings import set_picture
 from testimonials.testimonials.fields import count_answers
 
-# What the templates of the page editor show.
-
-
-MOST = {
-    "prompts": page_design.MAX_PROMPTS,
-    "questions": page_design.MAX_QUESTIONS,
-    "choices": page_design.CHOICES_RANGE[1],
-    "steps": page_design.MAX_STEPS,
-}
-QUESTION_KINDS = {
-    "text": gettext_noop("Text"),
-    "choice": gettext_noop("Choice"),
-    "scale": gettext_noop("Scale"),
-    "consent": gettext_noop("Consent"),
-}
-STEP_KINDS = {"link": gettext_noop("Link"), "code": gettext_noop("Code")}
 # How long people take for the stars, their words and their name, and for a question, in seconds.
 BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
+PICTURE_BYTES = max(use.max_bytes for use in PAGE_PICTURES.values()) + MEGABYTE
+
+editor = ProjectPage(
+    collect, "/dashboard/projects/<project_id>/collect/page", "page/page.html", nav="collect"
+)
+preview = ProjectPage(collect, "/dashboard/projects/<project_id>/collect/page/preview", "")
+naming = ProjectPage(
+    collect, "/dashboard/projects/<project_id>/collect/page/name", "page/name.html", nav="collect"
+)
+deleting = ProjectPage(
+    collect,
+    "/dashboard/projects/<project_id>/collect/page/forms/<form_name>/delete",
+    "page/delete.html",
+    nav="collect",
+)
 
 
-def render_page(access: Access, edit: PageEdit | None = None) -> str:
-    """Return the editor; `edit` is a form that was refused."""
-    project, edit = access.project, edit or PageEdit()
-    design, settings = project.whole_page_design, flatten(project)
-    lists = {each: edit.shown.get(each, design[each]) for each in LISTS}
-    return render_template(
-        "dashboard/page/page.html",
-        view="first",
-        preview_url=url_for("dashboard.pages.show_page_preview"),
-        **describe_frame(access),
-        values=settings | edit.shown,
-        before=settings | {each: design[each] for each in LISTS},
-        lists=lists,
-        errors=edit.errors,
-        targets=find_targets(edit.errors),
-        open_ids=find_open([*lists["questions"], *lists["steps"]], edit.errors),
-        until={
-            each["id"]: describe_day(each["until"]) for each in lists["steps"] if each.get("until")
+class NameForm(FormSchema):
+    """What a page is called, and its place in its address, which a new one gets by itself."""
+
+    title = Text(TITLE_LENGTH, one_line=True, required=True)
+    name = Text(NAME_LENGTH, one_line=True, load_default="")
+
+
+class OpenForm(FormSchema):
+    open = Switch(required=True)
+
+
+@editor.show
+def show_page_editor(access: Access) -> Values:
+    """Show the page's rows, from top to bottom; ``?open=`` names the one that is open."""
+    project, form = access.project, find_named(access.project)
+    values = read_values(project, form)
+    return {
+        **describe_frame(project, form),
+        **_describe_cards(project, values),
+        "values": values,
+        "rows": describe_rows(project, form),
+        "opened": request.args.get("open", ""),
+        "page_words": project.page_config,
+        "pictures": _describe_pictures(project),
+        "has_own_look": _has_own_look(project),
+        "consent": consent_sentence(project),
+        "seconds_of_recording": current_settings().recording_seconds,
+    }
+
+
+def _has_own_look(project: Project) -> bool:
+    return bool(project.page_config["buttonColor"] or (project.logo_id and project.brand_logo_id))
+
+
+def _describe_cards(project: Project, values: Values) -> Values:
+    """Return what the cards of questions and steps show beside their fields."""
+    questions, steps = values["questions"], values.get("steps", [])
+    return {
+        "counts": count_answers(project, [each["id"] for each in questions]),
+        "seconds": BASE_SECONDS + sum(SECONDS[each["kind"]] for each in questions),
+        "until": {
+            each["id"]: clock.day(datetime.fromisoformat(each["until"]))
+            for each in steps
+            if each["until"]
         },
-        pictures=describe_pictures(project),
-        is_own=bool(
-            project.page_config["buttonColor"] or (project.logo_id and project.brand_logo_id)
-        ),
-        languages=list_spoken(project),
-        **describe_questions(project, lists["questions"]),
-        steps=_add_new(lists["steps"], "step", {"kind": "link", "title": "", "text": ""}),
-        adds=request.args.get("add", ""),
-        seconds_of_recording=current_settings().recording_seconds,
+        "new_ids": {name: new_identifier()[-ID_LENGTH:] for name in LISTS},
+    }
+
+
+@editor.save(PageForm)
+def save_page(access: Access, before: Values | None = None, do: str = "", **sent: Any) -> Done:
+    """Change what was sent and differs from what the form showed."""
+    project, form = access.project, find_named(access.project)
+    was = project.updated_at
+    change_page(project, form, find_changes(read_values(project, form), before or {}, sent, do))
+    if project.updated_at != was:
+        note_change(project, form)
+    verb, name, id = [*do.split(" "), "", ""][:3]
+    here = editor_url(form, open=name)
+    return answer_page(
+        project, form, to=here, anchor=f"item-{id}" if verb in ("up", "down") else "", sent=sent
     )
 
 
-def list_spoken(project: Project) -> list[str]:
-    """Return the names of the languages in which the page has words of its owner."""
-    design = project.whole_page_design
+@editor.save(OpenForm, at="/forms/<form_name>/state")
+def set_open(access: Access, form_name: str, open: bool) -> Done:
+    """Open or close another page."""
+    form = find_form(access.project, form_name)
+    change_form(access.project, form, {"is_open": open})
+    record(FORM_CHANGED, access.project, form=form.title)
+    text = _("%(title)s is open") if open else _("%(title)s is closed")
+    return Done(text % {"title": form.title}, to=editor_url(form))
+
+
+def _read_picture(access: Access, picture: str) -> Image:
+    file = request.files.get(picture)
+    return read_image(file.stream if file else io.BytesIO(), PAGE_PICTURES[picture])
+
+
+@editor.save(at="/<any(cover, portrait):picture>", prepare=_read_picture, takes=PICTURE_BYTES)
+def upload_picture(access: Access, picture: str, prepared: Image) -> Done:
+    return _set(access.project, picture, prepared)
+
+
+@editor.save(at="/<any(cover, portrait):picture>/remove")
+def remove_picture(access: Access, picture: str) -> Done:
+    return _set(access.project, picture, None)
+
+
+def _set(project: Project, picture: str, image: Image | None) -> Done:
+    set_picture(project, picture, image)
+    record(PAGE_CHANGED, project)
+    done = answer_page(project, None, to=editor_url(None), anchor=f"editor-{picture}")
+    done.shown["url"] = image_url(image.id if image else None)
+    return done
+
+
+@preview.show
+def show_page_preview(access: Access) -> Response:
+    """Show the page or its thanks by itself, for the frame in the editor."""
+    project, view = access.project, request.args.get("view", "")
+    form = find_named(project)
+    g.is_preview = True
+    with speaking(request.args.get("lang") or project.whole_page_design["language"]):
+        if view == "thanks":
+            shown = describe_thanks(project, has_steps=True) | {"is_preview": True}
+            return make_response(render_template("collection/thanks.html", **shown))
+        shown = describe_form(make_context(project, form), Submission())
+        # Proposals and the other views show all of it.
+        shown |= {"is_preview": True, "is_first_look": view == "first"}
+        return make_response(render_template("collection/page.html", **shown))
+
+
+@naming.show
+def show_name(access: Access) -> Values:
+    """Show what another page is called, or that of a new one."""
+    form = find_named(access.project)
+    typed = {"title": form.title, "name": form.name} if form else {}
+    return {"form": form, "typed": typed}
+
+
+@naming.save(NameForm)
+def save_name(access: Access, title: str, name: str) -> Done:
+    """Add a page, or call it something else."""
+    project, form = access.project, find_named(access.project)
+    if form is None:
+        form = create_form(project, {"title": title})
+        record(FORM_ADDED, project, form=form.title)
+        return Done(_("Added"), to=editor_url(form))
+    if change_form(project, form, {"title": title, "name": name}):
+        record(FORM_CHANGED, project, form=form.title)
+    return Done(_("Saved"), to=editor_url(form))
+
+
+@deleting.show
+def show_deleting(access: Access, form_name: str) -> Values:
+    return {"form": find_form(access.project, form_name)}
+
+
+@deleting.save()
+def remove_form(access: Access, form_name: str) -> Done:
+    form = find_form(access.project, form_name)
+    delete_form(access.project, form)
+    record(FORM_DELETED, access.project, form=form.title)
+    text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
+    return Done(text, to=editor_url(None))
+
+
+def name_in_address() -> str:
+    return request.args.get("form", "")
+
+
+def find_named(project: Project) -> CollectionForm | None:
+    """Return the page that the address names, None for the project's own; raise `NotFound`."""
+    return find_shown_form(project, name_in_address())
+
+
+def editor_url(form: CollectionForm | None, *, open: str = "") -> str:
+    """Return where a page is edited, and which row is open there."""
+    name = form.name if form else None
+    return url_for("dashboard.collect.show_page_editor", form=name, open=open or None)
+
+
+def note_change(project: Project, form: CollectionForm | None) -> None:
+    if form is None:
+        record(PAGE_CHANGED, project)
+    else:
+        record(FORM_CHANGED, project, form=form.title)
+
+
+def answer_page(
+    project: Project,
+    form: CollectionForm | None,
+    *,
+    to: str,
+    anchor: str = "",
+    sent: Values | None = None,
+) -> Done:
+    """Lead back to the editor, or tell its script what is stored now."""
+    if not wants_json():
+        return Done(_("Saved"), to=to, anchor=anchor)
+    # What a list has that wasn't sent, the form doesn't show yet.
+    values = {
+        name: value
+        for name, value in read_values(project, form).items()
+        if name not in LISTS or name in (sent or ())
+    }
+    return Done(shown={"values": values, "rows": describe_rows(project, form)})
+
+
+def describe_frame(project: Project, form: CollectionForm | None) -> Values:
+    """Return what the frame of the editor's pages shows."""
+    g.has_preview = True
+    own = project.own_host
+    return {
+        "form": form,
+        "forms": list_forms(project),
+        "limits": LIMITS,
+        "is_active": project.is_active,
+        "page_url": form_url(project.slug, form.name, own)
+        if form
+        else collection_page_url(project.slug, own),
+    }
+
+
+def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, str]:
+    """Return the value that each row shows while it is closed."""
+    values = read_values(project, form)
+    design = read_form_design(form) if form else project.whole_page_design
+    rows = {
+        "headline": values["headline"] or project.page_config["headline"],
+        "text": format_figure(len(values["prompts"])),
+        "questions": _(
+            "%(count)s of %(limit)s", count=len(values["questions"]), limit=LIMITS["questions"]
+        ),
+        "words": _join(*_list_spoken(design)) or _("None"),
+    }
+    if form is not None:
+        return rows | {"tag": values["tag"] or _("None")}
+    asked = {"avatar": _("photo"), "role": _("role"), "company": _("company"), "email": _("email")}
+    agreed = [each["text"] for each in values["questions"] if each["kind"] == "consent"]
+    return rows | {
+        "cover": _("A picture") if project.cover_id else _("None"),
+        "record": _join(
+            _("Video") if values["video"] else "", _("Voice") if values["voice"] else ""
+        )
+        or _("Off"),
+        "person": _join(_("Name"), *(asked[name] for name in asked if values[f"ask-{name}"])),
+        "agree": _join(_("Site and print"), *agreed),
+        "thankYouMessage": values["thankYouMessage"],
+        "steps": _join(*(each["title"] for each in values["steps"])) or _("None"),
+    }
+
+
+def _join(*texts: str) -> str:
+    return ", ".join(filter(None, texts))
+
+
+def _list_spoken(design: Values) -> list[str]:
+    """Return the names of the languages in which a page has words of its owner."""
     parts = [design["translations"], *(each["translations"] for each in design["questions"])]
     return [each.name for each in LANGUAGES if any(each.code in part for part in parts)]
 
 
-def describe_frame(access: Access) -> dict[str, Any]:
-    """Return what the pages of the editor and of the forms have in common."""
-    project = access.project
-    g.has_preview = True
-    return {
-        "shell": build_shell(access, "collect"),
-        "notice": read_notice(),
-        "limits": LIMITS,
-        "most": MOST,
-        "question_kinds": QUESTION_KINDS,
-        "step_kinds": STEP_KINDS,
-        "page_url": collection_page_url(project.slug, project.own_host),
-        "is_active": project.is_active,
-        "forms": list_forms(project),
-        "form": None,
-    }
-
-
-def find_targets(errors: Errors) -> dict[str, str]:
-    """Return the ids of the fields that errors are about."""
-    switches = {"showConfetti", "video", "voice", "needsCaptions"}
-    ids = {"theme": "theme-light", "prompts": "prompt-1", "title": "new-title"}
-    return {
-        name: ids.get(name) or (name if "-" in name or name in switches else f"editor-{name}")
-        for name in errors
-    }
-
-
-def find_open(items: list[Item], errors: Errors) -> set[str]:
-    """Return the ids of the cards that are open: the one the URL names, and those with errors."""
-    wrong = {name.partition("-")[0] for name in errors}
-    return {each["id"] for each in items if each["id"] in wrong} | {request.args.get("open", "")}
-
-
-def describe_day(day: str | None) -> str:
-    """Return a day as people read it; nothing for none, and for what is refused as one."""
-    try:
-        return clock.day(datetime.fromisoformat(day or ""))
-    except ValueError:
-        return ""
-
-
-def describe_questions(project: Project, asked: list[Item]) -> dict[str, Any]:
-    """Return the questions as their cards show them, and how long the page takes to fill in."""
-    counts = count_answers(project, [each["id"] for each in asked])
-    seconds = BASE_SECONDS + sum(SECONDS.get(each["kind"], 0) for each in asked)
-    return {
-        "questions": _add_new(asked, "question", {"kind": "text", "text": ""}),
-        "counts": counts,
-        "seconds": seconds,
-    }
-
-
-def _add_new(items: list[Item], name: str, empty: Item) -> list[Item]:
-    """Return the items, with an empty one where somebody without a script wants to add one."""
-    if request.args.get("add") != name:
-        return items
-    return [*items, {"id": new_id(), "is_new": True} | empty]
-
-
-def describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
+def _describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
     ids = {"cover": project.cover_id, "portrait": project.portrait_id}
     return {
         name: {"url": image_url(id), "megabytes": PAGE_PICTURES[name].max_bytes // MEGABYTE}
         for name, id in ids.items()
     }
-
-
-# The editor, saving what it changes, and the preview beside it.
-#
-# A change answers a form with a redirect back to the editor, and a script with JSON.
-
-
-@pages.get("/dashboard/projects/<project_id>/collect/page")
-@require_role(Role.ADMIN)
-def show_page_editor(access: Access) -> ResponseReturnValue:
-    """Show the page's settings; ``?add=question`` adds an empty one, ``?open=ID`` opens one."""
-    return render_page(access)
-
-
-@pages.post("/dashboard/projects/<project_id>/collect/page")
-@require_role(Role.ADMIN, for_update=True)
-def save_page(access: Access) -> ResponseReturnValue:
-    """Change the settings that were sent and differ from what the form showed."""
-    project, was = access.project, access.project.updated_at
-    edit = read_page_edit(project, request.form)
-    if edit.errors:
-        return _refuse(access, edit)
-    update_page_config(project, edit.config)
-    try:
-        update_page_design(project, edit.design)
-    except ServiceError as error:
-        edit.errors = name_fields(edit.shown, error.errors or {})
-        return _refuse(access, edit)
-    if project.updated_at != was:
-        record(PAGE_CHANGED, project)
-    db.session.commit()
-    return _answer(access, edit)
-
-
-@pages.get("/dashboard/projects/<project_id>/collect/page/preview")
-@require_role(Role.ADMIN)
-def show_page_preview(access: Access) -> ResponseReturnValue:
-    """Show the page, one of its forms (``?form=``) or its thanks for the frame in the editor."""
-    project, view = access.project, request.args.get("view", "")
-    form = find_shown_form(project, request.args.get("form", ""))
-    g.is_preview = True
-    with speaking(request.args.get("lang") or project.whole_page_design["language"]):
-        if view == "thanks":
-            shown = describe_thanks(project, has_steps=True)
-            return render_template("collection/thanks.html", is_preview=True, **shown)
-        shown = describe_form(make_context(project, form), Submission())
-        # Proposals and the other views show all of it.
-        shown |= {"is_preview": True, "is_first_look": view == "first"}
-        return render_template("collection/page.html", **shown)
-
-
-def _answer(access: Access, edit: PageEdit) -> ResponseReturnValue:
-    project = access.project
-    if wants_json():
-        return jsonify({"ok": True, "lists": edit.read_lists(project), "config": flatten(project)})
-    here = url_for(".show_page_editor", add=edit.adds or None)
-    return redirect(add_notice(here, edit.notice) + (f"#{edit.place}" if edit.place else ""), 303)
-
-
-def _refuse(access: Access, edit: PageEdit) -> ResponseReturnValue:
-    db.session.rollback()
-    if wants_json():
-        return answer_errors(edit.errors)
-    return render_page(access, edit), 422
-
-
-# The page editor's pictures: the cover, and the face beside the description.
-
-
-@pages.post("/dashboard/projects/<project_id>/collect/page/<any(cover, portrait):picture>")
-@require_role(Role.ADMIN)
-def upload_picture(access: Access, picture: str) -> ResponseReturnValue:
-    # Decoded before the lock is taken, so that no submission waits for it.
-    image, problem = _read_picture(picture)
-    if image is None:
-        errors = {picture: [problem]}
-        if wants_json():
-            return answer_errors(errors)
-        return render_page(access, PageEdit(errors=errors)), 422
-    begin_write()
-    project = find_access(access.user, access.project.id, Role.ADMIN, for_update=True).project
-    return _set(project, picture, image)
-
-
-@pages.post("/dashboard/projects/<project_id>/collect/page/<any(cover, portrait):picture>/remove")
-@require_role(Role.ADMIN, for_update=True)
-def remove_picture(access: Access, picture: str) -> ResponseReturnValue:
-    return _set(access.project, picture, None)
-
-
-def _set(project: Project, picture: str, image: Image | None) -> ResponseReturnValue:
-    set_picture(project, picture, image)
-    record(PAGE_CHANGED, project)
-    db.session.commit()
-    if wants_json():
-        return jsonify({"ok": True, "url": image_url(image.id if image else None)})
-    here = url_for("dashboard.pages.show_page_editor", _anchor=f"editor-{picture}")
-    return redirect(add_notice(here, _("Saved")), 303)
-
-
-def _read_picture(name: str) -> tuple[Image | None, str]:
-    """Return the picture that was uploaded, or None and what is wrong with it."""
-    use = PAGE_PICTURES[name]
-    request.max_content_length = use.max_bytes + MEGABYTE
-    try:
-        file = request.files.get(name)
-        return read_image(file.stream if file else io.BytesIO(), use), ""
-    except (ImageRefused, ImageBusy) as error:
-        answer_as(error)
-        return None, error.shown
-    except RequestEntityTooLarge:
-        return None, _(
-            "The picture is too large: the limit is %(megabytes)s MB.",
-            megabytes=use.max_bytes // MEGABYTE,
-        )

@@ -1,42 +1,37 @@
-"""What the editor of the collection page sends, and how it is saved."""
+"""What the editor of a collection page shows and sends, and what of it changed.
 
-import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+A form sends the whole of a list, and along with it what it showed (``before``), so that only what
+somebody changed is written, not what a colleague changed meanwhile.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, missing
 from werkzeug.datastructures import MultiDict
 
-from testimonials.core.faults import FAULTS
-from testimonials.core.http.fields import Count, StrictSchema, Switch, Text
+from testimonials.collection.forms import change_form, read_form_design, update_page_design
+from testimonials.collection.models import CollectionForm
+from testimonials.collection.schemas import FormDesignSchema
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import Choice, Count, Switch, Text
 from testimonials.core.http.form_errors import Errors
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop
-from testimonials.dashboard.page_lists import (
-    Form,
-    Item,
-    arrange,
-    merge,
-    read_prompts,
-    read_questions,
-    read_steps,
-)
+from testimonials.core.text import TAG_LENGTH
+from testimonials.dashboard.widget_controls import Before
 from testimonials.projects import defaults, page_design
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import CHOICES_RANGE, PageDesignSchema
-from testimonials.projects.projects import Website
-from testimonials.projects.schemas import PageConfigUpdateSchema
+from testimonials.projects.settings import update_page_config
 
-# The form of the page's settings: those of the API by their names there, flattened.
+Item = dict[str, Any]
+Values = dict[str, Any]
 
-ASKED = ("rating", "role", "company", "avatar", "email")
-DESIGN = ("signature", "video", "voice", "needsCaptions")
-FOCUS = {"focusX": "x", "focusY": "y"}
+# More than any list may have, so that one with too many is refused as it was sent.
+MOST_READ = 20
+# How long texts are, and how many there are of what.
 LIMITS = {
-    "website": defaults.WEBSITE_LENGTH,
     "headline": defaults.HEADLINE_LENGTH,
     "description": defaults.DESCRIPTION_LENGTH,
     "thankYouMessage": defaults.THANK_YOU_LENGTH,
@@ -48,213 +43,258 @@ LIMITS = {
     "stepTitle": page_design.STEP_TITLE_LENGTH,
     "stepText": page_design.STEP_TEXT_LENGTH,
     "code": page_design.CODE_LENGTH,
+    "prompts": page_design.MAX_PROMPTS,
+    "questions": page_design.MAX_QUESTIONS,
+    "choices": CHOICES_RANGE[1],
+    "steps": page_design.MAX_STEPS,
 }
+# Settings of the page, by where they are stored; other pages have words and a tag of their own.
+CONFIG = ("headline", "description", "thankYouMessage", "theme", "showConfetti")
+ASKED = ("rating", "role", "company", "avatar", "email")
+DESIGN = ("signature", "video", "voice", "needsCaptions")
+FOCUS = {"focusX": "x", "focusY": "y"}
+LISTS = ("prompts", "questions", "steps")
+OF_FORMS = ("headline", "description", "tag", "prompts", "questions")
+# The fields of the cards in each list, and those that only one kind of card has.
+FIELDS = {
+    "questions": ("text", "isRequired", "isPublic"),
+    "choice": ("choices", "several"),
+    "scale": ("low", "high"),
+    "steps": ("title", "text"),
+    "link": ("url", "copies"),
+    "code": ("code", "until"),
+}
+SWITCHES = ("isRequired", "isPublic", "several", "copies")
 
 
-# The editors' forms. Each sends the settings it showed along as ``before``.
-#
-# That way only what somebody changed is written, not what a colleague changed meanwhile.
+class Lines(Choices):
+    """A list of short texts; empty ones are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
+        return [text.strip() for text in value[:MOST_READ] if text.strip()]
 
 
-class EditorForm(FormSchema):
-    """A text may be left empty; every other setting has one of its values."""
+class Cards(Choices):
+    """Questions or steps: their ids, and the fields of each, such as ``ID-text``."""
+
+    def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
+        ids = list(dict.fromkeys(filter(None, form.getlist(name))))
+        return [_read_card(form, name, each) for each in ids[:MOST_READ]]
+
+    def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
+        return value
+
+
+def _read_card(form: MultiDict[str, str], name: str, id: str) -> Item:
+    card: Item = {"id": id, "kind": form.get(f"{id}-kind", "")}
+    for field in (*FIELDS[name], *FIELDS.get(card["kind"], ())):
+        texts = [text.strip() for text in form.getlist(f"{id}-{field}")[:MOST_READ]]
+        if field == "choices":
+            card[field] = list(dict.fromkeys(filter(None, texts)))
+        elif field in SWITCHES:
+            # A hidden field says "false" before the box.
+            card[field] = texts[-1:] not in ([], ["false"])
+        else:
+            card[field] = texts[-1] if texts else ""
+    return card | ({"until": card["until"] or None} if "until" in card else {})
+
+
+class PageForm(FormSchema):
+    """The rows of the editor; one that isn't sent stays as it is."""
+
+    class Meta(FormSchema.Meta):
+        include: ClassVar[Values] = {f"ask-{name}": Switch() for name in ASKED}
+
+    before = Before()
+    # A button without a script: ``up``, ``down`` or ``delete``, a list, and an id in it.
+    do = Text(TAG_LENGTH, one_line=True)
+    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    description = Text(defaults.DESCRIPTION_LENGTH)
+    thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
+    theme = Choice(*defaults.THEMES)
+    showConfetti = Switch()
+    # Whether a face and a name stand beside the description; off takes the name away.
+    isPerson = Switch()
+    signature = Text(page_design.SIGNATURE_LENGTH, one_line=True)
+    video = Switch()
+    voice = Switch()
+    needsCaptions = Switch()
+    focusX = Count(0, 100)
+    focusY = Count(0, 100)
+    tag = Text(TAG_LENGTH, one_line=True)
+    prompts = Lines()
+    questions = Cards()
+    steps = Cards()
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Let a text be empty; every other setting has one of its values."""
         if isinstance(field_obj, Text):
             field_obj.load_default = ""
         elif field_obj.load_default is missing:
             field_obj.required = True
         super().on_bind_field(field_name, field_obj)
 
-
-@dataclass(frozen=True)
-class Edit:
-    """An editor's form: what to show again, what differs from ``before``, and the errors."""
-
-    shown: dict[str, Any]
-    changes: dict[str, Any]
-    errors: dict[str, list[str]]
+    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = True) -> SentForm:
+        return super().read(form, is_partial=is_partial)
 
 
-def read_edit(schema: EditorForm, form: MultiDict[str, str]) -> Edit:
-    sent = schema.read(form, is_partial=True)
-    before = read_before(form.get("before", ""))
-    changes = {name: value for name, value in sent.values.items() if value != before.get(name)}
-    return Edit(sent.typed | sent.values, changes, sent.errors)
+def read_values(project: Project, form: CollectionForm | None) -> Values:
+    """Return what the editor shows, by the names of its fields."""
+    if form is not None:
+        own = read_form_design(form)
+        return {name: own[name] for name in OF_FORMS}
+    config, design = project.page_config, project.whole_page_design
+    return (
+        {name: config[name] for name in CONFIG}
+        | {f"ask-{name}": config["collectFields"][name] for name in ASKED}
+        | {name: design[name] for name in (*DESIGN, *LISTS)}
+        | {field: design["coverFocus"][axis] for field, axis in FOCUS.items()}
+        | {"isPerson": bool(design["signature"])}
+    )
 
 
-def read_before(text: str) -> dict[str, Any]:
-    before = None
-    with suppress(*FAULTS):
-        before = json.loads(text or "{}")
-    return before if isinstance(before, dict) else {}
+def find_changes(stored: Values, before: Values, sent: Values, do: str) -> Values:
+    """Return what a form changes of what is stored; `do` is the button of a card."""
+    changes: Values = {}
+    for name, value in sent.items():
+        if name in ("questions", "steps"):
+            shown = before.get(name)
+            items = shown if isinstance(shown, list) else []
+            was = [
+                each for each in items if isinstance(each, dict) and isinstance(each.get("id"), str)
+            ]
+            changes[name] = merge(stored[name], was, arrange(value, do))
+        elif name in stored and value != before.get(name):
+            changes[name] = value
+    return changes
 
 
-class PageForm(EditorForm, PageConfigUpdateSchema):
-    """The settings of the page."""
+def change_page(project: Project, form: CollectionForm | None, changes: Values) -> None:
+    """Change the page, or another form, of the locked project.
 
-    class Meta(EditorForm.Meta, PageConfigUpdateSchema.Meta):
-        include: ClassVar[dict[str, Any]] = {
-            **{f"ask-{name}": Switch() for name in ASKED},
-            # Whether a face and a name stand beside the description; off takes the name away.
-            "isPerson": Switch(),
-            "signature": Text(page_design.SIGNATURE_LENGTH, one_line=True),
-            **{name: Switch() for name in ("video", "voice", "needsCaptions")},
-            **{name: Count(0, 100) for name in FOCUS},
-        }
-        # The others are the brand's.
-        exclude = ("collectFields", "businessName", "buttonColor", "buttonTextColor")
-
-    website = Website(defaults.WEBSITE_LENGTH, one_line=True)
-
-
-def flatten(project: Project) -> dict[str, Any]:
-    """Return the settings of the form as they are."""
-    design = project.whole_page_design
-    config = dict(project.page_config)
-    config |= {f"ask-{name}": config["collectFields"][name] for name in ASKED}
-    config |= {name: design[name] for name in DESIGN}
-    config |= {name: design["coverFocus"][axis] for name, axis in FOCUS.items()}
-    config["isPerson"] = bool(design["signature"])
-    return {name: config[name] for name in PageForm().fields}
-
-
-def split(project: Project, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changed settings as `update_page_config` and `update_page_design` take them."""
-    asked = {name: changes.pop(f"ask-{name}") for name in ASKED if f"ask-{name}" in changes}
-    if not changes.pop("isPerson", True):
-        changes["signature"] = ""
-    moved = {axis: changes.pop(name) for name, axis in FOCUS.items() if name in changes}
-    design = {name: changes.pop(name) for name in DESIGN if name in changes}
-    if moved:
-        design["coverFocus"] = project.whole_page_design["coverFocus"] | moved
-    return changes | ({"collectFields": asked} if asked else {}), design
-
-
-# What a form of the page editor changes.
-
-Lists = dict[str, Any]
-
-LISTS = ("prompts", "questions", "steps")
-DONE = {
-    "up": gettext_noop("Moved up"),
-    "down": gettext_noop("Moved down"),
-    "delete": "Deleted. Its answers are kept.",
-}
-
-
-@dataclass
-class PageEdit:
-    """A form of the page editor: what it changes, what to show again, and its errors."""
-
-    config: dict[str, Any] = field(default_factory=dict)
-    design: dict[str, Any] = field(default_factory=dict)
-    # For `change_form`.
-    values: dict[str, Any] = field(default_factory=dict)
-    shown: dict[str, Any] = field(default_factory=dict)
-    errors: Errors = field(default_factory=dict)
-    # Where to go on, for who has no script: what to add, and a place in the page.
-    adds: str = ""
-    place: str = ""
-    notice: str = gettext_noop("Saved")
-
-    def read_lists(self, project: Project) -> dict[str, Any]:
-        """Return the lists that the form has, as they are stored now."""
-        design = project.whole_page_design
-        return {name: design[name] for name in LISTS if name in self.design}
-
-
-def read_page_edit(project: Project, form: Form) -> PageEdit:
-    """Read the form: settings by their names, and the lists that its ``lists`` names."""
-    edit, sent = PageEdit(), read_edit(PageForm(), form)
-    edit.shown, edit.errors = sent.shown, dict(sent.errors)
-    edit.config, edit.design = split(project, sent.changes)
-    lists = read_lists(project.whole_page_design, form)
-    edit.shown |= lists
-    loaded, errors = check_lists(PageDesignSchema(), lists)
-    edit.design |= loaded
-    edit.errors |= errors
-    go_on(edit, form.get("do", ""))
-    return edit
-
-
-def read_lists(stored: Lists, form: Form) -> Lists:
-    """Return the lists of a form, with what was changed meanwhile and is stored."""
-    before = read_before(form.get("before", ""))
-    action = form.get("do", "")
-    readers = {"questions": read_questions, "steps": read_steps}
-    lists: Lists = {}
-    for name in dict.fromkeys(form.get("lists", "").split()):
-        if name == "prompts":
-            sent = read_prompts(form)
-            lists[name] = stored[name] if sent == before.get(name) else sent
-        elif name in readers:
-            was = _list_items(before.get(name))
-            items = readers[name](form, [each["id"] for each in was])
-            lists[name] = merge(stored[name], was, arrange(items, action))
-    return lists
-
-
-def _list_items(before: object) -> list[Item]:
-    """Return the items that a form showed, of what it says it did."""
-    items = before if isinstance(before, list) else []
-    return [each for each in items if isinstance(each, dict) and isinstance(each.get("id"), str)]
-
-
-def check_lists(schema: StrictSchema, lists: Lists) -> tuple[Lists, Errors]:
-    """Return the lists as they are stored, and what is wrong with them, by the ids of fields."""
-    errors: Errors = {}
-    for question in lists.get("questions", []):
-        errors |= _find_question_gaps(question)
-    for step in lists.get("steps", []):
-        errors |= _find_step_gaps(step)
-    if errors:
-        return {}, errors
+    Raises `ValidationFailed` by the names of fields.
+    """
+    lists = {name: changes[name] for name in LISTS if name in changes}
+    if gaps := {id: texts for each in _list_cards(lists) for id, texts in _find_gaps(each).items()}:
+        raise ValidationFailed.of(gaps)
     try:
-        return schema.check(lists), {}
+        loaded = (PageDesignSchema() if form is None else FormDesignSchema()).check(lists)
+        if form is not None:
+            change_form(project, form, changes | loaded)
+            return
+        config, design = _split(project, changes)
+        update_page_config(project, config)
+        update_page_design(project, design | loaded)
     except ValidationError as error:
-        return {}, name_fields(lists, error.messages_dict)
+        raise ValidationFailed.of(_name_fields(lists, error.messages_dict)) from None
+    except ValidationFailed as error:
+        raise ValidationFailed.of(_name_fields(lists, error.errors or {})) from None
 
 
-def name_fields(lists: Lists, errors: Mapping[str, list[str]]) -> Errors:
-    """Return errors by the ids of fields for errors by paths, such as ``questions[1].text``."""
-    return {_name_field(lists, path): texts for path, texts in errors.items()}
+def _split(project: Project, changes: Values) -> tuple[Values, Values]:
+    """Return changed settings as `update_page_config` and `update_page_design` take them."""
+    config = {name: changes[name] for name in CONFIG if name in changes}
+    design = {name: changes[name] for name in DESIGN if name in changes}
+    if asked := {name: changes[f"ask-{name}"] for name in ASKED if f"ask-{name}" in changes}:
+        config["collectFields"] = asked
+    if changes.get("isPerson") is False:
+        design["signature"] = ""
+    if moved := {axis: changes[name] for name, axis in FOCUS.items() if name in changes}:
+        design["coverFocus"] = project.whole_page_design["coverFocus"] | moved
+    return config, design
 
 
-def _find_question_gaps(question: Item) -> Errors:
-    errors, id = {}, question["id"]
-    if not question["text"]:
-        errors[f"{id}-text"] = [_("Write the question.")]
-    if question["kind"] == "choice" and len(question["choices"]) < CHOICES_RANGE[0]:
-        errors[f"{id}-choices"] = [_("Write two different answers or more.")]
-    return errors
+def _list_cards(lists: Values) -> list[Item]:
+    return [*lists.get("questions", ()), *lists.get("steps", ())]
 
 
-def _find_step_gaps(step: Item) -> Errors:
-    errors, id = {}, step["id"]
-    if not step["title"]:
-        errors[f"{id}-title"] = [_("Write what it is.")]
-    if step["kind"] == "link" and not step["url"]:
-        errors[f"{id}-url"] = [_("Write the address, such as https://example.com.")]
-    if step["kind"] == "code" and not step["code"]:
-        errors[f"{id}-code"] = [_("Write the code.")]
-    return errors
+def _find_gaps(card: Item) -> Errors:
+    """Return what somebody hasn't filled in yet, in other words than those for programs."""
+    needed = (
+        {"title": _("Write what it is.")} if "title" in card else {"text": _("Write the question.")}
+    )
+    needed |= {
+        "link": {"url": _("Write the address, such as https://example.com.")},
+        "code": {"code": _("Write the code.")},
+    }.get(card["kind"], {})
+    gaps = {f"{card['id']}-{name}": [text] for name, text in needed.items() if not card[name]}
+    if card["kind"] == "choice" and len(card["choices"]) < CHOICES_RANGE[0]:
+        gaps[f"{card['id']}-choices"] = [_("Write two different answers or more.")]
+    return gaps
 
 
-def _name_field(lists: Lists, path: str) -> str:
+def _name_fields(lists: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
+    """Return errors by the names of fields for errors by paths, such as ``questions[1].text``."""
+    return {_name_field(lists, path): list(texts) for path, texts in errors.items()}
+
+
+def _name_field(lists: Values, path: str) -> str:
     name, _mark, rest = path.partition("[")
-    number, _mark, part = rest.partition("].")
-    if not number.isdigit() or name == "prompts":
-        return name if name != "prompts" or not rest else f"prompt-{int(rest.rstrip(']')) + 1}"
-    return f"{lists[name][int(number)]['id']}-{part.partition('[')[0] or 'text'}"
+    number, _mark, part = rest.partition("]")
+    if name not in lists or not number.isdigit():
+        return path
+    if name == "prompts":
+        return f"prompts-{int(number) + 1}"
+    return f"{lists[name][int(number)]['id']}-{part[1:].partition('[')[0] or 'text'}"
 
 
-def go_on(edit: PageEdit, action: str) -> None:
-    """Note where the page continues after a button that adds, moves or deletes."""
-    verb, _mark, id = action.partition(" ")
-    if verb in DONE:
-        edit.notice = DONE[verb]
-    if verb in ("up", "down"):
-        edit.place = f"item-{id}"
-    if verb == "add":
-        edit.adds, edit.place = id, "item-new"
+# Lists of cards: arranged by buttons, and put together with what is stored.
+
+
+def arrange(items: Sequence[Item], do: str) -> list[Item]:
+    """Return the items after a button of a page without a script."""
+    verb, id = do.partition(" ")[0], do.rpartition(" ")[2]
+    place = next((number for number, each in enumerate(items) if each["id"] == id), None)
+    moved = list(items)
+    if place is None:
+        return moved
+    item = moved.pop(place)
+    if verb != "delete":
+        moved.insert(max(0, place + {"up": -1, "down": 1}.get(verb, 0)), item)
+    return moved
+
+
+def merge(stored: Sequence[Item], before: Sequence[Item], sent: Sequence[Item]) -> list[Item]:
+    """Return the stored items with what `sent` changed of what the form showed before.
+
+    What a colleague added, changed or deleted meanwhile stays so. A new one without words is none.
+    """
+    was = {each["id"]: each for each in before}
+    now = {each["id"]: each for each in sent if each["id"] in was or _has_words(each)}
+    merged = {each["id"]: each for each in stored if each["id"] in now or each["id"] not in was}
+    for id, item in now.items():
+        if id in merged:
+            merged[id] = _change(merged[id], was.get(id, {}), item)
+        elif id not in was:
+            merged[id] = item
+    if list(now) == [id for id in was if id in now]:
+        return list(merged.values())
+    order = {id: place for place, id in enumerate(now)}
+    return sorted(merged.values(), key=lambda each: order.get(each["id"], len(order)))
+
+
+def _has_words(card: Item) -> bool:
+    return any(card.get(name) for name in ("title", "text", "choices"))
+
+
+def _change(stored: Item, was: Mapping[str, Any], sent: Item) -> Item:
+    changed = {name: value for name, value in sent.items() if was.get(name) != value}
+    if "choices" in changed and "translations" in stored:
+        changed["translations"] = _realign(stored, changed["choices"])
+    return dict(stored) | changed
+
+
+def _realign(question: Item, new: Sequence[str]) -> dict[str, Any]:
+    """Return the translations with each translated choice beside the choice that it translates."""
+    old, translations = question["choices"], {}
+    for language, words in question["translations"].items():
+        spoken = [*words.get("choices", ()), *[""] * len(old)]
+        known = dict(zip(old, spoken, strict=False))
+        # As many as before: one that is unknown was reworded where it stands.
+        by_place = spoken if len(new) == len(old) else [""] * len(new)
+        choices = [known.get(text, by_place[place]) for place, text in enumerate(new)]
+        translations[language] = words | {"choices": choices}
+    return translations

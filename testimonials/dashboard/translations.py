@@ -1,261 +1,172 @@
-"""The owner's words in other languages."""
+"""The owner's words on a page in other languages, of which ``?lang=`` names one."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from flask import jsonify, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import request, url_for
 from marshmallow import ValidationError
+from werkzeug.datastructures import MultiDict
 
-from testimonials.collection.events import FORM_CHANGED
-from testimonials.collection.forms import (
-    change_form,
-    find_form,
-    read_form_design,
-    update_page_design,
-)
+from testimonials.collection.forms import change_form, read_form_design, update_page_design
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
-from testimonials.core.audit import record
-from testimonials.core.extensions import db
-from testimonials.core.http.blueprints import pages
-from testimonials.core.http.form_errors import Errors, answer_errors, wants_json
-from testimonials.core.http.forms import add_notice
-from testimonials.core.http.i18n import ENGLISH, LANGUAGES, find_language, gettext_noop
+from testimonials.core.http.blueprints import collect
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.i18n import ENGLISH, LANGUAGES, Language, find_language
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url, form_url
-from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.page_editor import describe_frame
+from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.page_editor import (
+    describe_frame,
+    find_named,
+    name_in_address,
+    note_change,
+)
 from testimonials.dashboard.page_form import LIMITS
-from testimonials.dashboard.page_lists import Form, Item
-from testimonials.projects.access import Access, Role
-from testimonials.projects.events import PAGE_CHANGED
+from testimonials.projects.access import Access
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
 
-# The owner's words in another language: which there are, and reading them from a form.
+words_page = ProjectPage(
+    collect, "/dashboard/projects/<project_id>/collect/page/words", "page/words.html", nav="collect"
+)
 
-TEXTS = {
-    "headline": gettext_noop("Headline"),
-    "description": gettext_noop("Description"),
-    "signature": gettext_noop("Name beside the photo"),
-}
-ENDS = {"low": gettext_noop("What 0 means"), "high": gettext_noop("What 10 means")}
+
+class Spoken(Choices):
+    """All texts of the form, by the names of their lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.load_default = dict
+
+    def collect(self, form: MultiDict[str, str], name: str) -> Any:
+        return {each: text.replace("\r\n", "\n").strip() for each, text in form.items()}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **_: Any) -> Any:
+        return value
+
+
+class WordsForm(FormSchema):
+    words = Spoken()
 
 
 @dataclass(frozen=True)
 class Line:
-    """A text of the owner's, its field, and what it is in the other language."""
+    """A text of the owner's: of the page or a question, and where in it."""
 
-    field: str
+    part: Mapping[str, Any]
+    name: str
     label: str
     original: str
-    translated: str
     limit: int
+    place: int | None = None
+
+    @property
+    def field(self) -> str:
+        return name_line(self.part, self.name, self.place)
+
+    def say(self, language: str) -> str:
+        """Return what it is in this language, empty if that isn't said."""
+        said: Any = self.part["translations"].get(language, {}).get(self.name, "")
+        if self.place is None:
+            return str(said)
+        return said[self.place] if self.place < len(said) else ""
 
 
-@dataclass(frozen=True)
-class Words:
-    """What can be translated: texts by name, prompts, and questions."""
-
-    texts: Mapping[str, str]
-    prompts: Sequence[str]
-    questions: Sequence[Item]
-    translations: Mapping[str, Any]
-
-    def list_lines(self, language: str, typed: Mapping[str, str]) -> list[Line]:
-        """Return the texts that aren't empty; what was typed stands in place of what is stored."""
-        lines = [*self._list_texts(language), *self._list_questions(language)]
-        return [
-            replace(line, translated=typed.get(line.field, line.translated))
-            for line in lines
-            if line.original
-        ]
-
-    def _list_texts(self, language: str) -> Iterator[Line]:
-        stored = self.translations.get(language, {})
-        for name, text in self.texts.items():
-            yield Line(name, _(TEXTS[name]), text, stored.get(name, ""), LIMITS[name])
-        for place, text in enumerate(self.prompts):
-            translated = _at(stored.get("prompts", ()), place)
-            yield Line(f"prompt-{place}", _("Guiding question"), text, translated, LIMITS["prompt"])
-
-    def _list_questions(self, language: str) -> Iterator[Line]:
-        for each in self.questions:
-            id, stored = each["id"], each["translations"].get(language, {})
-            translated = stored.get("text", "")
-            yield Line(f"{id}-text", _("Question"), each["text"], translated, LIMITS["question"])
-            for place, text in enumerate(each["choices"]):
-                translated = _at(stored.get("choices", ()), place)
-                field = f"{id}-choice-{place}"
-                yield Line(field, _("Answer"), text, translated, LIMITS["choice"])
-            for end, label in ENDS.items():
-                yield Line(f"{id}-{end}", _(label), each[end], stored.get(end, ""), LIMITS["end"])
-
-    def read(self, language: str, form: Form) -> dict[str, Any]:
-        """Return `translations` and `questions` with what the form says in this language."""
-        texts: dict[str, Any] = {name: _read(form, name) for name in self.texts}
-        texts["prompts"] = [_read(form, f"prompt-{place}") for place in range(len(self.prompts))]
-        questions = [
-            each
-            | {"translations": _put(each["translations"], language, _read_question(form, each))}
-            for each in self.questions
-        ]
-        return {
-            "translations": _put(self.translations, language, texts),
-            "questions": questions,
-        }
+def name_line(part: Mapping[str, Any], name: str, place: object = None) -> str:
+    return "-".join(str(each) for each in (part.get("id"), name, place) if each is not None)
 
 
-def name_errors(words: Mapping[str, Any], errors: Mapping[str, Sequence[str]]) -> Errors:
-    """Return errors of what `Words.read` returned by the names of fields."""
+@words_page.show
+def show_words(access: Access) -> Values:
+    project, form, language = access.project, find_named(access.project), choose_language()
+    design = _read_design(project, form)
+    parts = [design["translations"], *(each["translations"] for each in design["questions"])]
+    return describe_frame(project, form) | {
+        "language": language,
+        "languages": [
+            {"code": each.code, "name": each.name, "has": any(each.code in part for part in parts)}
+            for each in LANGUAGES
+        ],
+        "lines": list(list_lines(design)),
+    }
+
+
+@words_page.save(WordsForm)
+def save_words(access: Access, words: dict[str, str]) -> Done:
+    project, form, language = access.project, find_named(access.project), choose_language()
+    changes = put_words(_read_design(project, form), language.code, words)
+    try:
+        (FormDesignSchema() if form else PageDesignSchema()).check(changes)
+    except ValidationError as error:
+        raise ValidationFailed.of(_name_errors(changes, error.messages_dict)) from None
+    if change_form(project, form, changes) if form else update_page_design(project, changes):
+        note_change(project, form)
+    here = url_for(".show_words", form=name_in_address() or None, lang=language.code)
+    return Done(_("Saved"), to=here)
+
+
+def choose_language() -> Language:
+    """Return the language of the address; the first that isn't English by default."""
+    others = (each for each in LANGUAGES if each != ENGLISH)
+    return find_language(request.args.get("lang", "")) or next(others)
+
+
+def _read_design(project: Project, form: CollectionForm | None) -> Values:
+    if form is not None:
+        return read_form_design(form)
+    return project.page_config | project.whole_page_design
+
+
+def list_lines(design: Values) -> Iterator[Line]:
+    """Yield the texts that aren't empty, in the order of the page."""
+    named = {
+        "headline": _("Headline"),
+        "description": _("Description"),
+        "signature": _("Name beside the photo"),
+    }
+    for name, label in named.items():
+        if text := design.get(name):
+            yield Line(design, name, label, text, LIMITS[name])
+    for place, text in enumerate(design["prompts"]):
+        yield Line(design, "prompts", _("Guiding question"), text, LIMITS["prompt"], place)
+    for each in design["questions"]:
+        yield Line(each, "text", _("Question"), each["text"], LIMITS["question"])
+        for place, text in enumerate(each["choices"]):
+            yield Line(each, "choices", _("Answer"), text, LIMITS["choice"], place)
+        for end, label in (("low", _("What 0 means")), ("high", _("What 10 means"))):
+            if each[end]:
+                yield Line(each, end, label, each[end], LIMITS["end"])
+
+
+def put_words(design: Values, language: str, sent: Mapping[str, str]) -> Values:
+    """Return `translations` and `questions` with what was sent in this language."""
+    said: dict[str | None, dict[str, Any]] = {}
+    for line in list_lines(design):
+        words, text = said.setdefault(line.part.get("id"), {}), sent.get(line.field, "")
+        if line.place is None:
+            words[line.name] = text
+        else:
+            words.setdefault(line.name, []).append(text)
+
+    def put(part: Values) -> Values:
+        kept = {name: text for name, text in said.get(part.get("id"), {}).items() if any(text)}
+        others = {code: each for code, each in part["translations"].items() if code != language}
+        return others | ({language: kept} if kept else {})
+
+    questions = [each | {"translations": put(each)} for each in design["questions"]]
+    return {"translations": put(design), "questions": questions}
+
+
+def _name_errors(words: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
+    """Return errors of what `put_words` returned by the names of lines."""
     named: Errors = {}
     for path, texts in errors.items():
-        part = re.sub(r"\[(\d+)\]$", r"-\1", path.rpartition(".")[2])
-        part = part.replace("prompts-", "prompt-").replace("choices-", "choice-")
-        found = re.match(r"questions\[(\d+)\]", path)
-        prefix = f"{words['questions'][int(found[1])]['id']}-" if found else ""
-        named[prefix + part] = list(texts)
+        found = re.fullmatch(r"(?:questions\[(\d+)\]\.)?.*?(\w+)(?:\[(\d+)\])?", path)
+        question, name, place = found.groups() if found else (None, path, None)
+        part = words["questions"][int(question)] if question else {}
+        named[name_line(part, name, place)] = list(texts)
     return named
-
-
-def _read_question(form: Form, question: Item) -> dict[str, Any]:
-    id = question["id"]
-    places = range(len(question["choices"]))
-    return {
-        **{name: _read(form, f"{id}-{name}") for name in ("text", *ENDS)},
-        "choices": [_read(form, f"{id}-choice-{place}") for place in places],
-    }
-
-
-def _put(
-    translations: Mapping[str, Any], language: str, words: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the translations with these in place of the language's; none if all are empty."""
-    kept = {name: value for name, value in words.items() if value and any(value)}
-    others = {code: each for code, each in translations.items() if code != language}
-    return others | ({language: kept} if kept else {})
-
-
-def _at(lines: Sequence[str], place: int) -> str:
-    return lines[place] if place < len(lines) else ""
-
-
-def _read(form: Form, name: str) -> str:
-    return form.get(name, "").replace("\r\n", "\n").strip()
-
-
-# The words of the page, or of a form, in other languages, beside the owner's own.
-
-
-@pages.get("/dashboard/projects/<project_id>/collect/page/words")
-@require_role(Role.ADMIN)
-def show_words(access: Access) -> ResponseReturnValue:
-    """Show the page's words and those in the language of ``?lang=``."""
-    return _page(access, None)
-
-
-@pages.post("/dashboard/projects/<project_id>/collect/page/words")
-@require_role(Role.ADMIN, for_update=True)
-def save_words(access: Access) -> ResponseReturnValue:
-    return _save(access, None)
-
-
-@pages.get("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/words")
-@require_role(Role.ADMIN)
-def show_form_words(access: Access, form_name: str) -> ResponseReturnValue:
-    """Show a form's words and those in the language of ``?lang=``."""
-    return _page(access, find_form(access.project, form_name))
-
-
-@pages.post("/dashboard/projects/<project_id>/collect/page/forms/<form_name>/words")
-@require_role(Role.ADMIN, for_update=True)
-def save_form_words(access: Access, form_name: str) -> ResponseReturnValue:
-    return _save(access, find_form(access.project, form_name))
-
-
-def _save(access: Access, form: CollectionForm | None) -> ResponseReturnValue:
-    project, language = access.project, _choose_language()
-    words = _words_of(project, form).read(language, request.form)
-    try:
-        (FormDesignSchema() if form else PageDesignSchema()).check(words)
-    except ValidationError as error:
-        db.session.rollback()
-        errors = name_errors(words, error.messages_dict)
-        return answer_errors(errors) if wants_json() else (_page(access, form, errors), 422)
-    if form is None and update_page_design(project, words):
-        record(PAGE_CHANGED, project)
-    if form is not None and change_form(project, form, words):
-        record(FORM_CHANGED, project, form=form.title)
-    db.session.commit()
-    if wants_json():
-        return jsonify({"ok": True})
-    return redirect(add_notice(_here(form, language), _("Saved")), 303)
-
-
-def _choose_language() -> str:
-    """Return the language of the URL or the form; the first that isn't English by default."""
-    found = find_language(request.values.get("lang", ""))
-    return found.code if found else next(each.code for each in LANGUAGES if each != ENGLISH)
-
-
-def _words_of(project: Project, form: CollectionForm | None) -> Words:
-    design = read_form_design(form) if form else project.whole_page_design
-    texts: Mapping[str, Any] = design if form else project.page_config | design
-    names = ("headline", "description") + (() if form else ("signature",))
-    return Words(
-        {name: texts[name] for name in names},
-        design["prompts"],
-        design["questions"],
-        design["translations"],
-    )
-
-
-def _here(form: CollectionForm | None, language: str) -> str:
-    if form is None:
-        return url_for(".show_words", lang=language)
-    return url_for(".show_form_words", form_name=form.name, lang=language)
-
-
-def _page(access: Access, form: CollectionForm | None, errors: Errors | None = None) -> str:
-    project, language = access.project, _choose_language()
-    words = _words_of(project, form)
-    shown: dict[str, Any] = describe_frame(access) | {
-        "form": form and {"name": form.name, "title": form.title},
-        "view": "opened",
-        "preview_url": url_for(
-            "dashboard.pages.show_page_preview", lang=language, form=form.name if form else None
-        ),
-        "page_url": f"{_public_url(project, form)}?lang={language}",
-        "languages": _list_languages(words, form),
-        "language": find_language(language),
-        "lines": words.list_lines(language, request.form if errors else {}),
-        "before": {},
-        "errors": errors or {},
-        "targets": {name: name for name in errors or ()},
-        "action": _here(form, language),
-    }
-    return render_template("dashboard/page/words.html", **shown)
-
-
-def _list_languages(words: Words, form: CollectionForm | None) -> list[dict[str, Any]]:
-    parts = [words.translations, *(each["translations"] for each in words.questions)]
-    return [
-        {
-            "code": each.code,
-            "name": each.name,
-            "url": _here(form, each.code),
-            "has": any(each.code in part for part in parts),
-        }
-        for each in LANGUAGES
-    ]
-
-
-def _public_url(project: Project, form: CollectionForm | None) -> str:
-    return (
-        form_url(project.slug, form.name, project.own_host)
-        if form
-        else collection_page_url(project.slug, project.own_host)
-    )

@@ -59,7 +59,8 @@ MORE = {
             for status in ("approved", "rejected", "spam", "trash", "all", "all&q=nothing+such")
         ),
         "/dashboard/account/activity?q=nothing+such",
-        f"{PROJECT}/collect/page/words?lang=de",
+        f"{PROJECT}/collect/page/words?lang=de", f"{PROJECT}/collect/page?form=after-class",
+        f"{PROJECT}/collect/page?open=questions", f"{PROJECT}/collect/page/name?form=after-class",
     ),
     "reader": (
         f"{PROJECT}/inbox", f"{PROJECT}/testimonials/{{testimonial_id}}", f"{PROJECT}/people",

@@ -31,7 +31,7 @@ BLUEPRINTS = (
     "analytics", "webhooks", "agents", "oauth", "transfer", "dashboard", "admin", "site",
 )  # fmt: skip
 IN_DASHBOARD = (
-    "home", "inbox", "pages", "widget", "collect", "insights", "settings", "people",
+    "home", "inbox", "widget", "collect", "insights", "settings", "people",
     "account",
 )  # fmt: skip
 VERBS = ("get", "post", "put", "patch", "delete", "route", "save")
@@ -52,9 +52,7 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "claim", "forms",
-        "page_editor", "proposals",
-        "translations", "widgets",
+        "claim", "proposals", "widgets",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.

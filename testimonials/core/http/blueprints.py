@@ -25,7 +25,6 @@ site = Blueprint("site", __name__)
 # Inside the dashboard.
 home = Blueprint("home", __name__)
 inbox = Blueprint("inbox", __name__)
-pages = Blueprint("pages", __name__)
 widget_pages = Blueprint("widget", __name__)
 collect = Blueprint("collect", __name__)
 insights = Blueprint("insights", __name__)
@@ -33,6 +32,6 @@ settings = Blueprint("settings", __name__)
 people = Blueprint("people", __name__)
 account = Blueprint("account", __name__)
 for _part in (
-    home, inbox, pages, widget_pages, collect, insights, settings, people, account,
+    home, inbox, widget_pages, collect, insights, settings, people, account,
 ):  # fmt: skip
     dashboard.register_blueprint(_part)

@@ -87,6 +87,10 @@ class Choices(fields.Field[list[str]]):
             super().__init__(load_default=list)
         self.choices = choices
 
+    def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
+        """Return what a form sends of it."""
+        return form.getlist(name)
+
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
         chosen = [each for each in self.choices if each in value]
         if self.required and not chosen:
@@ -141,8 +145,9 @@ class FormSchema(Schema):
             return SentForm(typed, dict(error.valid_data or {}), error.messages_dict)
 
     def _read(self, form: Mapping[str, str], name: str) -> str | list[str]:
-        if isinstance(self.fields[name], Choices) and isinstance(form, MultiDict):
-            return form.getlist(name)
+        field = self.fields[name]
+        if isinstance(field, Choices) and isinstance(form, MultiDict):
+            return field.collect(form, name)
         return _read_text(form, name)
 
     def _to_value(self, name: str, text: str) -> Any:

@@ -54,7 +54,7 @@ def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
 
 
 def test_a_form_has_a_code_and_a_card_of_its_own(inbox: Inbox) -> None:
-    inbox.client.post(f"{inbox.base}/collect/page/forms", data={"title": "Class"})
+    inbox.client.post(f"{inbox.base}/collect/page/name", data={"title": "Class"})
     sheet = inbox.get("collect/code?form=class").text
     assert f"{LINK}/f/class</span>" in sheet
     name = inbox.get("collect/qr.png?form=class").headers["Content-Disposition"]

@@ -58,9 +58,7 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
   function say(kind, text) {
     state.dataset.saveState = kind;
     retry.hidden = kind !== 'failed';
-    const place = state.querySelector('[data-save-text]');
-    place.textContent = text;
-    if (kind === 'saved') place.prepend(state.querySelector('[data-tick]').content.cloneNode(true));
+    state.querySelector('[data-save-text]').textContent = text;
   }
 
   function save() {

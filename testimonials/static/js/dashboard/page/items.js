@@ -3,18 +3,19 @@ import { announce, fill } from '../../post.js';
 import { showToast } from '../toast.js';
 import { startHandle, step } from './movable.js';
 
-const EMPTY = '00000000';
 // What a card's head says, in the page's language.
 const words = document.querySelector('[data-editor]')?.dataset ?? {};
 const GLYPHS = { link: 'external', code: 'gift' };
 
 const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join('');
 
-// A copy of a template's content, with an id of its own where it has none yet.
-function copy(template, id) {
-  const made = document.importNode(template.content, true).firstElementChild;
+// A copy of an empty card, with an id of its own.
+function copy(card) {
+  const made = card.cloneNode(true);
+  const { item } = card.dataset;
+  const id = newId();
   for (const each of [made, ...made.querySelectorAll('*')]) {
-    for (const { name, value } of [...each.attributes]) if (value.includes(EMPTY)) each.setAttribute(name, value.replace(EMPTY, id));
+    for (const { name, value } of [...each.attributes]) if (value.includes(item)) each.setAttribute(name, value.replace(item, id));
   }
   return made;
 }
@@ -30,7 +31,7 @@ const isOn = (item, name) => Boolean(field(item, name)?.checked);
 export function isComplete(item) {
   const kind = kindOf(item);
   if (kind === 'link' || kind === 'code') return Boolean(text(item, 'title') && text(item, kind === 'link' ? 'url' : 'code'));
-  const choices = [...item.querySelectorAll('[name$="-choice"]')].map((each) => each.value.trim()).filter(Boolean);
+  const choices = [...item.querySelectorAll('[name$="-choices"]')].map((each) => each.value.trim()).filter(Boolean);
   return Boolean(text(item, 'text')) && (kind !== 'choice' || new Set(choices).size > 1);
 }
 
@@ -81,9 +82,11 @@ function showAdd(list) {
   number(list);
 }
 
-/* The buttons of a line are told apart by its number. */
+/* The fields and buttons of a line are told apart by its number. */
 function number(list) {
+  const name = list.dataset.options;
   for (const [at, option] of [...list.children].entries()) {
+    Object.assign(option.querySelector('input'), { name, id: `editor-${name}-${at + 1}` });
     for (const place of option.querySelectorAll('[data-number]')) place.textContent = at + 1;
   }
 }
@@ -99,7 +102,7 @@ function startOptions(root, onChange) {
     if (isNew && !list.closest('[data-item]')) list.replaceChildren();
     showAdd(list);
     addButton(list).addEventListener('click', () => {
-      const option = copy(list.parentElement.querySelector('template[data-option]'), list.closest('[data-item]')?.dataset.item ?? '');
+      const option = list.parentElement.querySelector('template[data-option]').content.firstElementChild.cloneNode(true);
       list.append(option);
       startOption(option, onChange);
       option.querySelector('input').focus();
@@ -124,10 +127,12 @@ export function startItems(form, onChange) {
 
 function startList(list, onChange) {
   const add = list.parentElement.querySelector('[data-add]');
+  const empty = list.querySelector('[data-new]');
+  empty.remove();
+  delete empty.dataset.new;
 
   function refresh() {
     const items = [...list.children];
-    for (const place of list.closest('.part-row').querySelectorAll('[data-used]')) place.textContent = items.length;
     add.hidden = items.length >= Number(list.dataset.most);
     items.forEach((item, place) => {
       for (const button of item.querySelectorAll('[data-move]')) {
@@ -147,7 +152,7 @@ function startList(list, onChange) {
         button.focus();
       });
     }
-    item.querySelector('[data-delete]')?.addEventListener('click', (event) => {
+    item.querySelector('[data-delete]').addEventListener('click', (event) => {
       event.preventDefault();
       remove(item);
     });
@@ -173,9 +178,8 @@ function startList(list, onChange) {
     });
   }
 
-  add.addEventListener('click', (event) => {
-    event.preventDefault();
-    const item = copy(document.querySelector(`template[data-new="${list.dataset.items}"]`), newId());
+  add.addEventListener('click', () => {
+    const item = copy(empty);
     list.append(item);
     startItem(item);
     refresh();

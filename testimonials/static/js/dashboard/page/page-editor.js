@@ -122,36 +122,50 @@ function onRefused(errors) {
 
 const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
   for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
-  lists = { ...lists, ...data.lists };
-  // What a colleague changed meanwhile is on the page already, so it shows here too. The server may
-  // also have put https:// before a website.
-  for (const [name, value] of Object.entries(data.config ?? {})) {
-    if (name in waiting || config[name] === value || !controls(name).length) continue;
+  const values = Object.entries(data.values ?? {});
+  lists = { ...lists, ...Object.fromEntries(values.filter(([, value]) => Array.isArray(value))) };
+  // What a colleague changed meanwhile is on the page already, so it shows here too.
+  for (const [name, value] of values) {
+    if (Array.isArray(value) || name in waiting || config[name] === value || !controls(name).length) continue;
     config[name] = value;
     if (controls(name)[0] !== document.activeElement) write(name, value);
   }
-  if (data.seconds) showSeconds(data.seconds);
+  showValues(data.rows);
   if (!Object.keys(waiting).length) refresh(config);
 }, { toBody, onRefused });
 
-function showSeconds(seconds) {
-  for (const place of document.querySelectorAll('[data-seconds]')) place.textContent = seconds;
+function showValues(rows = {}) {
+  for (const [name, text] of Object.entries(rows)) {
+    const place = document.querySelector(`[data-row="${name}"] [data-value]`);
+    if (place) place.textContent = text;
+  }
 }
 
 /* ---------------------------------------------------------------- start */
 
 // What a row is about shows beside it; and touching that opens the row.
-for (const row of document.querySelectorAll('[data-shows]')) {
+for (const row of document.querySelectorAll('[data-row]')) {
   row.addEventListener('toggle', () => {
-    if (!row.open) return;
-    showView(row.dataset.shows, config);
-    framePart(row.dataset.row);
+    if (row.matches('.part-panel')) row.scrollIntoView({ block: 'nearest' });
+    if (row.open) showRow(row);
+  });
+  row.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || event.defaultPrevented || !row.matches('.part-panel[open]')) return;
+    row.open = false;
+    row.querySelector('summary').focus();
   });
 }
 
+function showRow(row) {
+  showView(row.dataset.shows, config);
+  framePart(row.dataset.row);
+}
+
 function openRow(part) {
-  const row = part.closest('[data-shows]');
+  document.querySelector('[data-pane="preview"] [data-pane-button="settings"]')?.click();
+  const row = part.closest('[data-row]');
   if (row) row.open = true;
+  else if (part.matches('a')) part.focus();
   const card = part.querySelector(':scope > .item-box');
   if (card) card.open = true;
   (row ?? part).scrollIntoView({ block: 'nearest' });
@@ -162,7 +176,10 @@ document.getElementById('settings-pane').addEventListener('focusin', (event) => 
 
 startItems(form, changeLists);
 startPictures({
-  onChange: () => refresh(config),
+  onChange: (rows) => {
+    refresh(config);
+    showValues(rows);
+  },
   onFocus: (focusX, focusY) => {
     write('focusX', focusX);
     write('focusY', focusY);
@@ -173,4 +190,6 @@ startPreview(config, openRow);
 startWidths(document.querySelector('[data-stage]'));
 startPanes(document.querySelector('[data-split]'));
 patch(config);
+const opened = document.querySelector('[data-row][open]');
+if (opened) showView(opened.dataset.shows, config);
 catchUp(form);

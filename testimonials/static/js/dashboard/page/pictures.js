@@ -14,7 +14,7 @@ function startPicture(field, onChange) {
     else choose.removeAttribute('aria-describedby');
   }
 
-  function show(url) {
+  function show({ url, rows }) {
     const picture = document.createElement('img');
     picture.alt = field.dataset.sayNow;
     if (url) picture.src = url;
@@ -23,14 +23,14 @@ function startPicture(field, onChange) {
     choose.querySelector('[data-picture-choose-words]').textContent = url ? field.dataset.sayReplace : field.dataset.choose;
     remove.hidden = !url;
     field.dispatchEvent(new Event('picture'));
-    onChange();
+    onChange(rows);
   }
 
   async function send(action, body) {
     refuse('');
     field.setAttribute('aria-busy', 'true');
     try {
-      show((await post(action, body, { wait: 60000 })).url);
+      show(await post(action, body, { wait: 60000 }));
     } catch (error) {
       refuse(error.message);
     } finally {

@@ -10,6 +10,7 @@ let view = frame.dataset.view;
 // Where in the page each part of the settings is.
 const PLACES = {
   cover: '.cover',
+  brand: '.plate',
   headline: 'h1',
   description: '.note',
   note: '.note',
@@ -17,16 +18,15 @@ const PLACES = {
   record: '[data-ways]',
   text: '.words',
   person: '[data-details], .field:has(> #name)',
-  send: '[data-send]',
+  agree: '.check[for="consent"]',
   thankYouMessage: '.message-text',
-  website: '.back a',
 };
 
 function find(part) {
   const [kind, id] = part.split(/-(.*)/);
   const inside = page();
-  if (kind === 'question') return inside.querySelector(`[name="q_${id}"]`)?.closest('fieldset, .field');
-  if (kind === 'step') return inside.querySelector(`[data-step="${id}"]`);
+  if (kind === 'questions') return inside.querySelector(`[name="q_${id}"]`)?.closest('fieldset, .field');
+  if (kind === 'steps') return inside.querySelector(`[data-step="${id}"]`);
   return PLACES[part] ? inside.querySelector(PLACES[part]) : null;
 }
 
@@ -94,6 +94,10 @@ export async function refresh(config) {
   if (mine !== round || !inside?.body) return;
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   inside.body.className = fresh.body.className;
+  // Questions and recordings bring styles along.
+  for (const link of fresh.querySelectorAll('link[rel="stylesheet"]')) {
+    if (!inside.querySelector(`link[href="${link.getAttribute('href')}"]`)) inside.head.append(inside.importNode(link));
+  }
   inside.querySelector('main').replaceWith(inside.importNode(fresh.querySelector('main'), true));
   patch(config);
 }
