@@ -66,8 +66,8 @@ from testimonials.dashboard import (
     two_factor,
     webhooks,
     widget_editor,
+    widget_gallery,
     widget_order,
-    widgets,
 )
 from testimonials.integrations import oauth, setup
 from testimonials.integrations.mcp import server as mcp
@@ -121,7 +121,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
     blueprints.inbox: (inbox, review, testimonial, testimonial_picture, proposals),
-    blueprints.widget_pages: (widget_editor, widget_order, widgets, add_to_site),
+    blueprints.widget_pages: (widget_editor, widget_gallery, widget_order, add_to_site),
     blueprints.collect: (collect, asked, sharing, page_editor, translations),
     blueprints.insights: (insights,),
     blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),

@@ -49,6 +49,7 @@ MOVED = {
     f"{PROJECT}/page/after": Place("dashboard.collect.show_page_editor", "after"),
     f"{PROJECT}/page/questions": Place("dashboard.collect.show_page_editor"),
     f"{PROJECT}/page/words": Place("dashboard.collect.show_words"),
+    f"{PROJECT}/widgets": Place("dashboard.widget.show_editor"),
     f"{PROJECT}/team": Place("dashboard.people.show_people"),
     "/dashboard/account/team": Place("dashboard.people.show_all_people"),
 }

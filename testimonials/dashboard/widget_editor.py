@@ -11,9 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import widget_pages
-from testimonials.core.http.fields import Choice
 from testimonials.core.http.form_errors import wants_json
-from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import ENGLISH, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
@@ -38,7 +36,6 @@ from testimonials.widget.drafts import (
     LOOKS,
     Settings,
     Widget,
-    apply_look,
     change_draft,
     discard_draft,
     find_nearest_look,
@@ -46,7 +43,6 @@ from testimonials.widget.drafts import (
     publish_draft,
     read_draft,
     read_published,
-    theme_before,
     undo_draft,
 )
 from testimonials.widget.events import WIDGET_CHANGED
@@ -66,12 +62,6 @@ from testimonials.widget.words import write_words
 editor = ProjectPage(
     widget_pages, "/dashboard/projects/<project_id>/widget", "widget/editor.html", nav="widget"
 )
-
-
-class LookForm(FormSchema):
-    """A look; without one it is that which the widget began with."""
-
-    look = Choice(*LOOKS)
 
 
 @editor.show
@@ -101,17 +91,6 @@ def discard_changes(access: Access) -> Done:
     widget = find_named(access.project)
     discard_draft(widget)
     return answer_draft(access.project, widget, _("The changes are discarded"))
-
-
-@editor.save(LookForm, at="/look")
-def put_on_look(access: Access, look: str | None) -> Done:
-    """Put a look on the draft, or the one back on with which it began."""
-    widget = find_named(access.project)
-    draft = read_draft(widget)
-    look = look or find_nearest_look(draft["config"], draft["design"])
-    config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
-    change_draft(widget, draft | {"config": config, "design": design}, step=f"look {look}")
-    return answer_draft(access.project, widget)
 
 
 @editor.save(at="/undo")
@@ -153,7 +132,7 @@ def answer_draft(project: Project, widget: Widget, notice: str = "", *, to: str 
     draft = read_draft(widget)
     shown = {
         "values": to_controls(draft),
-        "color": choose_brand(*_in_effect(project, draft)),
+        "color": choose_brand(*in_effect(project, draft)),
         "feed": describe_preview(project, widget, draft),
     }
     return Done(notice, to=here, shown=_describe_state(project, widget) | shown)
@@ -195,10 +174,9 @@ def _describe_form(project: Project, widget: Widget) -> Values:
             *(_describe_other(each, widget) for each in list_saved(project)),
         ],
         "values": values,
-        "color": choose_brand(*_in_effect(project, draft)),
+        "color": choose_brand(*in_effect(project, draft)),
         "brand_color": brand.color,
         "palettes": PALETTES,
-        "looks": LOOKS,
         "choices": describe_choices(is_saved=isinstance(widget, SavedWidget)),
         "tags": list(
             dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), *values["tags"]])
@@ -224,14 +202,15 @@ def _describe_other(widget: Widget, current: Widget) -> Values:
     }
 
 
-def _in_effect(project: Project, settings: Settings) -> tuple[Values, Values]:
+def in_effect(project: Project, settings: Settings) -> tuple[Values, Values]:
+    """Return the settings with what the brand says where they have nothing of their own."""
     shown = in_brand(project, WidgetSettings("", settings["config"], settings["design"]))
     return shown.config, shown.design
 
 
 def describe_preview(project: Project, widget: Widget, settings: Settings) -> Values:
     """Return the widget's data with these settings, as many testimonials as any setting shows."""
-    config, design = _in_effect(project, settings)
+    config, design = in_effect(project, settings)
     name = widget.name if isinstance(widget, SavedWidget) else ""
     limit = None if design["shape"] else defaults.INITIAL_COUNT_RANGE[1]
     shown = WidgetSettings(name, config, design)

@@ -9,7 +9,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.defaults import CTA, WIDGET_CONFIG
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
-from testimonials.projects.widget_design import read_design, trim_design
+from testimonials.projects.widget_design import SHAPES, read_design, trim_design
 from testimonials.widget.call_to_action import change_cta
 from testimonials.widget.models import SavedWidget
 
@@ -201,14 +201,17 @@ LOOKS = {
 def apply_look(
     name: str, config: Mapping[str, Any], design: Mapping[str, Any], before: str
 ) -> tuple[LookSettings, LookSettings]:
-    """Return a widget's settings and its whole design with a look put on.
+    """Return a widget's settings and its whole design with a look put on, or in a small shape.
 
     `before` is the theme that Night gives back when another look takes its place.
     """
-    look, changed = LOOKS[name], dict(config)
+    changed = dict(config)
+    if name in SHAPES:
+        return changed, read_design(design) | {"shape": name}
+    look = LOOKS[name]
     if find_look(config, design) == "night":
         changed["theme"] = before
-    return changed | look.config, read_design(design) | look.design
+    return changed | look.config, read_design(design) | look.design | {"shape": ""}
 
 
 def theme_before(widget: Widget) -> str:

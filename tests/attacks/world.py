@@ -56,7 +56,7 @@ UNKNOWN = {
     "proposal_id": "5" * 24, "slug": "no-such-place", "digest": "55555555", "token_id": "6" * 24,
     "request_id": "7" * 24, "webhook_id": "8" * 24, "delivery_id": "9" * 24, "filename": "none.css",
     "tag": "no-such-tag", "form": "no-such-form", "form_name": "no-such-form", "asked_id": "a" * 24,
-    "import_id": "c" * 24, "recording_id": "b" * 24,
+    "import_id": "c" * 24, "recording_id": "b" * 24, "widget_name": "no-such-widget",
 }  # fmt: skip
 # Stands in examples of calls for a testimonial.
 EXAMPLE_ID = "6a12d3b4c5f6a7b8c9d0e1f2"
@@ -217,6 +217,7 @@ def build_world(app: Flask, make_caller: MakeCaller) -> World:
             "token_id": _make_token(browser, project),
             "delivery_id": _send_test(browser, project, webhook), "filename": "img/mark.svg",
             "report_id": _report(app), "tag": "secret-tag", "form_name": "after-class",
+            "widget_name": "secret-widget",
             "form": "after-class", "asked_id": _find_asked(app),
             "import_id": _choose_file(browser, base),
             "recording_id": upload(app.test_client(), slug=SLUG),
@@ -270,7 +271,8 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     form = {"author_name": "Third", "text": SECRET, "submitted_on": "2024-01-01"}
     form["tags"] = "secret-tag"
     expect(browser.post(f"{base}/testimonials/new", data=form))
-    expect(browser.post(f"{base}/widgets", data={"name": "secret-widget"}))
+    expect(browser.post(f"{base}/widget/new", data={"look": "wall"}))
+    expect(browser.post(f"{base}/widgets/wall", data={"name": "secret-widget"}))
     expect(browser.post(f"{base}/settings/domain", data={"host": "secret.example.com"}))
     form = {"email": "invited@example.com", "role": "moderator", "reach": "all"}
     expect(browser.post("/dashboard/account/people", data=form))

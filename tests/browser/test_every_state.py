@@ -337,7 +337,7 @@ def beginning(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{site.url}/dashboard/projects?q=nothing")
     yield page
-    for path in ("/widget/order", "/widgets", "/insights", "/proposals", "/collect/page"):
+    for path in ("/widget/order", "/widget/new", "/insights", "/proposals", "/collect/page"):
         page.goto(f"{project.dashboard}{path}")
         page.locator("[data-preview]").evaluate_all("all => all.forEach((each) => each.remove())")
         yield page

@@ -26,6 +26,7 @@ from testimonials.projects.projects import lock_account, lock_project, mark_chan
 from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.notifications import TELL
+from testimonials.widget.settings import save_widget
 from tests.conftest import Caller
 from tests.support.applications import change_settings
 
@@ -110,6 +111,12 @@ def add_member(app: Flask, project_id: str, caller: Caller, role: str) -> None:
 def add_workspace_member(app: Flask, owner: Caller, caller: Caller, role: str) -> None:
     with app.app_context(), write():
         assert set_role(lock_account(owner.account_id), caller.account_id, role)
+
+
+def add_widget(app: Flask, project_id: str, name: str) -> None:
+    """Save a widget that is a copy of the project's own."""
+    with app.app_context(), write():
+        save_widget(lock_project(project_id), name)
 
 
 def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:

@@ -9,7 +9,7 @@ from tests.support.servers import wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PAGES = (
-    "inbox", "collect", "collect/asked", "widget", "widgets", "collect/page",
+    "inbox", "collect", "collect/asked", "widget", "widget/new", "collect/page",
     "insights", "integrations", "settings", "import", "domain", "team",
 )  # fmt: skip
 WIDTH = "document.documentElement.scrollWidth"

@@ -12,11 +12,13 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from testimonials.core.extensions import db
 from testimonials.projects import models
 from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.pages import CLIPBOARD
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 SHOWN = "main .stage:not(.is-next) [data-testimonials-project]"
+HEIGHTS = "all => all.map((each) => each.shadowRoot.querySelector('.tm').offsetHeight > 20)"
 WIDE = {"width": 1280, "height": 860}
 
 
@@ -94,8 +96,9 @@ def test_each_change_shows_is_kept_and_is_taken_back(project: Project, page: Pag
 
 def test_a_look_and_a_colour_and_what_visitors_see_now(project: Project, page: Page) -> None:
     root = widget(page).locator(".tm")
-    page.locator(".look-choice > summary").click()
-    page.get_by_role("button", name=re.compile("^Letters")).click()
+    page.get_by_role("link", name="Change the look").click()
+    page.get_by_role("radio", name="Letters").check(force=True)
+    page.get_by_role("button", name="Use “Letters”").click()
     expect(root).to_have_class(re.compile("list"))
     page.get_by_text("Your brand", exact=True).first.click()
     page.get_by_label("Its own colour").fill("#065f46")
@@ -151,6 +154,55 @@ def test_what_was_changed_last_is_saved_though_the_page_is_left(
     page.get_by_label("Number at first").fill("12")
     page.goto(f"{project.site.url}/dashboard/account")
     wait_until_drafted(project, initialCount=12)
+
+
+def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(
+    project: Project, page: Page
+) -> None:
+    title = page.locator(".title-menu > summary")
+    title.press("Enter")
+    page.get_by_role("link", name="New widget").press("Enter")
+    tiles = page.locator("[data-testimonials-project]")
+    expect(tiles).to_have_count(12)
+    expect(page.locator('[data-testimonials-state="ready"]')).to_have_count(12)
+    # Each is the real widget.
+    assert all(tiles.evaluate_all(HEIGHTS))
+    page.get_by_role("radio", name="Wall").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Use “Letters”")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/widget?widget=letters")
+    expect(widget(page).locator(".tm")).to_have_class(re.compile("list"))
+    title.press("Enter")
+    page.get_by_role("link", name="Rename or delete “letters”").press("Enter")
+    name = page.get_by_role("dialog").get_by_label("New name")
+    name.fill("!")
+    name.press("Enter")
+    expect(page.get_by_text("Write a name with letters")).to_be_visible()
+    name.fill("Cakes")
+    name.press("Enter")
+    page.wait_for_url("**/widget?widget=cakes*")
+    page.get_by_role("link", name="Change the look").press("Enter")
+    expect(page.get_by_role("radio", name="Letters")).to_be_checked()
+    page.get_by_role("radio", name="Faces").check(force=True)
+    page.get_by_role("button", name="Use “Faces”").press("Enter")
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
+    title.press("Enter")
+    page.get_by_role("link", name="Rename or delete “cakes”").press("Enter")
+    page.get_by_role("button", name="Delete cakes").press("Enter")
+    page.wait_for_url(re.compile(r"/widget\?(?!widget)"))
+    expect(page.get_by_text("Deleted the widget cakes")).to_be_visible()
+
+
+def test_the_snippet_is_copied_by_three_taps(project: Project, open_page: OpenPage) -> None:
+    page = open_page(project.page_url, viewport=WIDE)
+    page.context.grant_permissions(CLIPBOARD)
+    project.sign_in(page, "/inbox")
+    page.get_by_role("link", name="Widget", exact=True).click()
+    page.get_by_role("link", name="Add to your site").click()
+    page.get_by_role("dialog").get_by_role("button", name="Copy", exact=True).click()
+    assert "data-testimonials-project" in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_fifteen_controls_are_in_sight(page: Page) -> None:

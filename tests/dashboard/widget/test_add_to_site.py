@@ -15,6 +15,7 @@ from testimonials.widget.sightings import note_sighting
 from testimonials.widget.steps import STEPS
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.support.rows import add_widget
 
 HERE = "widget/add-to-site"
 
@@ -66,8 +67,8 @@ def test_what_the_site_is_made_with_is_kept(inbox: Inbox) -> None:
     assert chosen(open_steps(inbox)) == "code"
 
 
-def test_a_saved_widget_has_a_snippet_of_its_own(inbox: Inbox) -> None:
-    inbox.client.post(f"{inbox.base}/widgets", data={"name": "Home page"})
+def test_a_saved_widget_has_a_snippet_of_its_own(app: Flask, inbox: Inbox) -> None:
+    add_widget(app, inbox.project, "home-page")
     page = open_steps(inbox, "?widget=home-page")
     assert "home-page" in page.css_first("h1").text()
     for place in ("snippet", "code-react", "shortcode", "element-vue"):

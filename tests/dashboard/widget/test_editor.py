@@ -14,6 +14,7 @@ from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
+from tests.support.rows import add_widget
 
 JSON = {"Accept": "application/json"}
 # Another value of each control, and what it makes of the settings.
@@ -257,9 +258,9 @@ def test_the_preview_has_the_real_script_and_the_draft(
 
 
 def test_a_saved_widget_is_edited_by_itself(
-    client: FlaskClient, browser: FlaskClient, project: str
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
-    browser.post(f"/dashboard/projects/{project}/widgets", data={"name": "home"})
+    add_widget(app, project, "home")
     assert f'href="{path(project)}?widget=home"' in browser.get(path(project)).text
     save(browser, project, "?widget=home", arrangement="strip", minRating="4")
     answer = browser.post(

@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.support.rows import add_testimonial, change_project, read_project
+from tests.support.rows import add_testimonial, add_widget, change_project, read_project
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, st
 def test_each_widget_has_an_order_of_its_own_of_a_hundred(
     app: Flask, inbox: Inbox, ids: dict[str, str], outsider: Caller
 ) -> None:
-    inbox.client.post(f"{inbox.base}/widgets", data={"name": "home"})
+    add_widget(app, inbox.project, "home")
     press(inbox, "add", ids["Aiko"], widget="home")
     assert (on_sheet(inbox, "?widget=home")[0], on_sheet(inbox)[0]) == (["Aiko"], [])
     foreign = add_testimonial(app, outsider.create_project()["_id"])

@@ -1,10 +1,12 @@
 """Several widgets of one project: in the dashboard, the feed, the API, the snippet, a command."""
 
+import json
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from tests.conftest import Caller
@@ -20,8 +22,8 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     return open_inbox(app, owner, slug="salon")
 
 
-def send(inbox: Inbox, path: str = "", status: int = 303, **values: str) -> TestResponse:
-    answer = inbox.client.post(f"{inbox.base}/widgets{path}", data=values)
+def send(inbox: Inbox, path: str, status: int = 303, **values: str) -> TestResponse:
+    answer = inbox.client.post(f"{inbox.base}/widget{path}", data=values)
     assert answer.status_code == status, answer.text
     return answer
 
@@ -35,7 +37,8 @@ def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: Fl
         add_testimonial(app, inbox.project, rating=rating)
     design = {"minRating": 4, "brandColor": "#C2410C", "labels": {"readMore": "More"}}
     change_project(app, inbox.project, widget_design=design)
-    send(inbox, name=" Home Page ")
+    send(inbox, "/new", look="wall")
+    send(inbox, "s/wall", name=" Home Page ")
     change_project(app, inbox.project, widget_design={})
     inbox.owner.patch(f"/v1/projects/{inbox.project}/widget-config", {"layout": "list"})
     own, saved = (
@@ -58,70 +61,96 @@ def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: Fl
 
 def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
     add_testimonial(app, inbox.project, rating=5)
-    send(inbox, name="small")
-    form = {"arrangement": "badge", "publish": "1"}
-    assert inbox.client.post(f"{inbox.base}/widget?widget=small", data=form).status_code == 303
-    small = read_feed(client, inbox.project, "widget=small")
+    assert send(inbox, "/new", look="badge").location.endswith("/widget?widget=badge")
+    small = read_feed(client, inbox.project, "widget=badge")
     assert (small["shape"], small["badge"]["average"], small["items"]) == ("badge", 5, [])
     assert "shape" not in read_feed(client, inbox.project, "")
     # A container that asks for something itself gets that.
-    assert read_feed(client, inbox.project, "widget=small&shape=strip")["shape"] == "strip"
-    path = f"/v1/projects/{inbox.project}/embed-snippet?widget=small"
+    assert read_feed(client, inbox.project, "widget=badge&shape=strip")["shape"] == "strip"
+    path = f"/v1/projects/{inbox.project}/embed-snippet?widget=badge"
     snippet = inbox.owner.get(path).json["data"]["container"]  # type: ignore[index]
     # The snippet follows when the shape is changed, so it doesn't name one.
     assert "data-testimonials-shape" not in snippet
     assert "<noscript>" not in snippet
-    assert 'class="tm badge' in client.get(f"/widget/{inbox.project}?widget=small").text
+    assert 'class="tm badge' in client.get(f"/widget/{inbox.project}?widget=badge").text
 
 
 def test_the_api_lists_them_with_their_snippets(inbox: Inbox, outsider: Caller, app: Flask) -> None:
-    for name in ("two", "one"):
-        send(inbox, name=name)
+    for look in ("wall", "letters"):
+        send(inbox, "/new", look=look)
     found = listed(inbox)
-    assert [each["name"] for each in found] == [None, "one", "two"]
+    assert [each["name"] for each in found] == [None, "letters", "wall"]
     assert found[0].keys() == found[1].keys()
     assert len(found[1]["widgetConfig"]) == 10
     path = f"/v1/projects/{inbox.project}/embed-snippet"
-    snippet = inbox.owner.get(f"{path}?widget=one").json["data"]["container"]  # type: ignore[index]
-    assert 'data-testimonials-widget="one"' in snippet
-    assert "?widget=one" in snippet
+    snippet = inbox.owner.get(f"{path}?widget=wall").json["data"]["container"]  # type: ignore[index]
+    assert 'data-testimonials-widget="wall"' in snippet
+    assert "?widget=wall" in snippet
     missing = inbox.owner.get(f"{path}?widget=three")
     assert (missing.status_code, missing.json["message"]) == (  # type: ignore[index]
         404, "This project has no widget named three."
     )  # fmt: skip
     assert outsider.get(f"/v1/projects/{inbox.project}/widgets").status_code == 404
-    assert "one" in run_well(app, "projects", "widgets", "salon")
+    assert "letters" in run_well(app, "projects", "widgets", "salon")
 
 
 def test_they_are_renamed_copied_and_deleted(inbox: Inbox, client: FlaskClient, app: Flask) -> None:
-    send(inbox, name="home")
-    before = read_feed(client, inbox.project, "widget=home")
-    send(inbox, "/rename", widget="home", name="Start")
-    assert "widget" not in read_feed(client, inbox.project, "widget=home")
+    send(inbox, "/new", look="letters")
+    before = read_feed(client, inbox.project, "widget=letters")
+    assert before["config"]["layout"] == "list"
+    send(inbox, "s/letters", name="Start")
+    assert "widget" not in read_feed(client, inbox.project, "widget=letters")
     assert read_feed(client, inbox.project, "widget=start") == before | {"widget": "start"}
-    send(inbox, name="copy", source="start")
-    send(inbox, "/delete", widget="start")
-    assert [each["name"] for each in listed(inbox)] == [None, "copy"]
+    # What it selects is that of the widget where one was; its name is free.
+    inbox.client.post(f"{inbox.base}/widget?widget=start", data={"minRating": "4", "publish": "1"})
+    for _ in range(2):
+        send(inbox, "/new?widget=start", look="wall")
+    assert [each["name"] for each in listed(inbox)] == [None, "start", "wall", "wall-2"]
+    assert [each["widgetDesign"].get("minRating") for each in listed(inbox)] == [0, 4, 4, 4]
+    page = send(inbox, "s/start/delete").location
+    assert "widget=start" not in page
+    assert "Deleted the widget start" in inbox.client.get(page).text
+    assert [each["name"] for each in listed(inbox)] == [None, "wall", "wall-2"]
     kinds = [kind for kind in read_types(app) if kind.startswith("widget.")]
-    assert kinds == ["widget.saved", "widget.renamed", "widget.saved", "widget.deleted"]
+    saved = ["widget.saved"]
+    assert kinds == [*saved, "widget.renamed", "widget.changed", *saved, *saved, "widget.deleted"]
 
 
 def test_what_is_wrong_is_said_and_nothing_is_saved(inbox: Inbox) -> None:
-    send(inbox, name="home")
+    send(inbox, "/new", look="wall")
+    send(inbox, "/new", look="letters")
     for name, reason in (
         ("", "Write a name"), ("!?", "Write a name"), ("x" * 41, "to 40 characters"),
-        ("HOME", "named home already"),
+        ("WALL", "named wall already"),
     ):  # fmt: skip
-        assert reason in send(inbox, status=422, name=name).text
-    send(inbox, name="other")
-    assert "named home already" in send(inbox, "/rename", 422, widget="other", name="home").text
-    send(inbox, "/rename", widget="other", name="other")
-    # The project's own has no name to change.
-    for path in ("/rename", "/delete"):
-        send(inbox, path, 404, widget="", name="own")
-        send(inbox, path, 404, widget="gone", name="own")
-    send(inbox, status=422, name="third", source="gone")
-    for number in range(18):
-        send(inbox, name=f"w{number}")
-    assert "at most 20 saved widgets" in send(inbox, status=422, name="more").text
+        page = send(inbox, "s/letters", 422, name=name).text
+        assert reason in page
+        assert f'value="{name}"' in page
+    send(inbox, "s/letters", name="letters")
+    send(inbox, "s/gone", 404, name="own")
+    send(inbox, "s/gone/delete", 404)
+    assert inbox.client.get(f"{inbox.base}/widgets/gone").status_code == 404
+    send(inbox, "/new?widget=gone", 404, look="wall")
+    send(inbox, "/new", 422, look="sepia")
+    for _ in range(18):
+        send(inbox, "/new", look="slider")
+    assert "at most 20 saved widgets" in send(inbox, "/new", 409, look="wall").text
     assert len(listed(inbox)) == 21
+
+
+def test_the_gallery_has_the_owners_words_and_samples_up_to_six(app: Flask, inbox: Inbox) -> None:
+    add_testimonial(app, inbox.project, text="Words </script> of our own.", rating=3)
+    page = inbox.client.get(f"{inbox.base}/widget/new").text
+    data = json.loads(page.partition('id="gallery">')[2].partition("</script>")[0])
+    items = data["feed"]["items"]
+    assert [item.get("isSample", False) for item in items] == [False, *[True] * 5]
+    assert items[0]["text"] == "Words </script> of our own."
+    # Nobody's rating but the one that there is.
+    assert (data["feed"]["header"]["average"], data["feed"]["header"]["count"]) == (3, 1)
+    assert data["drawn"]["night"]["config"]["theme"] == "dark"
+    assert data["drawn"]["badge-corner"]["shape"] == "badge-corner"
+    for path, look in (("/widget/new", 12), ("/widget/look", 6)):
+        radios = LexborHTMLParser(inbox.client.get(f"{inbox.base}{path}").text).css("[name=look]")
+        assert len(radios) == look
+        assert sum("checked" in radio.attributes for radio in radios) == 1
+    assert inbox.client.get(f"{inbox.base}/widget/look?widget=gone").status_code == 404

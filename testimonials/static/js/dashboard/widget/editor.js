@@ -123,7 +123,6 @@ for (const act of document.querySelectorAll('[data-act]')) {
     if (menu) menu.open = false;
     await save();
     const data = await send(new URLSearchParams(new FormData(act, event.submitter)), act.getAttribute('action'));
-    find('look-choice').open = false;
     if (data?.message) showToast(data.message);
   });
 }
