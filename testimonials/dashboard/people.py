@@ -1,24 +1,26 @@
 """People: who is in a project, or in all of an owner's; inviting, roles, removing, leaving."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from flask import redirect, request, url_for
 from marshmallow import fields
+from sqlalchemy import select
 from werkzeug import Response
 
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.sessions import SignedIn
-from testimonials.core.audit import record
+from testimonials.core import clock
+from testimonials.core.audit import Event, record
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.extensions import limiter
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import people
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Switch
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.signing import TokenPurpose
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
 from testimonials.dashboard.people_rows import describe_all_people, describe_project_people
 from testimonials.integrations.webhooks.endpoints import list_endpoints
@@ -59,9 +61,7 @@ from testimonials.projects.team import (
 )
 
 # How long a removal can be undone by the line that tells of it.
-UNDO_SECONDS = 600
-
-undo_purpose = TokenPurpose("member-removal")
+UNDO = timedelta(minutes=10)
 
 
 class RoleForm(FormSchema):
@@ -190,25 +190,35 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     if not is_sure and _ends_for_good(project, account_id):
         return Done(page=removal)
     member = remove_member(access, account_id)
-    record(MEMBER_REMOVED, project, email=member.email, member=account_id)
+    role = member.here.name.lower() if member.here else ""
+    record(MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
     people_url, text = url_for(".show_people"), _("Removed from the project.")
-    if is_sure or member.here is None:
+    if is_sure or not role:
         return Done(text, people_url)
-    undo = undo_purpose.sign([project.id, account_id, member.here.name.lower()])
-    return Done(text, people_url, undo=undo, undo_url=url_for(".undo_removal"))
+    return Done(text, people_url, undo=account_id, undo_url=url_for(".undo_removal"))
 
 
 @project_people.save(UndoForm, at="/undo")
 def undo_removal(access: Access, undo: str) -> Done:
-    """Give back the role of somebody who was removed a moment ago."""
-    found = undo_purpose.find(undo, 3, UNDO_SECONDS)
-    if found is None or found[0] != access.project.id:
+    """Give back, once, the role of somebody whom the user removed a moment ago."""
+    if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
-    _project_id, account_id, role = found
-    member = bring_back(access, account_id, role)
-    details = {"email": member.email, "member": account_id, "role": role}
-    record(MEMBER_CHANGED, access.project, **details)
+    member = bring_back(access, undo, removal.details["role"])
+    removal.undone_at = clock.now()
+    record(MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
     return Done(_("They are in the project again."))
+
+
+def _find_removal(access: Access, account_id: str) -> Event | None:
+    query = select(Event).where(
+        Event.project_id == access.project.id,
+        Event.type == MEMBER_REMOVED,
+        Event.actor_name == access.user.account_id,
+        Event.created_at > clock.now() - UNDO,
+        Event.undone_at.is_(None),
+    )
+    removals = db.session.scalars(query.order_by(Event.id.desc()))
+    return next((each for each in removals if each.details["member"] == account_id), None)
 
 
 leaving = ProjectPage(
