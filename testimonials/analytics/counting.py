@@ -4,6 +4,7 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response, current_app, request
-from sqlalchemy import case, delete, select, tuple_
+from sqlalchemy import case, delete, func, select, tuple_
 
 from testimonials.analytics.models import (
     OPENED,
@@ -63,6 +64,7 @@ MAX_VISITS = 20
 MAX_NEW_KEYS = 1000
 # Of a project in one day.
 MAX_WEBSITES = 50
+MAX_VISITS_A_DAY = 10_000
 
 # Visits are rows for so many days, and then sums.
 VISIT_DAYS = 35
@@ -228,10 +230,11 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
         model.name.in_({form for form, _ in visits.values()}),
     )
     known = {tuple(row) for row in db.session.execute(query)} if visits else set()
+    full = _find_full_days(visits) if visits else set()
     rows = [
         {"project_id": project_id, "visit": visit, "form": form, "step": step}
         for (project_id, visit), (form, step) in sorted(visits.items())
-        if not form or (project_id, form) in known
+        if (not form or (project_id, form) in known) and (project_id, visit[:10]) not in full
     ]
     if rows:
         table, insert = InsightVisit.__table__, insert_into(db.session(), InsightVisit)
@@ -241,6 +244,17 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
         db.session.connection().execute(
             insert.on_conflict_do_update(index_elements=keys, set_=larger), rows
         )
+
+
+def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return projects and days of which no more visits are stored, lest bots fill the table."""
+    row, day = InsightVisit, func.substr(InsightVisit.visit, 1, 10)
+    query = select(row.project_id, day).where(
+        row.project_id.in_({project_id for project_id, _ in visits}),
+        row.visit >= min(visit for _, visit in visits)[:10],
+    )
+    full = query.group_by(row.project_id, day).having(func.count() >= MAX_VISITS_A_DAY)
+    return {(each[0], each[1]) for each in db.session.execute(full)}
 
 
 def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:

@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from testimonials.analytics import counting
 from testimonials.analytics.counting import (
     VISIT_DAYS,
     Beacon,
@@ -124,6 +125,22 @@ def test_who_asks_not_to_be_counted_is_not(
         row = db.session.get_one(Project, project)
         assert count_unvisited(row, 7) == {"public_page": 2, "import": 1, "manual": 1}
         assert find_first_visit(row) is None
+
+
+def test_a_day_has_room_for_so_many_visits(
+    app: Flask, project: str, monkeypatch: pytest.MonkeyPatch, moved_clock: MovableClock
+) -> None:
+    monkeypatch.setattr(counting, "MAX_VISITS_A_DAY", 3)
+    for number in range(5):
+        visit = f"{moved_clock.time:%Y-%m-%d}.{number}"
+        with app.app_context():
+            current_counts().note(project, Beacon("form", visit=visit, step=OPENED), str(number))
+        assert path(app, project)[0] == min(number + 1, 3)
+    moved_clock.move(days=1)
+    with app.app_context():
+        visit = f"{moved_clock.time:%Y-%m-%d}.0"
+        current_counts().note(project, Beacon("form", visit=visit, step=OPENED), "a")
+    assert path(app, project)[0] == 4
 
 
 def test_old_visits_become_sums(app: Flask, project: str, moved_clock: MovableClock) -> None:
