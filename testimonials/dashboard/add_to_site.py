@@ -31,7 +31,7 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values, require_
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.defaults import SITES as KINDS
-from testimonials.projects.events import PROJECT_CHANGED
+from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
 from testimonials.widget.embed import (
     build_checked_script,
@@ -122,6 +122,7 @@ def mail_steps(access: Access, email: str, prepared: None) -> Done:
     project, name = access.project, request.args.get("widget", "")
     find_widget(project, name)
     send_steps_mail(project, name, find_made_with(project), email, access.user.email)
+    record(STEPS_MAILED, project, email=email)
     return Done(_("The steps go to %(email)s. An answer comes to you.", email=email), to=_here())
 
 

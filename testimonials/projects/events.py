@@ -77,6 +77,9 @@ PROJECT_EXPORTED = EventType("project.exported", _name_export)
 PROJECT_IMPORTED = EventType("project.imported", gettext_noop("imported %(name)s from an archive"))
 PROJECT_DELETED = EventType("project.deleted", gettext_noop("deleted %(name)s"))
 PROJECT_RESTORED = EventType("project.restored", gettext_noop("restored %(name)s"))
+STEPS_MAILED = EventType(
+    "project.steps_mailed", gettext_noop("mailed the steps of “Add to your site” to %(email)s")
+)
 PAGE_CHANGED = EventType(
     "page.changed",
     gettext_noop("changed the collection page"),

@@ -61,8 +61,7 @@ SILENT_VIEWS = {
     "dashboard.settings.redeliver_one": SENDING, "dashboard.settings.redeliver_since": SENDING,
     "webhooks.redeliver_webhook": SENDING, "dashboard.widget.discard_changes": DRAFT,
     "dashboard.widget.undo": DRAFT, "dashboard.widget.change_order": DRAFT,
-    "media.begin_upload": UNSENT, "dashboard.widget.mail_steps": WRITES_NOTHING,
-    "media.append_piece": UNSENT, "media.set_poster": UNSENT,
+    "media.begin_upload": UNSENT, "media.append_piece": UNSENT, "media.set_poster": UNSENT,
     "media.discard_upload": UNSENT, "analytics.note_seen": COUNTED,
 }  # fmt: skip
 READS = "It only reads."
