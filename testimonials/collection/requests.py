@@ -1,5 +1,6 @@
 """Asking customers by mail: whom, listing, calling off."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +24,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Cursor, Page, begin_page, cut_page
-from testimonials.core.jobs import Job, enqueue
+from testimonials.core.jobs import enqueue
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
@@ -156,15 +157,11 @@ def ask_people(
     """Store a request to everybody on a list, and send as many mails as the pace allows.
 
     The mails go out after `wait_days`, or when `grace` is over: until then the whole sending can be
-    taken back. The account and the project are locked; `batch` has the message, and an id if it may
-    come twice. Returns how many are asked: 0 after a double click or a reload. Raises
-    `AskingRefused`, and `NotFound` for its form.
+    taken back. The account and the project are locked; `batch` has the message. Returns how many
+    are asked. Raises `AskingRefused`, and `NotFound` for its form.
     """
-    batch.id = batch.id or new_identifier()
     if batch.form_name:
         find_form(project, batch.form_name)
-    if db.session.get(RequestBatch, batch.id) is not None:
-        return 0
     people, _ = choose_people(project, [listed])
     now = clock.now()
     batch.project_id, batch.actor = project.id, actor
@@ -189,7 +186,7 @@ def ask_people(
     if not grace:
         write_due_mails()
     elif not wait_days:
-        enqueue(PRESS_SEND, id=batch.id, run_at=now + grace)
+        enqueue(PRESS_SEND, run_at=now + grace)
     return len(people)
 
 
@@ -207,7 +204,6 @@ def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[
     batch = find_batch(project, batch_id)
     if batch is None:
         return [], []
-    db.session.execute(delete(Job).where(Job.id == batch_id, Job.kind == PRESS_SEND))
     is_mine = (MailedRequest.project_id == project.id, MailedRequest.batch_id == batch_id)
     row = MailedRequest
     cancelled = db.session.execute(
@@ -352,6 +348,8 @@ def cancel_waiting(project: Project) -> int:
         .with_for_update(of=MailedRequest)
     ).all()
     cancelled = [request for request in waiting if _drop_mail(request)]
+    for batch_id, count in Counter(each.batch_id for each in cancelled).items():
+        _count_less(batch_id, count)
     for request in cancelled:
         db.session.delete(request)
     return len(cancelled)

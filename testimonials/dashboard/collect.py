@@ -42,11 +42,10 @@ from testimonials.collection.requests import (
 )
 from testimonials.core.audit import record
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import Choice, Identifier, QueryCount, RuleField, Text
+from testimonials.core.http.fields import Choice, QueryCount, RuleField, Text
 from testimonials.core.http.form_errors import answer_errors
 from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import (
@@ -140,7 +139,6 @@ class AskForm(ListForm):
         required=True,
         error_messages={"invalid": gettext_noop("Choose after how many days, or never.")},
     )
-    sending = Identifier(load_default="")
 
 
 class FileForm(ListForm):
@@ -173,7 +171,6 @@ def show_collect(access: Access) -> Values:
     g.has_preview = True
     return {
         "typed": suggest_values(access),
-        "sending": new_identifier(),
         "is_active": project.is_active,
         "counts": counts,
         "asked": [describe_person(each) for each in people],
@@ -184,15 +181,14 @@ def show_collect(access: Access) -> Values:
 
 
 @collect_page.save(AskForm)
-def send_requests(access: Access, sending: str, **values: Any) -> Done:
+def send_requests(access: Access, **values: Any) -> Done:
     """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
-    batch = make_batch(access, values, sending)
+    batch = make_batch(access, values)
     count = ask_people(project, batch, listed, access.user.email, wait, grace=GRACE)
-    if count:
-        record(REQUESTS_SENT, project, count=count)
-    notice, undo = (tell_sent(count, wait), batch.id) if count else ("", None)
-    return Done(notice, to=url_for(".show_asked"), undo=undo, undo_url=url_for(".undo_sending"))
+    record(REQUESTS_SENT, project, count=count)
+    undo, undo_url = batch.id, url_for(".undo_sending")
+    return Done(tell_sent(count, wait), to=url_for(".show_asked"), undo=undo, undo_url=undo_url)
 
 
 @collect_page.save(UndoForm, at="/undo")
@@ -214,7 +210,7 @@ def undo_sending(access: Access, undo: str) -> Done:
 def preview_requests(access: Access, **values: Any) -> Done:
     """Show who would get what, before anything is sent: without script, and for a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
-    batch = make_batch(access, values, values["sending"])
+    batch = make_batch(access, values)
     people, left_out = choose_people(project, lists)
     shown = {
         "people": people,
@@ -418,7 +414,7 @@ def suggest_values(access: Access) -> dict[str, str]:
     }
 
 
-def make_batch(access: Access, values: Values, sending: str) -> RequestBatch:
+def make_batch(access: Access, values: Values) -> RequestBatch:
     """Return the message to everybody, as a row that isn't stored yet.
 
     An unchanged suggestion follows the language. Raises `ValidationFailed` if nobody is named.
@@ -429,7 +425,6 @@ def make_batch(access: Access, values: Values, sending: str) -> RequestBatch:
     subject, message = _follow_language(access, values)
     reminder = values["reminder"]
     return RequestBatch(
-        id=sending or new_identifier(),
         subject=subject,
         message=message,
         language=values["language"],

@@ -13,7 +13,6 @@ from testimonials.collection import models
 from testimonials.collection.request_mail import PRESS_SEND
 from testimonials.collection.requests import GRACE
 from testimonials.core import clock
-from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
@@ -28,8 +27,7 @@ FORM = {
 
 def send(browser: FlaskClient, project: str, people: str, **form: object) -> TestResponse:
     """Press "Send to 3 people"; the mails go out in 30 seconds."""
-    sending = new_identifier()
-    data = FORM | {"people": people, "sending": sending} | form
+    data = FORM | {"people": people} | form
     return browser.post(f"/dashboard/projects/{project}/collect", data=data)
 
 
