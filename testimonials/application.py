@@ -54,7 +54,6 @@ from testimonials.dashboard import (
     ownership,
     page_editor,
     people,
-    proposals,
     review,
     security,
     settings,
@@ -120,7 +119,7 @@ VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
 # The same for the blueprints inside the dashboard.
 DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
     blueprints.home: (home, first_steps, moved),
-    blueprints.inbox: (inbox, review, testimonial, testimonial_picture, proposals),
+    blueprints.inbox: (inbox, review, testimonial, testimonial_picture),
     blueprints.widget_pages: (widget_editor, widget_gallery, widget_order, add_to_site),
     blueprints.collect: (collect, asked, sharing, page_editor, translations),
     blueprints.insights: (insights,),

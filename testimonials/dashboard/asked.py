@@ -1,14 +1,12 @@
 """Who was asked by mail, and what came of it: the list, one person, the list as a file."""
 
 import io
-from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
 
 from flask import Response, request, send_file, url_for
 
 from testimonials.auth.email_addresses import Email
-from testimonials.auth.sessions import SignedIn
 from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.models import REQUEST_STATES, MailedRequest
 from testimonials.collection.requests import (
@@ -31,10 +29,15 @@ from testimonials.core.http.i18n import format_day, gettext_noop, ngettext, tran
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.dashboard.formatting import describe_age, start_small
-from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    Values,
+    lock_account_first,
+    require_role,
+)
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
-from testimonials.projects.projects import lock_account
 from testimonials.transfer.tables.export import write_csv
 
 LABELS = {
@@ -72,28 +75,10 @@ class AddressForm(FormSchema):
     email = Email(required=True)
 
 
-class AskingPage(ProjectPage):
-    """To write, the account is locked first: its daily limit covers all of its projects."""
-
-    def enter(
-        self,
-        owner: SignedIn,
-        parts: Mapping[str, str],
-        role: Role | None = None,
-        *,
-        for_update: bool = False,
-    ) -> Access:
-        access = super().enter(owner, parts, role)
-        if not for_update:
-            return access
-        lock_account(access.project.account_id)
-        return super().enter(owner, parts, role, for_update=True)
-
-
 asked_page = ProjectPage(
     collect, "/dashboard/projects/<project_id>/collect/asked", "collect/asked.html"
 )
-correct_page = AskingPage(
+correct_page = ProjectPage(
     collect,
     "/dashboard/projects/<project_id>/collect/asked/<asked_id>",
     "collect/correct.html",
@@ -140,7 +125,7 @@ def show_correction(access: Access, asked_id: str) -> Values:
     return {"person": describe_person(person), "typed": {"email": person.request.email}}
 
 
-@correct_page.save(AddressForm)
+@correct_page.save(AddressForm, lock_first=lock_account_first)
 def correct_request(access: Access, asked_id: str, email: str) -> Done:
     """Ask somebody at another address, whose mail was not delivered."""
     correct_address(access.project, asked_id, email)

@@ -60,7 +60,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.proposal_data import describe_waiting
+from testimonials.dashboard.proposals import describe_waiting
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project

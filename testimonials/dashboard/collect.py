@@ -61,8 +61,14 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.asked import AskingPage, describe_person
-from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.dashboard.asked import describe_person
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    Values,
+    lock_account_first,
+    require_role,
+)
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
@@ -156,7 +162,7 @@ class UndoForm(FormSchema):
     undo = Text(40, load_default="")
 
 
-collect_page = AskingPage(
+collect_page = ProjectPage(
     collect, "/dashboard/projects/<project_id>/collect", "collect/collect.html"
 )
 # What a button answers: without script before anything is sent, and what is in a file.
@@ -180,7 +186,7 @@ def show_collect(access: Access) -> Values:
     }
 
 
-@collect_page.save(AskForm)
+@collect_page.save(AskForm, lock_first=lock_account_first)
 def send_requests(access: Access, **values: Any) -> Done:
     """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])

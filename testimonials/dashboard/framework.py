@@ -48,8 +48,10 @@ from testimonials.projects.access import (
     StrongSignInNeeded,
     find_access,
 )
+from testimonials.projects.projects import lock_account_of
 
 Values = dict[str, Any]
+LockFirst = Callable[[SignedIn, Mapping[str, str]], object]
 
 # The guards of views.
 
@@ -204,14 +206,16 @@ class AccountPage:
         step_up: str = "",
         changes_ways_in: bool = False,
         prepare: Callable[..., Any] | None = None,
+        lock_first: LockFirst | None = None,
         takes: int = 0,
     ) -> Callable[[Callable[..., Done]], Callable[..., Done]]:
         """Do what the button at the page's path and `at` is for, in one transaction.
 
         The view also gets the values of the `form`. What can be corrected shows the page again, as
         it was filled in. `step_up` asks for a fresh proof to do that. What takes long is done
-        before anything is locked, by `prepare`; the view gets its result as `prepared`. A form with
-        files `takes` as many bytes.
+        before anything is locked, by `prepare`; the view gets its result as `prepared`.
+        `lock_first` locks what is locked before the project. A form with files `takes` as many
+        bytes.
         """
 
         def decorate(view: Callable[..., Done]) -> Callable[..., Done]:
@@ -225,12 +229,10 @@ class AccountPage:
                         return page
                 sent = _read(form or FormSchema, takes)
                 try:
-                    if sent.errors:
-                        raise ValidationFailed.of(sent.errors)
-                    values = self.values_of(parts) | sent.values
+                    values = self.values_of(parts) | _check(sent)
                     if prepare is not None:
                         values["prepared"] = prepare(self.enter(owner, parts, role), **values)
-                    with write(partial(self.enter, owner, parts, role, for_update=True)) as who:
+                    with write(partial(self._lock, owner, parts, role, lock_first)) as who:
                         if (once := values.pop("once", None)) is not None:
                             values["is_repeated"] = _is_repeated(owner.account_id, once)
                         done = view(who, **values)
@@ -242,6 +244,17 @@ class AccountPage:
             return view
 
         return decorate
+
+    def _lock(
+        self,
+        owner: SignedIn,
+        parts: Mapping[str, str],
+        role: Role | None,
+        lock_first: LockFirst | None,
+    ) -> SignedIn | Access:
+        if lock_first is not None:
+            lock_first(owner, parts)
+        return self.enter(owner, parts, role, for_update=True)
 
     def enter(
         self,
@@ -317,6 +330,12 @@ def _read(form: type[FormSchema], takes: int) -> SentForm:
     return form().read()
 
 
+def _check(sent: SentForm) -> Values:
+    if sent.errors:
+        raise ValidationFailed.of(sent.errors)
+    return sent.values
+
+
 class ProjectPage(AccountPage):
     """A page of a project, for those with a role in it.
 
@@ -349,6 +368,11 @@ class ProjectPage(AccountPage):
     def values_of(self, parts: Mapping[str, str]) -> Values:
         """Return what the views get of a path's parts: they have the project already."""
         return {name: text for name, text in parts.items() if name != "project_id"}
+
+
+def lock_account_first(_owner: SignedIn, parts: Mapping[str, str]) -> None:
+    """Lock the project's account, whose limit of requests by mail covers all of its projects."""
+    lock_account_of(parts["project_id"])
 
 
 def _is_repeated(account_id: str, once: str) -> bool:

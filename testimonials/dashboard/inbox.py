@@ -1,17 +1,22 @@
-"""The inbox: the list, and what is done to many at once; undoing."""
+"""The inbox: the list, what is done to many at once, undoing, and what agents propose."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from flask import request
+from flask import Response, request
 
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import inbox
+from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Choice, Switch, Text
 from testimonials.core.http.forms import Identifiers
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import ngettext
+from testimonials.core.http.i18n import gettext_noop, ngettext
+from testimonials.core.http.resource import REASON_LENGTH
+from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.dashboard.first_steps import describe_first_steps, note
-from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.framework import Done, ProjectPage, Values, lock_account_first
 from testimonials.dashboard.inbox_data import (
     MAX_LINE,
     ActionForm,
@@ -24,15 +29,25 @@ from testimonials.dashboard.inbox_data import (
     return_target,
     tell,
 )
-from testimonials.dashboard.proposal_data import describe_proposals, list_page
+from testimonials.dashboard.proposals import (
+    describe_proposals,
+    kinds_of,
+    list_waiting,
+    name_picture,
+    name_proposal,
+)
 from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Right
+from testimonials.projects.access import Access, Right, RoleTooLow
 from testimonials.projects.defaults import KEEPS_SAMPLES
+from testimonials.projects.models import Proposal
+from testimonials.projects.proposals import Decided, Decider, DecisionRefused, decide_proposals
 from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows
 from testimonials.testimonials.moderation import ActionRefused, apply_action, apply_to_many
 from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
 from testimonials.testimonials.undo import list_steps, undo_batch, undo_last
 
+# More than the page shows.
+MOST_DECIDED = 100
 page = ProjectPage(
     inbox, "/dashboard/projects/<project_id>/inbox", "inbox/inbox.html", role=Right.LOOK
 )
@@ -66,23 +81,18 @@ class UndoForm(ReturnForm):
 def show_inbox(access: Access) -> Values:
     project, wanted = access.project, read_spelled_filter(access.project)
     shell = build_shell(access, "inbox")
+    # At the end of what waits.
+    proposed = list_waiting(access) if wanted == InboxFilter() else ()
     found = describe_inbox(
         project, wanted, read_page(request.args.get("page", "1")), shell["counts"]
     )
     return found | {
         "shell": shell,
         **describe_first_steps(access, shell["counts"]["approved"]),
-        "proposals": _describe_proposals(access, wanted) if shell["proposals"] else [],
+        "proposals": describe_proposals(project, proposed) if proposed else [],
+        "note_length": REASON_LENGTH,
         "can_undo": bool(list_steps(project.id, access.user.email)),
     }
-
-
-def _describe_proposals(access: Access, wanted: InboxFilter) -> list[Values]:
-    """Return what agents propose, at the end of what waits."""
-    if wanted != InboxFilter():
-        return []
-    rows, _page, _total = list_page(access, 1, is_waiting=True)
-    return describe_proposals(access.project, rows)
 
 
 def find_chosen(access: Access, ids: Sequence[str], *, is_all: bool, **_: Any) -> Sequence[str]:
@@ -171,3 +181,61 @@ def _tell_rest(done: str, count: int) -> str:
         count,
         done=done,
     )
+
+
+# What agents propose.
+
+
+class DecisionForm(ReturnForm):
+    ids = Identifiers()
+    decision = Choice("accepted", "declined", required=True)
+    note = Text(REASON_LENGTH, load_default="")
+
+
+# Asking people by mail counts for all projects of the account.
+@page.save(DecisionForm, at="/proposals", role=Right.DECIDE, lock_first=lock_account_first)
+def decide_proposal(
+    access: Access, *, ids: list[str], decision: str, note: str, return_to: str
+) -> Done:
+    """Accept or decline the proposals that the form names; those that can't be go on waiting."""
+    decider = Decider(access.user.account_id, access.user.name, kinds_of(access))
+    decided = decide_proposals(access.project, ids[:MOST_DECIDED], decision, decider, note)
+    if decided.problems and not decided.done:
+        raise DecisionRefused(" ".join(dict.fromkeys(decided.problems.values())))
+    text = _tell_rest(_report(decided), len(decided.problems))
+    return tell(access, text, to=return_target(return_to), undo=decided.undo)
+
+
+def _report(decided: Decided) -> str:
+    if not decided.done:
+        return _("Nothing was chosen.")
+    first, count = decided.done[0], len(decided.done)
+    title, is_accepted = name_proposal(first), first.status == "accepted"
+    if count == 1:
+        accepted = _("Accepted: %(title)s", title=title)
+        return accepted if is_accepted else _("Declined: %(title)s", title=title)
+    if is_accepted:
+        return ngettext("Accepted %(num)s proposal", "Accepted %(num)s proposals", count)
+    return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
+
+
+picture = ProjectPage(
+    inbox,
+    "/dashboard/projects/<project_id>/proposals/<proposal_id>/picture",
+    "",
+    role=Right.LOOK,
+)
+
+
+@picture.show
+def get_proposed_picture(access: Access, proposal_id: str) -> Response:
+    """Return the proposed picture, which only those who decide about it may see."""
+    row = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
+    if row is None or row.project_id != access.project.id:
+        raise NotFound(gettext_noop("There is no such proposal in this project."))
+    if row.kind not in kinds_of(access):
+        raise RoleTooLow
+    image = db.session.get(Image, name_picture(row))
+    if image is None:
+        raise NotFound(gettext_noop("There is no picture any more."))
+    return Response(image.content, content_type=CONTENT_TYPE)

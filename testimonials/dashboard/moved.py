@@ -40,6 +40,7 @@ MOVED = {
     f"{PROJECT}/notifications": Place("dashboard.settings.show_mail"),
     f"{PROJECT}/order": Place("dashboard.widget.show_order"),
     f"{PROJECT}/offer": Place("dashboard.people.show_offer"),
+    f"{PROJECT}/proposals": Place("dashboard.inbox.show_inbox", "proposals"),
     f"{PROJECT}/purchases": Place("dashboard.settings.show_purchases"),
     f"{PROJECT}/share": Place("dashboard.collect.show_collect"),
     f"{PROJECT}/share/card": Place("dashboard.collect.show_card"),

@@ -1,14 +1,11 @@
 """Handing a project over: the owner's offer, and the page on which an admin answers it."""
 
-from collections.abc import Mapping
-
 from flask import redirect, url_for
 from marshmallow import fields
 from werkzeug import Response
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.models import Account
-from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import people
@@ -85,24 +82,7 @@ def withdraw_offer_here(access: Access) -> Done:
     return Done(_("The offer is withdrawn."))
 
 
-class OfferPage(ProjectPage):
-    """The page that answers an offer."""
-
-    def enter(
-        self,
-        owner: SignedIn,
-        parts: Mapping[str, str],
-        role: Role | None = None,
-        *,
-        for_update: bool = False,
-    ) -> Access:
-        if for_update:
-            # Before the project, as whatever needs room for one locks them.
-            lock_account(owner.account_id)
-        return super().enter(owner, parts, role, for_update=for_update)
-
-
-offered = OfferPage(
+offered = ProjectPage(
     people, "/dashboard/projects/<project_id>/people/offer", "settings/people/offer.html"
 )
 
@@ -126,7 +106,8 @@ def show_offer(access: Access) -> Values | Response:
     }
 
 
-@offered.save(at="/accept")
+# Before the project, as whatever needs room for one locks them.
+@offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
 def accept_offer_here(access: Access) -> Done:
     """Take the project over; see `accept_offer`."""
     if find_own_offer(access) is None:

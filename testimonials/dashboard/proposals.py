@@ -1,131 +1,245 @@
-"""The page on which people decide about what agents proposed."""
+"""What pages show of proposals that wait."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
-from flask import Response, redirect, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import url_for
+from marshmallow import ValidationError
+from sqlalchemy import select
 
-from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import begin_write, db
-from testimonials.core.http.blueprints import inbox
-from testimonials.core.http.errors import NotFound
-from testimonials.core.http.fields import Choice, Text
-from testimonials.core.http.forms import FormSchema, add_notice, read_notice
+from testimonials.auth.callers import Scope
+from testimonials.collection.request_mail import suggest_texts
+from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext
-from testimonials.core.http.resource import REASON_LENGTH
-from testimonials.core.http.security import safe_target
-from testimonials.core.http.urls import current_path
-from testimonials.core.images.uploads import CONTENT_TYPE, Image
-from testimonials.dashboard.framework import require_role
-from testimonials.dashboard.inbox_data import MAX_LINE, read_page
-from testimonials.dashboard.proposal_data import (
-    PAGE_SIZE,
-    describe_proposals,
-    kinds_of,
-    list_page,
-    name_proposal,
-)
-from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import Access, Right, RoleTooLow, find_access
-from testimonials.projects.models import Proposal
-from testimonials.projects.projects import lock_account
-from testimonials.projects.proposals import Decided, Decider, decide_proposals
+from testimonials.core.http.urls import image_url
+from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.dashboard.diff import list_changed, list_differences
+from testimonials.projects.access import Access
+from testimonials.projects.changes import CHANGES
+from testimonials.projects.models import Project, Proposal
+from testimonials.projects.projects import list_projects
+from testimonials.projects.proposals import name_agents
+from testimonials.testimonials.changes import name_state, read_fields
+from testimonials.testimonials.models import Testimonial
 
-MOST_AT_ONCE = 100
-
-
-class DecisionForm(FormSchema):
-    decision = Choice("accepted", "declined", required=True)
-    note = Text(REASON_LENGTH, load_default="")
-    return_to = Text(MAX_LINE, load_default="")
-
-
-@inbox.get("/dashboard/projects/<project_id>/proposals")
-@require_role(Right.LOOK)
-def show_proposals(access: Access) -> ResponseReturnValue:
-    """Show what waits, or with ``?show=decided`` what was decided."""
-    return _page(access, Decided())
-
-
-@inbox.get("/dashboard/projects/<project_id>/proposals/<proposal_id>/picture")
-@require_role(Right.LOOK)
-def get_proposed_picture(access: Access, proposal_id: str) -> Response:
-    """Return the proposed picture, which only those who decide about it may see."""
-    values = _find(access, proposal_id).values
-    image_id = values.get("imageId") or values.get("avatarId") or ""
-    image = db.session.get(Image, image_id) if is_identifier(image_id) else None
-    if image is None:
-        raise NotFound(gettext_noop("There is no picture any more."))
-    return Response(image.content, content_type=CONTENT_TYPE)
-
-
-@inbox.post("/dashboard/projects/<project_id>/proposals")
-@require_role(Right.DECIDE)
-def decide_proposal(access: Access) -> ResponseReturnValue:
-    """Accept or decline the proposals that the form names."""
-    sent, ids = DecisionForm().read(request.form), request.form.getlist("ids")[:MOST_AT_ONCE]
-    if sent.errors:
-        return _page(access, Decided(problems=dict.fromkeys(ids, _first(sent.errors)))), 422
-    begin_write()
-    # The account first: its limit of requests by mail covers all of its projects.
-    lock_account(access.project.account_id)
-    access = find_access(access.user, access.project.id, Right.DECIDE, for_update=True)
-    decider = Decider(access.user.account_id, access.user.name, kinds_of(access))
-    status, note = sent.values["decision"], sent.values["note"]
-    decided = decide_proposals(access.project, ids, status, decider, note)
-    db.session.commit()
-    if decided.problems:
-        return _page(access, decided), 409
-    to = safe_target(sent.values["return_to"]) or url_for(".show_proposals")
-    return redirect(add_notice(to, _report(decided), decided.undo), 303)
+# In the inbox; decided ones make room for others.
+SHOWN = 20
+CLAIM_SHOWN = 50
+PAGE_PICTURES = ("logo", "cover", "portrait")
+COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
+LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
+# What a decision would do to so many testimonials.
+DECISIONS = {
+    "approve": lambda num: ngettext("Approve a testimonial", "Approve %(num)s testimonials", num),
+    "reject": lambda num: ngettext("Reject a testimonial", "Reject %(num)s testimonials", num),
+    "delete": lambda num: ngettext(
+        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials", num
+    ),
+    "restore": lambda num: ngettext("Restore a testimonial", "Restore %(num)s testimonials", num),
+    "spam": lambda num: ngettext(
+        "Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials", num
+    ),
+    "release": lambda num: ngettext(
+        "Not spam: a testimonial", "Not spam: %(num)s testimonials", num
+    ),
+}
+# What the other kinds would do.
+TITLES = {
+    "page": gettext_noop("Change the collection page"),
+    "logo": gettext_noop("Change the logo"),
+    "cover": gettext_noop("Change the page’s cover"),
+    "portrait": gettext_noop("Change the face beside the page’s signature"),
+    "page.design": gettext_noop("Change the page’s questions and look"),
+    "widget": gettext_noop("Change the widget"),
+    "design": gettext_noop("Change the widget’s design"),
+}
+# The state of a testimonial that a decision is about.
+STATES = {
+    "pending": gettext_noop("pending"),
+    "approved": gettext_noop("approved"),
+    "rejected": gettext_noop("rejected"),
+    "spam": gettext_noop("spam"),
+    "withdrawn": gettext_noop("withdrawn"),
+    "demo": gettext_noop("demo"),
+    "deleted": gettext_noop("deleted"),
+    "gone": gettext_noop("gone"),
+}
 
 
-def _report(decided: Decided) -> str:
-    if not decided.done:
-        return _("Nothing was chosen.")
-    first, count = decided.done[0], len(decided.done)
-    title, is_accepted = name_proposal(first), first.status == "accepted"
-    if count == 1:
-        accepted = _("Accepted: %(title)s", title=title)
-        return accepted if is_accepted else _("Declined: %(title)s", title=title)
-    if is_accepted:
-        return ngettext("Accepted %(num)s proposal", "Accepted %(num)s proposals", count)
-    return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
+def kinds_of(access: Access) -> list[str]:
+    """Return the kinds of proposals that somebody may decide about.
+
+    Colleagues who only moderate decide about testimonials alone.
+    """
+    return [
+        kind for kind, change in CHANGES.items() if access.is_admin or change.scope is Scope.PUBLISH
+    ]
 
 
-def _find(access: Access, proposal_id: str) -> Proposal:
-    proposal = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
-    if proposal is None or proposal.project_id != access.project.id:
-        raise NotFound(gettext_noop("There is no such proposal in this project."))
-    if proposal.kind not in kinds_of(access):
-        raise RoleTooLow
-    return proposal
+def list_waiting(access: Access) -> Sequence[Proposal]:
+    """Return the first that wait for somebody's decision, by who made them and kind."""
+    return db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id == access.project.id, Proposal.status == "waiting")
+        .where(Proposal.kind.in_(kinds_of(access)))
+        .order_by(Proposal.actor_kind, Proposal.actor_name, Proposal.kind, Proposal.id)
+        .limit(SHOWN)
+    ).all()
 
 
-def _first(errors: Mapping[str, list[str]]) -> str:
-    return next(text for texts in errors.values() for text in texts)
+def describe_waiting(account_id: str) -> list[dict[str, Any]]:
+    """Return the proposals that wait in an account's projects, for who claims it."""
+    projects = {each.id: each for each in list_projects(account_id)}
+    rows = db.session.scalars(
+        select(Proposal)
+        .where(Proposal.project_id.in_(projects), Proposal.status == "waiting")
+        .order_by(Proposal.id)
+        .limit(CLAIM_SHOWN)
+    ).all()
+    by_project = {
+        each: [row for row in rows if row.project_id == project_id]
+        for project_id, each in projects.items()
+    }
+    return [
+        {"project": project, "items": describe_proposals(project, found)}
+        for project, found in by_project.items()
+        if found
+    ]
 
 
-def _page(access: Access, decided: Decided) -> str:
-    is_waiting = request.args.get("show") != "decided"
-    rows, page, total = list_page(
-        access, read_page(request.args.get("page", "1")), is_waiting=is_waiting
+def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
+    """Return what pages show of each waiting proposal of a project."""
+    agents, named = name_agents(rows), _find_testimonials(project, rows)
+    return [_describe(project, row, named) | {"who": agents[row.id]} for row in rows]
+
+
+def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
+    target = named.get(row.target_id or "")
+    now, problem = _read_now(project, row, target)
+    return {
+        "row": row,
+        "title": name_proposal(row, target),
+        "differences": list_differences(row, now) if row.kind in COMPARED else [],
+        "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
+        "about": _list_about(row, named),
+        "people": row.values.get("people", []),
+        "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
+        "changed": list_changed(row, now) if row.kind in COMPARED else [],
+        "problem": problem,
+        **_picture_urls(project, row, target),
+    }
+
+
+def _read_now(
+    project: Project, row: Proposal, target: Testimonial | None
+) -> tuple[dict[str, Any], str]:
+    """Return what is there now, and what makes the proposal impossible by now."""
+    change = CHANGES[row.kind]
+    if target is not None and target.status == "withdrawn":
+        return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
+    try:
+        values = change.schema.check(row.values)
+        # Of testimonials, all that the page needs were found at once.
+        if row.kind == "testimonial.edit" and target is not None:
+            return read_fields(target), ""
+        if row.kind == "testimonial.decide":
+            return row.before, ""
+        now = change.before(project, row.target_id, values)
+    except ServiceError as error:
+        return row.before, error.shown
+    except ValidationError:
+        return row.before, _("The rules have changed since, so it can’t be accepted any more.")
+    return now, ""
+
+
+def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
+    """Return in a few words what a proposal would do."""
+    values = row.values
+    if row.kind == "testimonial.edit":
+        if target is None:
+            return _("Edit a testimonial")
+        return _("Edit what %(name)s wrote", name=target.author_name)
+    if row.kind == "testimonial.add":
+        return _("Add a testimonial by %(name)s", name=values["authorName"])
+    if row.kind == "testimonial.decide":
+        return DECISIONS[values["decision"]](len(values["ids"]))
+    if row.kind == "form":
+        if row.before:
+            return _("Change the form %(form)s", form=values["name"])
+        return _("Add the form %(form)s", form=values["name"])
+    if row.kind == "form.delete":
+        return _("Delete the form %(form)s", form=values["name"])
+    if row.kind == "request":
+        count = len(values["people"])
+        return ngettext("Ask one person by mail", "Ask %(num)s people by mail", count)
+    return translate(TITLES[row.kind])
+
+
+def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the proposed testimonial as a card shows it."""
+    details = [values.get("authorRole", ""), values.get("authorCompany", "")]
+    given = values.get("submittedAt")
+    return {
+        "name": values["authorName"],
+        "initials": initials_of(values["authorName"]),
+        "color": colour_of(values["authorName"]),
+        "avatar_url": values.get("authorAvatar"),
+        "details": ", ".join(filter(None, details)),
+        "rating": values.get("rating"),
+        "text": values["text"],
+        "submitted_at": datetime.fromisoformat(given) if given else None,
+    }
+
+
+def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the subject and the words that people would get in the owner's name."""
+    subject, message = suggest_texts(project, values["language"])
+    return {
+        "subject": values.get("subject", subject),
+        "message": values.get("message", message),
+        "language": LANGUAGE_NAMES[values["language"]],
+    }
+
+
+def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[str, Any]]:
+    """Return the testimonials that a decision is about, with their states then and now."""
+    if row.kind != "testimonial.decide":
+        return []
+    then = row.before.get("ids", {})
+    about = []
+    for each in dict.fromkeys(row.values["ids"]):
+        found = named.get(each)
+        now = name_state(found) if found else "gone"
+        was = then.get(each, "")
+        changed = translate(STATES.get(now, now)) if now != was else ""
+        about.append({"row": found, "was": translate(STATES.get(was, was)), "changed": changed})
+    return about
+
+
+def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, Testimonial]:
+    ids = {row.target_id for row in rows if row.target_id}
+    ids |= {each for row in rows for each in row.values.get("ids", ())}
+    if not ids:
+        return {}
+    found = db.session.scalars(
+        select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.id.in_(ids))
     )
-    shown = {row.id for row in rows}
-    return render_template(
-        "dashboard/proposals/proposals.html",
-        shell=build_shell(access, "inbox"),
-        notice=read_notice(),
-        return_to=current_path(),
-        is_waiting=is_waiting,
-        items=describe_proposals(access.project, rows),
-        total=total,
-        page=page,
-        pages=-(-total // PAGE_SIZE),
-        done=_report(decided) if decided.done else "",
-        problems=decided.problems,
-        # About what is no longer on the page.
-        others=sorted({text for each, text in decided.problems.items() if each not in shown}),
-        note_length=REASON_LENGTH,
-    )
+    return {each.id: each for each in found}
+
+
+def _picture_urls(
+    project: Project, row: Proposal, target: Testimonial | None
+) -> dict[str, str | None]:
+    """Return the pictures before and after; what is only proposed has no public URL."""
+    column = row.kind if row.kind in PAGE_PICTURES else PAGE_PICTURES[0]
+    now = target.avatar_url if target else image_url(getattr(project, f"{column}_id"))
+    url = url_for("dashboard.inbox.get_proposed_picture", project_id=project.id, proposal_id=row.id)
+    return {"picture_before": now, "picture_after": url if name_picture(row) else None}
+
+
+def name_picture(row: Proposal) -> str:
+    """Return the id of the picture that is proposed, if there is one."""
+    return row.values.get("imageId") or row.values.get("avatarId") or ""

@@ -10,7 +10,6 @@ from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.i18n import gettext_noop, translate
-from testimonials.dashboard.proposal_data import count_for
 from testimonials.projects.access import Access, Role, list_last_shared
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
@@ -88,7 +87,6 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
             for name, glyph, label, endpoint, key in _list_places(access)
         ],
         "counts": project and count_tabs(project.id)[project.id],
-        "proposals": access and count_for(access),
         "theme": theme if theme in THEMES else "system",
     }
 

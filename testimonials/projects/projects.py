@@ -341,6 +341,14 @@ def lock_account(account_id: str) -> Account:
     return account
 
 
+def lock_account_of(project_id: str) -> None:
+    """Lock the account of a project that is to be locked after it."""
+    if is_identifier(project_id):
+        owner = select(Project.account_id).where(Project.id == project_id).scalar_subquery()
+        query = select(Account.id).where(Account.id == owner)
+        db.session.execute(query.with_for_update(key_share=True))
+
+
 def mark_changed(project: Project) -> None:
     """Raise the feed version, after every change to what the widget or the API's list shows.
 

@@ -476,7 +476,7 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
         "project_name": name,
         "lines": summarise(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
-        "url": project_url(project.id, "proposals"),
+        "url": project_url(project.id, "inbox#proposals"),
         "choose_url": project_url(project.id, "settings/mail"),
         "unsubscribe_url": url,
     }

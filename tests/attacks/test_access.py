@@ -77,7 +77,7 @@ PROJECT = "/dashboard/projects/<project_id>"
 MODERATOR_MAY = {
     f"{PROJECT}/{path}"
     for path in (
-        "brand.css", "proposals", "inbox", "inbox/bulk", "inbox/undo", "inbox/samples",
+        "brand.css", "inbox", "inbox/proposals", "inbox/bulk", "inbox/undo", "inbox/samples",
         "inbox/tags", "decide", "decide/undo", "decide/<testimonial_id>", "testimonials/new",
         *(f"testimonials/<testimonial_id>{each}" for each in (
             "", "/action", "/highlights", "/reply", "/thanks", "/transcript", "/recording/remove",
@@ -87,7 +87,7 @@ MODERATOR_MAY = {
     )
 }  # fmt: skip
 # What a reader may see, and the one thing that they may do.
-READER_SEES = {f"{PROJECT}/{path}" for path in ("brand.css", "proposals", "inbox", "settings")}
+READER_SEES = {f"{PROJECT}/{path}" for path in ("brand.css", "inbox", "settings")}
 READER_SEES |= {
     f"{PROJECT}/testimonials/<testimonial_id>{path}" for path in ("", "/picture", "/picture.png")
 }
@@ -385,7 +385,7 @@ def test_a_reader_is_shown_nothing_that_is_refused(app: Flask, world: World) -> 
 
     base = f"/dashboard/projects/{project}"
     starts = [f"{base}/inbox?status={tab}" for tab in ("pending", "approved", "all", "spam")]
-    starts += [f"{base}/proposals", f"{base}/testimonials/{world.ids['testimonial_id']}"]
+    starts += [f"{base}/testimonials/{world.ids['testimonial_id']}"]
     for start in starts:
         forms = crawl(browser, [start], check)
         sent = {form.path for form in forms if form.method == "POST" and project in form.path}

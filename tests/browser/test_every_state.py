@@ -337,7 +337,7 @@ def beginning(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{site.url}/dashboard/projects?q=nothing")
     yield page
-    for path in ("/widget/order", "/widget/new", "/insights", "/proposals", "/collect/page"):
+    for path in ("/widget/order", "/widget/new", "/insights", "/collect/page"):
         page.goto(f"{project.dashboard}{path}")
         page.locator("[data-preview]").evaluate_all("all => all.forEach((each) => each.remove())")
         yield page
@@ -433,11 +433,11 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
 def answering_an_agent(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, page = enter(site, open_page)
     propose_many(project)
-    page.goto(f"{project.dashboard}/proposals")
+    page.goto(f"{project.dashboard}/inbox")
+    for row in page.locator(".proposal-row").all():
+        row.evaluate("row => row.open = true")
     yield page
-    press(page, "Accept all 8", "Nothing waits for you")
-    yield page
-    follow(page.get_by_role("link", name="Decided"))
+    press(page, "Accept all 8", "All decided")
     yield page
 
 

@@ -52,7 +52,7 @@ COMMITTERS = {
 WAITING = {
     f"dashboard.{name}"
     for name in (
-        "claim", "proposals",
+        "claim",
     )
 }  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.

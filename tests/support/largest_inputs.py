@@ -143,7 +143,7 @@ def list_inputs() -> list[Input]:
             "/login/passkey", passkey_token="x", passkey="[" * size
         )),
         Input("the words of a proposal", "2,000 words", 2000, lambda at, _: Sent(
-            "GET", f"/dashboard/projects/{at.project}/proposals", headers=at.session
+            "GET", f"/dashboard/projects/{at.project}/inbox", headers=at.session
         ), before=lambda at, size: _api(
             at, "POST", "proposals", {"kind": "testimonial.edit", "targetId": at.testimonial,
             "values": {"text": draw_words(1, size)}}, is_dry=False,

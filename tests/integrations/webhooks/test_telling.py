@@ -130,7 +130,7 @@ def test_the_longest_words_are_told_and_a_body_is_never_too_large(
     proposal = {"kind": "request", "values": {"people": people}}
     made = data_of(hook.caller.post(f"/v1/projects/{hook.project}/proposals", proposal))
     form = {"decision": "declined", "ids": made["_id"]}
-    browser.post(f"/dashboard/projects/{hook.project}/proposals", data=form)
+    browser.post(f"/dashboard/projects/{hook.project}/inbox/proposals", data=form)
     short = {"projectId": hook.project, "_id": made["_id"]}
     assert take(hook, receiver) == [("proposal.decided", short)]
     assert all(len(each.body.encode()) < MOST_BYTES for each in hook.deliveries())
@@ -211,7 +211,7 @@ def test_what_became_of_a_proposal_is_told_to_who_made_it(
     made = hook.caller.post(path, change).json["data"]  # type: ignore[index]
     assert take(hook, receiver) == []
     form = {"decision": "accepted", "ids": made["_id"]}
-    browser.post(f"/dashboard/projects/{hook.project}/proposals", data=form)
+    browser.post(f"/dashboard/projects/{hook.project}/inbox/proposals", data=form)
     came = dict(take(hook, receiver))
     assert came.keys() == {"proposal.decided", "project.updated"}
     decided = came["proposal.decided"]

@@ -56,13 +56,17 @@ def test_words_that_both_texts_have_in_their_order_are_not_marked() -> None:
 
 def decide(browser: FlaskClient, project: str, decision: str, *ids: str, note: str = "") -> Any:
     form = {"decision": decision, "ids": list(ids), "note": note}
-    return browser.post(f"/dashboard/projects/{project}/proposals", data=form)
+    return browser.post(f"/dashboard/projects/{project}/inbox/proposals", data=form)
 
 
-def page(browser: FlaskClient, project: str, query: str = "") -> str:
-    answer = browser.get(f"/dashboard/projects/{project}/proposals{query}")
+def page(browser: FlaskClient, project: str) -> str:
+    answer = browser.get(f"/dashboard/projects/{project}/inbox")
     assert answer.status_code == 200
     return answer.text
+
+
+def follow(browser: FlaskClient, answer: Any) -> str:
+    return browser.get(answer.headers["Location"].partition("#")[0]).text
 
 
 def test_accepting_does_what_the_owner_would_click(
@@ -117,7 +121,8 @@ def test_accepting_does_what_the_owner_would_click(
     assert "Shop assistant (access token), accepted by owner@example.com" in history
     assert read_types(app).count("proposal.decided") == 8
     assert added["status"] == "accepted"
-    assert "Lovely cups." in page(browser, project, "?show=decided")
+    activity = browser.get(f"/dashboard/projects/{project}/settings/developers/activity").text
+    assert activity.count("accepted the proposal") == 8
 
 
 def test_declining_tells_the_agent_why(owner: Caller, browser: FlaskClient, project: str) -> None:
@@ -150,7 +155,12 @@ def test_what_no_longer_holds_is_said_and_the_proposal_stays(
     text = page(browser, project)
     assert "Its author has withdrawn this testimonial" in text
     answer = decide(browser, project, "accepted", gone, page_change)
+    assert answer.status_code == 303
+    assert "Accepted: Change the collection page; 1 stayed as it was" in follow(browser, answer)
+    answer = decide(browser, project, "accepted", gone, note="Thank you anyway.")
     assert (answer.status_code, "Its author has withdrawn it" in answer.text) == (409, True)
+    assert 'class="proposal-row" open' in answer.text
+    assert "Thank you anyway." in answer.text
     assert read_proposal(owner, project, gone)["status"] == "waiting"
     assert read_proposal(owner, project, page_change)["status"] == "accepted"
 
@@ -173,8 +183,9 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     # Of the page there is no picture, which only who may decide about it is told.
     path = f"/dashboard/projects/{project}/proposals/{change}/picture"
     assert [each.get(path).status_code for each in people.values()] == [403, 404]
-    answer = decide(moderator, project, "accepted", change, draft)
+    answer = decide(moderator, project, "accepted", change)
     assert "Only the owner, and people who manage" in answer.text
+    assert decide(moderator, project, "accepted", change, draft).status_code == 303
     assert read_proposal(owner, project, change)["status"] == "waiting"
     assert read_proposal(owner, project, draft)["status"] == "accepted"
     assert decide(people["admin"], project, "accepted", change).status_code == 303
@@ -225,28 +236,7 @@ def test_only_what_was_seen(app: Flask, owner: Caller, browser: FlaskClient, pro
     later = propose(owner, project, "page", {"headline": "Later"})["_id"]
     assert decide(browser, project, "declined", *ids).status_code == 303
     assert read_proposal(owner, project, later)["status"] == "waiting"
-    assert page(browser, project).count('<article class="card proposal"') == 11
-
-
-def test_a_decided_proposal_shows_the_logo_that_was_there_before(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
-    agent = make_agent(owner, Scope.READ, Scope.DRAFT)
-    old, new = hold_picture(app), hold_picture(app)
-    for picture in (old, new):
-        made = propose(agent, project, "logo", {"imageId": picture})["_id"]
-        decide(browser, project, "accepted", made)
-        moved_clock.move(days=1)
-    newer, older = (
-        [each.split('"')[0] for each in card.split('class="side-picture" src="')[1:]]
-        for card in page(browser, project, "?show=decided").split("<article")[1:]
-    )
-    assert [len(newer), len(older)] == [2, 1]
-    assert old in newer[0]
-    moved_clock.move(days=3)
-    with app.app_context():
-        sweep()
-    assert page(browser, project, "?show=decided").count("No longer kept") == 2
+    assert page(browser, project).count('<details class="proposal-row"') == 11
 
 
 def test_a_picture_that_waits_is_kept_and_old_decisions_go(
@@ -314,7 +304,7 @@ def test_one_mail_tells_of_all_that_came_in_a_while(
     (mail, *_) = [each for each in mails(app) if each.purpose == "proposals"]
     assert mail.subject == "2 proposals wait for Kiln & Clay"
     assert "An agent (API key): 1 drafted testimonial, 1 change" in mail.text
-    assert f"/dashboard/projects/{project}/proposals" in mail.text
+    assert f"/dashboard/projects/{project}/inbox#proposals" in mail.text
     moved_clock.move(days=2)
     assert tell(app) == []
 
