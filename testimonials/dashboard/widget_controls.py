@@ -45,7 +45,13 @@ SPACES = {
     "comfortable": gettext_noop("Normal"),
     "airy": gettext_noop("Airy"),
 }
-THEMES = {"light": gettext_noop("Light"), "dark": gettext_noop("Dark")}
+# As the site is, which is beyond the specified ones.
+AUTO = "auto"
+THEMES = {
+    AUTO: gettext_noop("Auto"),
+    "light": gettext_noop("Light"),
+    "dark": gettext_noop("Dark"),
+}
 SHOWN = {
     "all": gettext_noop("All approved"),
     "tags": gettext_noop("With tags"),
@@ -108,7 +114,7 @@ CORNERS = tuple(sorted(widget_design.RADII))
 PHOTO_SIZES = tuple(size for size in sorted(widget_design.PHOTO_SIZES) if size)
 LABELS = {"labelShowMore": "showMore", "labelReadMore": "readMore", "labelShowLess": "showLess"}
 CTA = {"ctaLabel": "label", "ctaUrl": "url"}
-_CONFIG = ("theme", "cardStyle", "initialCount", "showSource", "showCtaButton")
+_CONFIG = ("cardStyle", "initialCount", "showSource", "showCtaButton")
 _DESIGN = (
     "density", "cardWidth", "featured", "showHeader", "showHighlights", "minLength", "minRating",
 )  # fmt: skip
@@ -203,6 +209,7 @@ def to_controls(settings: Settings) -> Values:
     config, design, cta = settings["config"], settings["design"], settings["cta"]
     return {
         "colour": design["brandColor"] or config["palette"] or "",
+        "theme": design["theme"] or config["theme"],
         "corners": CORNERS.index(design["radius"]),
         "stars": design["starColor"] if config["showStars"] else "off",
         "photos": design["photoSize"] > 0,
@@ -265,6 +272,9 @@ def _set_look(values: Values, changes: Values, config: Values, design: Values) -
         design["brandColor"] = colour if colour.startswith("#") else None
         if not colour.startswith("#"):
             config["palette"] = colour or None
+    if "theme" in changes:
+        design["theme"] = AUTO if values["theme"] == AUTO else ""
+        config |= {} if design["theme"] else {"theme": values["theme"]}
     if "corners" in changes:
         design["radius"] = CORNERS[values["corners"]]
     if changes.keys() & {"photos", "photoSize"}:

@@ -36,6 +36,7 @@ STAR_COLOURS = ("gold", "brand")
 DATE_STYLES = ("relative", "month", "absolute")
 FEATURED = ("soft", "solid", "off")
 LAYOUTS = ("", "spotlight")
+THEMES = ("", "auto")
 MARQUEE_ROWS = (2, 1)
 ORDERS = ("newest", "best", "hand")
 SHAPES = (
@@ -77,6 +78,7 @@ DEFAULTS: dict[str, Any] = LOOK | {
     "onlyChosen": False,
     "labels": {},
     "shape": SHAPES[0],
+    "theme": THEMES[0],
 }
 
 
@@ -176,6 +178,10 @@ class WidgetDesignSchema(StrictSchema):
     chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
     onlyChosen = Switch(description="Show no others than those of `chosen`.")
     labels = fields.Nested(WidgetLabelsSchema)
+    theme = Choice(
+        *THEMES,
+        description="`auto`: as the embedding page is; empty: that of `widgetConfig`.",
+    )
     shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
 
 

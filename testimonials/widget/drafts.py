@@ -9,7 +9,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.defaults import CTA, WIDGET_CONFIG
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
-from testimonials.projects.widget_design import SHAPES, read_design, trim_design
+from testimonials.projects.widget_design import SHAPES, THEMES, read_design, trim_design
 from testimonials.widget.call_to_action import change_cta
 from testimonials.widget.models import SavedWidget
 
@@ -194,6 +194,7 @@ LOOKS = {
         16,
         "comfortable",
         {"layout": "masonry", "cardStyle": "gradient", "theme": "dark"},
+        theme="",
     ),
 }
 
@@ -205,20 +206,22 @@ def apply_look(
 
     `before` is the theme that Night gives back when another look takes its place.
     """
-    changed = dict(config)
+    changed, whole = dict(config), read_design(design)
     if name in SHAPES:
-        return changed, read_design(design) | {"shape": name}
+        return changed, whole | {"shape": name}
     look = LOOKS[name]
     if find_look(config, design) == "night":
-        changed["theme"] = before
-    return changed | look.config, read_design(design) | look.design | {"shape": ""}
+        whole["theme"] = before if before in THEMES else ""
+        changed["theme"] = WIDGET_CONFIG["theme"] if whole["theme"] else before
+    return changed | look.config, whole | look.design | {"shape": ""}
 
 
 def theme_before(widget: Widget) -> str:
     """Return the theme that visitors see, as far as it isn't a look's."""
     published = read_published(widget)
     is_night = find_look(published["config"], published["design"]) == "night"
-    return str(WIDGET_CONFIG["theme"] if is_night else published["config"]["theme"])
+    theme = published["design"]["theme"] or published["config"]["theme"]
+    return str(WIDGET_CONFIG["theme"] if is_night else theme)
 
 
 def find_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str | None:

@@ -81,7 +81,9 @@ def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
     design = project.in_font(design)
     if config["palette"] is None:
         design["brandColor"] = design["brandColor"] or brand.color
-    return WidgetSettings(settings.name, fill_in(config), design)
+    config = fill_in(config)
+    config["theme"] = design["theme"] or config["theme"]
+    return WidgetSettings(settings.name, config, design)
 
 
 def find_widget(project: Project, name: str) -> Project | SavedWidget:
@@ -225,6 +227,8 @@ def _choose_name(project: Project, text: str, widget: SavedWidget | None = None)
 # The rules of the widget: its settings, and what it may show.
 
 MAX_FACES = 5
+# By a specified setting, what of the design goes further.
+BEYOND = {"layout": "layout", "animation": "layout", "theme": "theme"}
 # Among so many the faces are looked for, however many there are.
 NEWEST_FACES = 200
 
@@ -232,13 +236,12 @@ NEWEST_FACES = 200
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
     """Change the locked project's specified settings.
 
-    A specified layout or animation goes before the layout that the dashboard had chosen beyond
-    them.
+    They go before the layout and the theme that the dashboard had chosen beyond them.
     """
-    if not changes.keys().isdisjoint({"layout", "animation"}):
-        project.widget_design = {
-            name: value for name, value in project.widget_design.items() if name != "layout"
-        }
+    gone = {BEYOND[name] for name in changes if name in BEYOND}
+    if gone:
+        kept = {name: each for name, each in project.widget_design.items() if name not in gone}
+        project.widget_design = kept
     if changes:
         project.widget_config = project.widget_config | changes
         mark_edited(project)

@@ -144,6 +144,26 @@ def test_the_brand_shows_until_a_colour_is_chosen(
     assert stored(app, project)[0]["palette"] is None
 
 
+def test_auto_is_as_the_site_until_a_call_names_a_theme(
+    owner: Caller, client: FlaskClient, browser: FlaskClient, project: str
+) -> None:
+    def shown() -> Any:
+        return client.get(f"/widget/{project}/feed").json["config"]["theme"]  # type: ignore[index]
+
+    save(browser, project, theme="auto")
+    publish(browser, project)
+    assert shown() == "auto"
+    assert "light-dark(" in client.get(f"/widget/{project}").text
+    # Night takes its place, and gives it back; the specified setting is as it was.
+    for look, theme in (("night", "dark"), ("wall", "auto")):
+        browser.post(path(project, "/look"), data={"look": look})
+        assert open_form(browser, project)["theme"] == [theme]
+    answer = owner.get(f"/v1/projects/{project}").json["data"]  # type: ignore[index]
+    assert answer["widgetConfig"]["theme"] == "light"
+    owner.patch(f"/v1/projects/{project}/widget-config", {"theme": "dark"})
+    assert shown() == "dark"
+
+
 def test_a_draft_holds_only_what_is_changed(
     app: Flask, owner: Caller, browser: FlaskClient, project: str
 ) -> None:

@@ -22,10 +22,10 @@
 const use = async (file, widget) => (await import(BASE + file)).default(widget);
 
 const chooseThemes = (host, config) => {
-  const wanted = host.dataset.testimonialsTheme;
+  const themes = ['light', 'dark', 'auto'];
+  const theme = oneOf(host.dataset.testimonialsTheme, oneOf(config.theme, ...themes), ...themes);
   // The page's own color-scheme decides, at each moment.
-  if (wanted === 'auto') return ['light', 'dark'];
-  return [oneOf(wanted, oneOf(config.theme, 'light', 'dark'), 'light', 'dark')];
+  return theme === 'auto' ? themes.slice(0, 2) : [theme];
 };
 
 const paint = (root, host, feed, config, design) => {

@@ -16,8 +16,7 @@ window.fetch = (input, options) => {
   return Promise.resolve(Response.json({ ...feed, ...drawn[name], widget: name, items, total: items.length }));
 };
 
-const { ground } = form.dataset;
-if (ground) for (const tile of form.querySelectorAll('.look-tile.is-light')) tile.style.backgroundColor = ground;
+if (form.dataset.ground) form.style.setProperty('--ground', form.dataset.ground);
 
 // A popup waits before it comes, and goes again: here it stands.
 document.addEventListener('testimonials:ready', ({ target }) => {

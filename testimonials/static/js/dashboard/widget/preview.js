@@ -81,8 +81,11 @@ let last = null;
 
 // The owner's page: its colour, or a picture of it above and below the place of the widget.
 function showPage({ picture, place }) {
-  const ground = { light: '#FAFAFA', dark: '#0B0B0D' }[real.config.theme];
-  root.style.setProperty('background', real.config.theme === 'light' && root.dataset.ground || ground);
+  const light = root.dataset.ground || '#FAFAFA';
+  const dark = '#0B0B0D';
+  const { theme } = real.config;
+  root.style.colorScheme = theme === 'auto' ? 'light dark' : theme;
+  root.style.background = { light, dark }[theme] ?? `light-dark(${light}, ${dark})`;
   root.classList.toggle('has-picture', Boolean(picture));
   if (!picture) return;
   root.style.setProperty('--picture', `url("${picture}")`);
