@@ -31,7 +31,7 @@ from testimonials.auth.sessions import (
 )
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed
 from testimonials.core.http.form_errors import answer_errors, to_form_errors, wants_json
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
@@ -81,21 +81,17 @@ def require_session(view: View) -> View:
     return wrapper
 
 
-def require_role(needed: Role, *, for_update: bool = False) -> Callable[[View], View]:
+def require_role(needed: Role) -> Callable[[View], View]:
     """Make a decorator that passes the view ``access`` to the project, and requires a session.
 
-    With `for_update` the view runs in a writing transaction with the project locked. Raises
-    `NotFound` and `RoleTooLow`.
+    It is for answers that are no pages. Raises `NotFound` and `RoleTooLow`.
     """
 
     def decorate(view: View) -> View:
         @require_session
         @functools.wraps(view)
         def wrapper(owner: SignedIn, project_id: str, **arguments: object) -> ResponseReturnValue:
-            if for_update:
-                begin_write()
-            access = find_access(owner, project_id, needed, for_update=for_update)
-            return view(access=access, **arguments)
+            return view(access=find_access(owner, project_id, needed), **arguments)
 
         return wrapper
 

@@ -130,3 +130,21 @@ def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(
     assert height(page) <= 1060
     page.set_viewport_size(PHONE)
     assert height(page, ".collect-rows") <= 900
+
+
+def test_the_page_editor_is_one_list_of_which_one_row_is_open(
+    open_page: OpenPage, project: Project
+) -> None:
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/collect/page")
+    # Headline, note, a person or not, light or dark, stars; and the width of the preview.
+    assert visible_controls(page) == 6
+    expect(page.locator("main .part-row")).to_have_count(14)
+    expect(page.locator("main .part-row[open]")).to_have_count(1)
+    assert height(page) <= 1130
+    page.locator("#headline > summary").click()
+    # Stars, light or dark, and the width.
+    assert visible_controls(page) == 3
+    assert height(page) <= 890
+    page.set_viewport_size(PHONE)
+    assert height(page) <= 1030

@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import FrameLocator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.pages import held_back
+from tests.browser.pages import follow, held_back
 from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -229,3 +229,81 @@ def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: Ope
     inside.get_by_role("link", name=re.compile("elsewhere.example.com")).click()
     expect(inside.get_by_role("heading", name=re.compile("Thank you")).first).to_be_visible()
     assert project.stored() == []
+
+
+def test_the_list_is_gone_through_by_keyboard_alone(project: Project, page: Page) -> None:
+    page.locator("#text > summary").focus()
+    panel = page.locator("#questions")
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    # It lies over the list.
+    expect(page.locator(".part-row").filter(visible=True)).to_have_count(1)
+    page.keyboard.press("Tab")
+    expect(panel.get_by_role("button", name="Add a question")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("Who sent you?")
+    for key in ("Tab", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(panel.get_by_role("radio", name="Text")).to_be_checked()
+    page.keyboard.press("Escape")
+    expect(panel.locator("summary").first).to_be_focused()
+    expect(panel.locator("> summary")).to_contain_text("1 of 5")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".part-row[open]")).to_have_attribute("id", "person")
+    assert asked(project) == ["Who sent you?"]
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    value = page.locator("#person [data-value]")
+    expect(value).to_have_text("Name, role, company, email")
+
+
+def test_all_of_it_works_without_a_script(open_page: OpenPage, project: Project) -> None:
+    page = open_page(project.page_url, java_script_enabled=False)
+    project.sign_in(page, "/collect/page")
+    page.get_by_label("Headline").fill("How was the cut?")
+    row(page, "Your own questions")
+    for text in ("Who sent you?", "What did you like?"):
+        page.locator("#questions .item-box > summary").last.click()
+        empty = page.locator("#questions .item").last
+        empty.get_by_label("Question", exact=True).fill(text)
+        empty.get_by_role("radio", name="Text").check(force=True)
+        follow(page.get_by_role("button", name="Save"))
+        row(page, "Your own questions")
+    assert asked(project) == ["Who sent you?", "What did you like?"]
+    follow(page.get_by_role("button", name="Move up: What did you like?"))
+    # The panel is open again, since it is what somebody works in.
+    follow(page.get_by_role("button", name="Move up: Who sent you?"))
+    assert asked(project) == ["Who sent you?", "What did you like?"]
+    page.locator(".item-box > summary").first.click()
+    follow(page.get_by_role("button", name="Delete question").first)
+    assert asked(project) == ["What did you like?"]
+    row(page, "Your own questions")
+    follow(page.get_by_role("link", name="Another page"))
+    page.get_by_label("Name").fill("After the course")
+    follow(page.get_by_role("button", name="Add"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("After the course")
+    assert project.call("GET", "")[CONFIG]["headline"] == "How was the cut?"
+
+
+def test_a_page_is_added_renamed_and_deleted_in_the_title(project: Project, page: Page) -> None:
+    page.get_by_role("link", name="Another page").click()
+    sheet = page.get_by_role("dialog")
+    sheet.get_by_label("Name").fill("After the course")
+    follow(sheet.get_by_role("button", name="Add"))
+    title = page.locator(".title-menu")
+    expect(title).to_contain_text("After the course")
+    title.click()
+    page.get_by_role("link", name="Rename").click()
+    sheet.get_by_label("Name", exact=True).fill("Class")
+    follow(sheet.get_by_role("button", name="Rename"))
+    expect(title).to_contain_text("Class")
+    page.get_by_role("switch", name="Open").uncheck()
+    expect(page.get_by_text("Saved").last).to_be_visible()
+    page.reload()
+    title.click()
+    expect(page.get_by_role("link", name="Class Closed")).to_be_visible()
+    page.get_by_role("link", name="Delete").click()
+    follow(sheet.get_by_role("button", name="Delete"))
+    expect(page.get_by_text("Deleted Class. What was sent by it stays.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your page")

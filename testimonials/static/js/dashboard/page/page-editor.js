@@ -1,6 +1,6 @@
 // The page editor works without this file: its forms have a Save button. With it each change shows
 // at once in the preview and saves itself.
-import { catchUp, checkLength, showFieldProblem, startPanes, startSaving, startWidths } from '../editors/editor.js';
+import { catchUp, checkLength, showFieldProblem, startPanes, startSaving, startWidths } from './saving.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
 import { framePart, patch, refresh, showView, startPreview } from './preview.js';

@@ -1,15 +1,7 @@
-// What the editors share: saving by itself, the width of the preview, and one pane on phones.
+// What the page editor does beside its rows: saving, the width of the preview, and one pane on phones.
 import { fill, post, showProblem } from '../../post.js';
 
 const isEmpty = (object) => !Object.keys(object).length;
-
-// Return "#RRGGBB" for three or six digits, with or without the sign; null for anything else.
-export function readColour(text) {
-  const found = /^#?([\da-f]{3}|[\da-f]{6})$/i.exec(text.trim());
-  if (!found) return null;
-  const digits = found[1].length === 3 ? found[1].replace(/./g, '$&$&') : found[1];
-  return `#${digits.toUpperCase()}`;
-}
 
 // Tell whether a field holds no more than it may, as the server counts: by code points, after trimming.
 export function checkLength(field) {
@@ -28,7 +20,7 @@ export function showFieldProblem(field, text) {
     place = document.createElement('p');
     place.id = id;
     place.className = 'field-error';
-    (field.closest('.colour-field, .stepper') ?? field).after(place);
+    field.after(place);
   }
   showProblem(place, text, field);
   if (text) {
@@ -45,7 +37,7 @@ export function showFieldProblem(field, text) {
 // nothing else, so that a colleague's other settings stay as they are. `onStored(data, waiting)`
 // gets each answer and the names that changed again since, `onRefused(errors)` what is wrong by field;
 // `toBody(changes)` makes what is sent. Return how to save.
-export function startSaving(action, onStored, { toBody = (changes) => new URLSearchParams(changes), onRefused } = {}) {
+export function startSaving(action, onStored, { toBody, onRefused }) {
   const state = document.querySelector('[data-save-state]');
   const retry = state.querySelector('[data-save-retry]');
   // The names in `dirty` wait to be sent, those in `sending` are on their way.
@@ -118,7 +110,6 @@ export function startSaving(action, onStored, { toBody = (changes) => new URLSea
       else save();
     },
     drop(name) { delete dirty[name]; },
-    isBehind: () => !isEmpty(dirty),
   };
 }
 
@@ -132,15 +123,11 @@ export function catchUp(form) {
   }
 }
 
-// The frame is as wide as the chosen device, and drawn smaller where there is less room; two stand
-// beside each other. Return what fits them anew.
+// The frame is as wide as the chosen device, and drawn smaller where there is less room.
 export function startWidths(stage) {
   function fit() {
     const chosen = Number(stage.dataset.width);
-    const boxes = stage.querySelectorAll('[data-box]:not([hidden])');
-    const room = stage.clientWidth / boxes.length - 26;
-    const scale = chosen && room > 0 ? Math.min(1, room / chosen) : 1;
-    for (const box of boxes) box.style.setProperty('--scale', scale);
+    stage.firstElementChild.style.setProperty('--scale', chosen ? Math.min(1, (stage.clientWidth - 38) / chosen) : 1);
   }
   for (const button of document.querySelectorAll('[data-width][type="radio"]')) {
     button.addEventListener('change', () => {
@@ -149,7 +136,6 @@ export function startWidths(stage) {
     });
   }
   new ResizeObserver(fit).observe(stage);
-  return fit;
 }
 
 export function startPanes(split) {
