@@ -55,7 +55,7 @@ def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: 
 
 
 def send_signup_mail(account: Account, link: str) -> None:
-    lines = ["Open this link and choose a password. Then you can set up your first project."]
+    lines = ["This link opens your page. See what it looks like, and make it yours."]
     if account.has_key:
         lines.append(
             f"An agent has held a key to this account since {clock.day(account.key_created_at)}"
@@ -65,12 +65,12 @@ def send_signup_mail(account: Account, link: str) -> None:
     send_plain_mail(
         account.email,
         "signup",
-        "Finish signing up",
+        "Your page is one step away",
         lines,
         footnote=f"The link works for {describe_days_left(account)} and only once. If you did not "
         "ask for it, ignore this mail: without a password the account is deleted automatically.",
         link=link,
-        button="Choose a password",
+        button="Open my page",
     )
 
 

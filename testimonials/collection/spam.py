@@ -130,8 +130,8 @@ def _send_flood_mail(project: Project, reader: Reader) -> None:
             "If they came from an event or a newsletter, release them there; nothing is lost. The "
             "operator of this service can raise the limit.",
         ],
-        footnote="You get this mail once a day at most, and never if you choose no mail under "
-        "Notifications.",
+        footnote="You get this mail once a day at most, and never if you choose “Never” in the "
+        "project’s settings, Mail to you.",
         link=f"{project_url(project.id, 'inbox')}?status=spam",
         button="Open the spam folder",
         list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),

@@ -60,7 +60,7 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
 
 
 def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
-    stays = "Your role in it is “Manages” now." if is_in else "You have no access to it any more."
+    stays = "Your role in it is “Manages”." if is_in else "You have no access to it any more."
     send_plain_mail(
         email,
         "ownership-taken",

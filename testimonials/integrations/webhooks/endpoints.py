@@ -76,7 +76,7 @@ class EndpointPaused(ServiceError):
     meaning = "Whoever added the webhook endpoint is no admin of the project any more."
     remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
     default_message = gettext_noop(
-        "Whoever added this webhook endpoint is no admin of the project any more. Keep it with a "
+        "Whoever added this webhook endpoint doesn’t manage the project any more. Keep it with a "
         "new secret, or remove it."
     )
 
@@ -300,7 +300,7 @@ def send_left_mail(
     lines = []
     if hosts:
         lines.append(
-            f"Whoever added webhook endpoints of the project {project.name} is no admin of it any "
+            f"Whoever added webhook endpoints of the project {project.name} doesn’t manage it any "
             f"more. They hear of nothing until you keep or remove each: {', '.join(hosts)}. One "
             "that is kept gets a new signing secret."
         )
@@ -317,7 +317,7 @@ def send_left_mail(
         lines,
         footnote="You get this mail because you own the project.",
         link=project_url(project.id, f"settings/developers/{'webhooks' if hosts else 'purchases'}"),
-        button="Look at the integrations" if hosts else "Look at the links",
+        button="Look at the webhooks" if hosts else "Look at the links",
     )
 
 
@@ -336,7 +336,7 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
         ],
         footnote="You get this mail because the endpoint belongs to a project of yours.",
         link=project_url(project.id, "settings/developers/webhooks"),
-        button="Look at the integrations",
+        button="Look at the webhooks",
     )
 
 
