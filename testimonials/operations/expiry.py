@@ -13,8 +13,9 @@ from testimonials.auth.tokens import delete_ended_tokens
 from testimonials.collection.abuse import delete_old_reports
 from testimonials.collection.requests import delete_old_requests, is_told_from
 from testimonials.core import clock
+from testimonials.core.db.transactions import next_batch, write
 from testimonials.core.event_lists import delete_old_events, forget_networks
-from testimonials.core.extensions import begin_write, db, let_others_write
+from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import delete_old_keys
 from testimonials.core.http.rate_limits import delete_expired_counters
 from testimonials.core.jobs import every
@@ -52,15 +53,14 @@ class Kind(NamedTuple):
 
 @every("sweep")
 def sweep() -> Counts:
-    """Remove everything that has expired; return how much of each kind. Commits."""
-    begin_write()
-    # What goes with a project may be thousands: first in parts.
-    for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
-        while remove_some(is_gone):
-            _begin_anew()
-    learn_files()
-    removed = _remove(_begin_anew)
-    db.session.commit()
+    """Remove everything that has expired; return how much of each kind."""
+    with write():
+        # What goes with a project may be thousands: first in parts.
+        for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
+            while remove_some(is_gone):
+                next_batch()
+        learn_files()
+        removed = _remove(next_batch)
     # Of rows that are gone, by whatever way.
     remove_orphans()
     write_lists()
@@ -71,9 +71,9 @@ def sweep() -> Counts:
 
 def preview() -> Counts:
     """Return how much of each kind `sweep` would remove now, without removing it."""
-    begin_write()
-    removed = _remove(lambda: None)
-    db.session.rollback()
+    with write():
+        removed = _remove(lambda: None)
+        db.session.rollback()
     return removed
 
 
@@ -87,12 +87,6 @@ def _remove(go_on: Callable[[], None]) -> Counts:
             count = kind.remove()
             removed[name] += count
     return removed
-
-
-def _begin_anew() -> None:
-    db.session.commit()
-    let_others_write()
-    begin_write()
 
 
 def _delete_old_mails() -> int:

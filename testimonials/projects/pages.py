@@ -4,7 +4,8 @@ from flask import Response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import media, projects, site
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
@@ -28,10 +29,8 @@ def show_unsubscribe(token: str) -> ResponseReturnValue:
 
 @projects.post("/unsubscribe/<token>")
 def end_mails(token: str) -> ResponseReturnValue:
-    begin_write()
-    project, account_id = read_unsubscribe_token(token, for_update=True)
-    set_mode(project, account_id, "never")
-    db.session.commit()
+    with write(lambda: read_unsubscribe_token(token, for_update=True)) as (project, account_id):
+        set_mode(project, account_id, "never")
     return answer_privately(_unsubscribe_page(project, is_done=True))
 
 

@@ -45,7 +45,6 @@ COMMITTERS = {
     "core.db.transactions": "Doors, jobs and commands write through it.",
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
     "core.http.rate_limits": "A hit counts also when the request that made it fails.",
-    "operations.expiry": "The sweep is a job of the background thread; there is no request.",
 }
 # Pages that are to be drawn anew, and are then made by `dashboard.framework`. Until then they read
 # their forms and commit by themselves.

@@ -4,12 +4,14 @@ Whoever began an upload knows its id, and nobody else does until it is sent.
 """
 
 import io
+from contextlib import AbstractContextManager
 from typing import Any
 
 from flask import Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import media
 from testimonials.core.http.errors import ServiceError, answer_service_error, error_body
 from testimonials.core.http.i18n import translate
@@ -34,9 +36,8 @@ def begin_upload(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
     wanted: dict[str, Any] = load(_UPLOAD, read_json_object())
-    begin_write()
-    recording = _begin(lock_project(project.id), **wanted)
-    db.session.commit()
+    with write(lambda: lock_project(project.id)) as locked:
+        recording = _begin(locked, **wanted)
     return jsonify(id=recording.id, offset=0, pieceBytes=uploads.PIECE_BYTES), 201
 
 
@@ -75,9 +76,8 @@ def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
     request.max_content_length = uploads.POSTER.max_bytes
     # Decoded before the lock is taken, so that no submission waits for it.
     picture = read_image(io.BytesIO(request.get_data(cache=False)), uploads.POSTER)
-    begin_write()
-    uploads.set_poster(uploads.find_upload(project, recording_id, for_update=True), picture)
-    db.session.commit()
+    with _writing(project, recording_id) as recording:
+        uploads.set_poster(recording, picture)
     return "", 204
 
 
@@ -115,16 +115,18 @@ def _finish_if_whole(project: Project, recording: Recording, offset: int) -> Non
     except RecordingRefused:
         _discard(project, recording.id)
         raise
-    begin_write()
-    uploads.note_contents(uploads.find_upload(project, recording.id, for_update=True), found)
-    db.session.commit()
+    with _writing(project, recording.id) as locked:
+        uploads.note_contents(locked, found)
 
 
 def _discard(project: Project, recording_id: str) -> None:
-    begin_write()
-    db.session.delete(uploads.find_upload(project, recording_id, for_update=True))
-    db.session.commit()
+    with _writing(project, recording_id) as recording:
+        db.session.delete(recording)
     store.remove_files([recording_id])
+
+
+def _writing(project: Project, recording_id: str) -> AbstractContextManager[Recording]:
+    return write(lambda: uploads.find_upload(project, recording_id, for_update=True))
 
 
 def _read_offset() -> int:

@@ -10,6 +10,7 @@ from sqlalchemy import delete
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core import jobs as leases
+from testimonials.core.db import transactions
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
@@ -331,7 +332,7 @@ def test_much_is_removed_in_parts_between_which_others_can_write(
             left.append(len(read_testimonials(app, project)))
         add_testimonial(app, project, text="Meanwhile")
 
-    monkeypatch.setattr(expiry, "let_others_write", write_meanwhile)
+    monkeypatch.setattr(transactions, "let_others_write", write_meanwhile)
     with app.app_context():
         assert sweep()["testimonials"] == 4
     # Between the parts, and after the second, behind which there may be a third.
