@@ -1,149 +1,89 @@
 """The application: its settings, extensions, doors and what happens around each request."""
 
-from types import ModuleType
 from typing import Any
 
-import click
-from click.exceptions import NoSuchCommand
-from flask import Blueprint, Flask, current_app, has_request_context, request
-from flask.cli import AppGroup
+from flask import Flask, current_app, has_request_context, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
-from testimonials.analytics import counting, reports
-from testimonials.auth import api as auth_api
-from testimonials.auth import billing, email_change, login, two_factor_pages
-from testimonials.auth.api_auth import admit
-from testimonials.auth.oidc import pages as sso_pages
-from testimonials.auth.tokens import init_uses
-from testimonials.collection import abuse, author_pages, request_pages
-from testimonials.collection import api as collection_api
-from testimonials.collection import pages as collection_pages
+from testimonials.cli.groups import LateGroup
+from testimonials.core import clock
 from testimonials.core.db.sqlite import choose_temporary_folder
 from testimonials.core.extensions import init_extensions
 from testimonials.core.http import blueprints
 from testimonials.core.http.errors import register_error_handlers
-from testimonials.core.http.hosts import HostedFlask
-from testimonials.core.http.i18n import register_languages
+from testimonials.core.http.hosts import HostedFlask, init_own_hosts
+from testimonials.core.http.i18n import register_languages, use_visitors_language
 from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import register_csrf, register_web
 from testimonials.core.http.static import register_static_files
 from testimonials.core.http.urls import LateRule, serve_below
+from testimonials.core.late import add_routes, late
 from testimonials.core.logs import init_error_reports, register_access_log
 from testimonials.core.settings.current import EXTENSION as SETTINGS
-from testimonials.core.settings.instance import hold_folder
+from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.instance import SettingError, hold_folder
 from testimonials.core.settings.table import Settings, load_settings
-from testimonials.dashboard import (
-    account,
-    activity,
-    add_to_site,
-    asked,
-    brand,
-    claim,
-    collect,
-    consent,
-    developers,
-    exports,
-    first_steps,
-    home,
-    imports,
-    inbox,
-    insights,
-    invitation,
-    moved,
-    ownership,
-    page_editor,
-    people,
-    review,
-    security,
-    settings,
-    sharing,
-    testimonial,
-    testimonial_picture,
-    tokens,
-    translations,
-    two_factor,
-    webhooks,
-    widget_editor,
-    widget_gallery,
-    widget_order,
-)
-from testimonials.integrations import oauth, setup
-from testimonials.integrations.mcp import server as mcp
-from testimonials.integrations.webhooks import api as webhook_api
-from testimonials.integrations.webhooks.delivery import init_webhooks
-from testimonials.operations import admin, expiry, help, site
-from testimonials.operations.metrics import init_metrics
-from testimonials.projects import api as project_api
-from testimonials.projects import pages as project_pages
-from testimonials.projects import proposals_api
-from testimonials.projects.access import find_project
-from testimonials.projects.domains import serve_own_hosts
-from testimonials.projects.projects import keep_reserved_slugs
-from testimonials.projects.proposals_api import carry_out, lock_callers_account
-from testimonials.testimonials import api as testimonial_api
-from testimonials.testimonials.media import playback, upload_pages
-from testimonials.transfer import api as transfer_api
-from testimonials.widget import api as widget_api
-from testimonials.widget import feed, format_pages, render_pages, wall_pages
 from testimonials.widget.cache import init_feed
-from testimonials.widget.wall import init_wall
 
-# In the order of the features: each blueprint, and the modules that put views on it.
-VIEWS: dict[Blueprint, tuple[ModuleType, ...]] = {
-    blueprints.auth: (
-        auth_api,
-        login,
-        claim,
-        sso_pages,
-        two_factor_pages,
-        email_change,
-        billing,
-    ),
-    blueprints.projects: (project_api, proposals_api, project_pages, invitation, review),
-    blueprints.testimonials: (testimonial_api,),
-    blueprints.widget: (widget_api, feed, format_pages),
-    blueprints.collection: (collection_api, collection_pages, request_pages, abuse),
-    blueprints.authors: (author_pages,),
-    blueprints.media: (project_pages, playback, upload_pages),
-    blueprints.wall: (wall_pages, render_pages),
-    blueprints.analytics: (counting, reports),
-    blueprints.webhooks: (webhook_api,),
-    blueprints.agents: (mcp, setup),
-    blueprints.oauth: (oauth, consent),
-    blueprints.transfer: (transfer_api,),
-    blueprints.dashboard: (),
-    blueprints.admin: (admin,),
-    blueprints.site: (site, help, project_pages),
+# What the dashboard's templates ask for besides.
+FILTERS = {
+    "iso": clock.iso,
+    "full": late("dashboard.formatting:describe_time"),
+    "age": late("dashboard.formatting:describe_age"),
+    "start_small": late("dashboard.formatting:start_small"),
+    "browser": late("core.event_texts:translate_browser"),
 }
-# The same for the blueprints inside the dashboard.
-DASHBOARD: dict[Blueprint, tuple[ModuleType, ...]] = {
-    blueprints.home: (home, first_steps, moved),
-    blueprints.inbox: (inbox, review, testimonial, testimonial_picture),
-    blueprints.widget_pages: (widget_editor, widget_gallery, widget_order, add_to_site),
-    blueprints.collect: (collect, asked, sharing, page_editor, translations),
-    blueprints.insights: (insights,),
-    blueprints.settings: (settings, brand, developers, tokens, webhooks, imports, exports),
-    blueprints.people: (people, ownership),
-    blueprints.account: (account, activity, exports, security, two_factor),
-}  # fmt: skip
-# What is only done in the background, so that no other module needs it.
-BACKGROUND = (expiry,)
+PROVIDED.update(
+    caller="auth.api_auth:admit",
+    account="projects.proposals_api:lock_callers_account",
+    project="projects.access:find_project",
+    outcome="projects.proposals_api:carry_out",
+)
+for _door in (blueprints.auth, blueprints.projects):
+    _door.before_request(late("auth.cookies:use_persons_language"))
+for _door in (
+    blueprints.collection,
+    blueprints.authors,
+    blueprints.media,
+    blueprints.wall,
+):
+    _door.before_request(use_visitors_language)
 
 
 def register_routes(app: Flask) -> None:
-    """Attach every blueprint to `app`."""
-    PROVIDED.update(
-        caller=admit, account=lock_callers_account, project=find_project, outcome=carry_out
-    )
-    testimonial_api.init_pages(app)
-    init_uses(app)
-    init_webhooks(app)
+    """Attach every blueprint to `app`, and the addresses of its views."""
     init_feed(app)
-    init_wall(app)
-    counting.init_insights(app)
-    for blueprint in VIEWS:
+    if current_settings(app).metrics_token:
+        late("operations.metrics:init_metrics")(app)
+    for blueprint in (
+        blueprints.auth,
+        blueprints.projects,
+        blueprints.testimonials,
+        blueprints.widget,
+        blueprints.collection,
+        blueprints.authors,
+        blueprints.media,
+        blueprints.wall,
+        blueprints.analytics,
+        blueprints.webhooks,
+        blueprints.agents,
+        blueprints.oauth,
+        blueprints.transfer,
+        blueprints.dashboard,
+        blueprints.admin,
+        blueprints.site,
+    ):
         app.register_blueprint(blueprint)
+    add_routes(app)
+    app.context_processor(_describe_company)
+    app.jinja_env.filters.update(FILTERS)
+
+
+def _describe_company() -> dict[str, Any]:
+    """Tell every page which ways in there are."""
+    settings = current_settings()
+    return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
 
 
 @blueprints.dashboard.url_defaults
@@ -152,29 +92,6 @@ def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
     here = (request.view_args or {}).get("project_id") if has_request_context() else None
     if here and current_app.url_map.is_endpoint_expecting(endpoint, "project_id"):
         values.setdefault("project_id", here)
-
-
-class AdminGroup(AppGroup):
-    """Loads the admin commands only when one of them or their list is needed, never for `serve`."""
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands:
-            self._load()
-        found = super().get_command(ctx, cmd_name)
-        if found is None and not ctx.resilient_parsing:
-            # Flask's own command would name the nearest of its own.
-            raise NoSuchCommand(cmd_name, possibilities=self.commands, ctx=ctx)
-        return found
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        self._load()
-        return super().list_commands(ctx)
-
-    def _load(self) -> None:
-        from testimonials.cli.groups import COMMANDS, GROUPS
-
-        for command in (*GROUPS, *COMMANDS):
-            self.add_command(command)
 
 
 # Building the application from its features.
@@ -189,7 +106,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     choose_temporary_folder(settings.instance_path)
     app = HostedFlask("testimonials")
     app.url_rule_class = LateRule
-    app.cli = AdminGroup("testimonials")
+    app.cli = LateGroup("testimonials")
     # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.
     app.url_map.merge_slashes = False
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
@@ -214,14 +131,12 @@ def build_app(settings: Settings | None = None) -> Flask:
     init_extensions(app)
     register_web(app)
     register_access_log(app)
-    init_metrics(app)
     init_error_reports(app, __version__)
     register_static_files(app)
     register_languages(app)
     register_csrf(app)
     register_error_handlers(app)
     register_routes(app)
-    keep_reserved_slugs(app)
     _read_addresses(app, settings.base_path)
     return app
 
@@ -236,6 +151,15 @@ def _find_instance() -> Settings:
 
 
 def _read_addresses(app: Flask, base_path: str) -> None:
-    """Let what is asked for be below a path, or at a project's own host name."""
+    """Let what is asked for be below a path, or at a project's own host name.
+
+    Raises `SettingError` for a path that the service has itself: it could be read in two ways.
+    """
+    first = base_path.split("/")[1] if base_path else ""
+    if first and first in {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}:
+        raise SettingError(
+            f"TESTIMONIALS_BASE_URL can't have a path that begins with /{first}, which the service "
+            "has itself."
+        )
     serve_below(app, base_path)
-    serve_own_hosts(app)
+    init_own_hosts(app, late("projects.domains:list_own_hosts"))

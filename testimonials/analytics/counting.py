@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Request, Response, current_app, request
+from flask import Request, Response, request
 from sqlalchemy import case, delete, func, select, tuple_
 
 from testimonials.analytics.models import (
@@ -31,7 +31,7 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, insert_into
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, kept
 from testimonials.core.faults import FAULTS
 from testimonials.core.http.blueprints import analytics
 from testimonials.core.http.errors import NotFound
@@ -157,14 +157,8 @@ class Counts:
                     self.visits[key] = form, max(step, self.visits.get(key, ("", 0))[1])
 
 
-def init_insights(app: Flask) -> None:
-    """Attach the counts of this process to `app`."""
-    app.extensions[EXTENSION] = Counts()
-
-
 def current_counts() -> Counts:
-    counts: Counts = current_app.extensions[EXTENSION]
-    return counts
+    return kept(EXTENSION, Counts)
 
 
 @every_process()

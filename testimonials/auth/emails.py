@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blinker import Signal
-
 from testimonials.auth.accounts import operator_address
 from testimonials.auth.magic_links import make_not_me_link
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.http.urls import app_url, forgot_url, login_url
+from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
 # The mails about accounts.

@@ -13,7 +13,6 @@ from testimonials.auth.cookies import (
     read_session_cookie,
     set_session_cookie,
     sign_browser_in,
-    use_persons_language,
 )
 from testimonials.auth.credentials import (
     ResetLinkInvalid,
@@ -120,8 +119,6 @@ def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Resp
 
 
 # The pages on which a person signs up, signs in and out, and chooses a new password.
-
-auth.before_request(use_persons_language)
 
 
 @auth.get("/login")

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from blinker import Signal
 from flask import request
 from marshmallow import fields
 from sqlalchemy import delete
@@ -45,6 +44,7 @@ from testimonials.core.http.forms import MAX_LENGTH, SECRETS, FormSchema, Secret
 from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
+from testimonials.core.late import Signal
 from testimonials.core.settings.current import current_settings
 
 # How a person gets into their account, and that they always can.

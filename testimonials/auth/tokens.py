@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from flask import Flask, current_app
 from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, update
 from sqlalchemy.orm import aliased
 
@@ -25,7 +24,7 @@ from testimonials.core.db.identifiers import (
     new_identifier,
 )
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, kept
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
@@ -60,10 +59,6 @@ class Uses:
         with self._lock:
             taken, self.noted = self.noted, {}
         return taken
-
-
-def init_uses(app: Flask) -> None:
-    app.extensions[EXTENSION] = Uses()
 
 
 def note_use(token_id: str, operation: str, by: str) -> None:
@@ -106,8 +101,7 @@ def write_uses() -> None:
 
 
 def _uses() -> Uses:
-    found: Uses = current_app.extensions[EXTENSION]
-    return found
+    return kept(EXTENSION, Uses)
 
 
 # Access tokens: checking, making, listing and revoking them.

@@ -6,22 +6,23 @@ import sys
 from typing import Any
 
 import click
-from flask.cli import ScriptInfo
 
-from testimonials import __version__
-from testimonials.application import AdminGroup, build_app
-from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
-from testimonials.integrations.mcp.stdio import mcp
-from testimonials.operations.server.serve import serve
+from testimonials import __version__, create_app
+from testimonials.cli.groups import ADMIN, OWN, LateGroup
 
 
-class _Main(AdminGroup):
+class _Main(LateGroup):
     """Turns errors of the database and the system into a sentence.
 
     Faults of the program keep their traceback.
     """
 
+    late = ADMIN | OWN
+
     def invoke(self, ctx: click.Context) -> Any:
+        # The help needs none of this.
+        from testimonials.core.db.outages import telling_trouble
+
         try:
             with telling_trouble():
                 return super().invoke(ctx)
@@ -44,11 +45,15 @@ def main(context: click.Context) -> None:
     # Only this user may read what the program writes (database, secret, mail with links).
     os.umask(0o077)
     # This is how Flask's command groups find the application when they need it.
-    context.obj = ScriptInfo(create_app=build_app)
+    from flask.cli import ScriptInfo
+
+    context.obj = ScriptInfo(create_app=create_app)
 
 
 def _describe_refusal(error: OSError) -> str | None:
     """Return a sentence about what the system refused; None if the program is at fault."""
+    from testimonials.core.db.outages import MAKE_ROOM, is_disk_full
+
     # A closed pipe is handled by click.
     if error.errno in (None, errno.EPIPE):
         return None
@@ -68,7 +73,3 @@ def _open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
             stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
-
-
-main.add_command(serve)
-main.add_command(mcp)

@@ -45,7 +45,7 @@ from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import authors
 from testimonials.core.http.errors import FieldErrors
 from testimonials.core.http.forms import read_unsent_form
-from testimonials.core.http.i18n import language_query, use_visitors_language
+from testimonials.core.http.i18n import language_query
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.page_design import Question
@@ -138,7 +138,6 @@ def _fit(question: Question, was: Answer | None) -> Question:
 #
 # A GET never changes anything, since mail scanners open links.
 
-authors.before_request(use_visitors_language)
 
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")

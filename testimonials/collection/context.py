@@ -12,14 +12,12 @@ from testimonials.collection.request_mail import find_request, lock_request
 from testimonials.collection.verified_purchases import Purchase, read_purchase
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.images.uploads import MEGABYTE
+from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, largest_form
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project
 
-# Of a form besides its recording: enough that the text arrives even if the photo is too large.
-UPLOAD_FORM_BYTES = 16 * MEGABYTE
 # The fields of a form, and of an address, that tell whose link led here: of a mailed request, and
 # of a purchase.
 INVITATION, PURCHASE = LINKS = ("invitation", "purchase")
@@ -111,11 +109,6 @@ def resolve(slug: str, form_name: str = "") -> Context:
     purchase = read_purchase(project, links[PURCHASE]) if PURCHASE in links else None
     context = make_context(project, form, asked, purchase, links)
     return replace(context, is_too_large=is_too_large)
-
-
-def largest_form() -> int:
-    """Return how many bytes a form with a recording may have."""
-    return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
 
 
 def _allow_files(context: Context) -> bool:

@@ -35,7 +35,6 @@ from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import (
     current_language,
     language_query,
-    use_visitors_language,
 )
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
@@ -85,7 +84,6 @@ def write_card_styles(project: Project) -> str:
 
 # The public page on which visitors write, at ``{app_url}/<slug>``.
 
-collection.before_request(use_visitors_language)
 collection.register_error_handler(NotFound, redirect_renamed)
 
 

@@ -38,6 +38,7 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.extensions import db
+from testimonials.core.late import Declared
 
 # Types of events: each is declared once, in `events` of the package that it is about.
 
@@ -55,7 +56,7 @@ class EventType(str):
     `is_guess`: only the number matters, not when each happened.
     """
 
-    known: ClassVar[dict[str, "EventType"]] = {}
+    known: ClassVar[Declared["EventType"]] = Declared()
     sentence: Sentence
     webhook: str | None
     is_counted: bool

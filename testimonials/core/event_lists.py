@@ -73,7 +73,9 @@ def is_kept() -> ColumnElement[bool]:
 
 def find_types(text: str) -> list[EventType]:
     """Return the types that `text` names: one, or all of a subject."""
-    return [type for type in EventType.known.values() if text in (type, type.partition(".")[0])]
+    return [
+        type for type in EventType.known.whole().values() if text in (type, type.partition(".")[0])
+    ]
 
 
 def forget_networks(before: datetime, limit: int) -> int:

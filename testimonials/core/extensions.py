@@ -2,16 +2,19 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from flask import Flask
+from flask import Flask, current_app
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import Connection, Engine, event
 
 from testimonials.core.db.engine import Base
 from testimonials.core.db.sqlite import require_log
 from testimonials.core.http.rate_limits import RateLimiter
+
+T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 5000
 # Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
@@ -27,6 +30,12 @@ def init_extensions(app: Flask) -> None:
     limiter.init_app(app)
     with app.app_context():
         prepare_engine(db.engine)
+
+
+def kept(name: str, make: Callable[[], T]) -> T:
+    """Return what the application keeps by this name; it is made when it is first asked for."""
+    found: T = current_app.extensions.get(name) or current_app.extensions.setdefault(name, make())
+    return found
 
 
 def prepare_engine(engine: Engine) -> None:

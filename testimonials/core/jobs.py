@@ -24,6 +24,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.late import load_all
 from testimonials.core.settings.current import current_settings
 
 # A job is written in the transaction of what it follows from, and done at least once. A process on
@@ -36,6 +37,7 @@ EXTENSION = "testimonials_worker"
 # Each thread of a process, and the seconds between its rounds: nobody's mail waits for a long job,
 # such as a backup, nor for somebody else's server.
 THREADS = {"mail": 1.0, "imports": 1.0, "webhooks": 1.0, "jobs": 60.0, "backups": 60.0}
+FIRST_ROUND = 0.5
 LEASE = timedelta(minutes=2)
 # Several renewals may fail before a lease is over.
 RENEWED_AFTER = LEASE / 6
@@ -162,9 +164,8 @@ def enqueue(
     **payload: object,
 ) -> None:
     """Let a job be done once the transaction is committed, or `run_at` a time within 12 hours."""
-    values = {"lane": lane, "account_id": account_id, "payload": payload}
-    row = Job(id=id or new_identifier(), kind=kind, run_at=run_at or clock.now(), **values)
-    db.session.add(row)
+    values = {"lane": lane, "account_id": account_id, "run_at": run_at or clock.now()}
+    db.session.add(Job(id=id or new_identifier(), kind=kind, payload=payload, **values))
 
 
 def enqueue_anew(kind: str, ids: Sequence[str]) -> None:
@@ -184,7 +185,6 @@ def current_job() -> Job:
 
 
 def is_ending() -> bool:
-    """Return whether this process is to end."""
     return bool(g.get("is_ending", lambda: False)())
 
 
@@ -206,6 +206,7 @@ def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
     What fails delays nothing else, but ends this round.
     """
     g.is_ending = ending
+    load_all()
     do_own_work(thread)
     for name, kind in KINDS.items():
         if kind.thread == thread and kind.is_due is not None:
@@ -247,6 +248,8 @@ class BackgroundWorker:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self, thread: str, seconds: float) -> None:
+        # The first who ask needn't wait for what is loaded then.
+        self._stop.wait(FIRST_ROUND)
         while not self._stop.is_set():
             with self._app.app_context():
                 # The thread must outlive a full disk or an outage of the database.
@@ -360,7 +363,6 @@ def repeat_job(name: str) -> object:
 def _take_next(thread: str) -> Job | None:
     """Lease the job of a thread that has been due longest, if any; commit."""
     query = _select_due(thread)
-    # Looking first, without a lock, keeps an idle service from holding up writers.
     is_any = db.session.scalar(query.with_only_columns(Job.id)) is not None
     db.session.rollback()
     if not is_any:
@@ -376,9 +378,7 @@ def _take_next(thread: str) -> Job | None:
 
 def _select_due(thread: str) -> Select[Job]:
     now = clock.now()
-    kinds = {
-        name: kind for name, kind in KINDS.items() if kind.thread == thread and kind.is_due is None
-    }
+    kinds = {name: it for name, it in KINDS.items() if it.thread == thread and it.is_due is None}
     earlier, other = aliased(Job), aliased(Job)
     # One further ahead than any delay was planned before the clock was put back.
     is_time = or_(Job.run_at <= now, Job.run_at > now + 2 * LONGEST_DELAY)

@@ -33,6 +33,7 @@ from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.defaults import SITES as KINDS
 from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
+from testimonials.widget.container import Selection
 from testimonials.widget.embed import (
     build_checked_script,
     build_snippet,
@@ -46,7 +47,6 @@ from testimonials.widget.formats import (
     choose_items,
     render_newsletter,
 )
-from testimonials.widget.selection import Selection
 from testimonials.widget.settings import find_settings, find_widget
 from testimonials.widget.sightings import find_newest_sighting
 from testimonials.widget.steps import SITES, STEPS, find_made_with, send_steps_mail

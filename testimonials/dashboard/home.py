@@ -9,19 +9,14 @@ from flask.typing import ResponseReturnValue
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
-from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.event_texts import translate_browser
 from testimonials.core.http.blueprints import home
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
 from testimonials.dashboard.formatting import (
-    describe_age,
     describe_plan,
-    describe_time,
-    start_small,
 )
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.inbox_data import read_page
@@ -44,11 +39,6 @@ from testimonials.testimonials.inbox import count_tabs
 
 PAGE_SIZE = 24
 MAX_SEARCH = 100
-home.add_app_template_filter(clock.iso, "iso")
-home.add_app_template_filter(describe_time, "full")
-home.add_app_template_filter(describe_age, "age")
-home.add_app_template_filter(start_small)
-home.add_app_template_filter(translate_browser, "browser")
 
 
 @home.get("/dashboard")

@@ -16,7 +16,6 @@ from testimonials.auth.cookies import (
     read_session_cookie,
     set_session_cookie,
     sign_browser_in,
-    use_persons_language,
 )
 from testimonials.auth.credentials import find_claimed_account, judge_password
 from testimonials.auth.events import ACCOUNT_CLAIMED
@@ -49,8 +48,6 @@ from testimonials.projects.invitations import (
 # A GET never changes anything, since mail scanners open links. The link proves the address, as a
 # magic link does, so somebody without an account can choose a password here, even where sign-up is
 # closed.
-
-projects.before_request(use_persons_language)
 
 
 class JoinForm(FormSchema):

@@ -12,7 +12,7 @@ from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.urls import current_path
-from testimonials.core.images.uploads import Image
+from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
 from testimonials.dashboard.formatting import describe_change, describe_hands, describe_testimonial
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.inbox_data import (
@@ -25,7 +25,6 @@ from testimonials.dashboard.inbox_data import (
 from testimonials.dashboard.testimonial_form import (
     OWN_SOURCES,
     THANKS_LENGTH,
-    UPLOAD_FORM_BYTES,
     HighlightForm,
     ReplyForm,
     TestimonialForm,

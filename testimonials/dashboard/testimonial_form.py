@@ -14,7 +14,6 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.core.images.uploads import (
     AVATAR,
-    MEGABYTE,
     Image,
     ImageBusy,
     ImageRefused,
@@ -43,8 +42,6 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 
 THANKS_LENGTH = 1000
-# A photo of 10 MB, and the texts.
-UPLOAD_FORM_BYTES = 16 * MEGABYTE
 # Whose stars the owner wrote in themselves.
 OWN_SOURCES = ("manual", "import")
 

@@ -134,7 +134,7 @@ class RequestBroken(ServiceError):
     )
 
 
-class OAuthRefused(Exception):
+class OAuthRefused(ServiceError):
     """An error for a client, by one of the codes of OAuth 2.1 and a sentence for its author."""
 
     def __init__(self, error: str, description: str) -> None:

@@ -3,12 +3,13 @@
 from alembic import context
 from sqlalchemy import Connection
 
-import testimonials.application  # noqa: F401 - for all tables
 from testimonials.core.db.engine import Base
+from testimonials.core.late import load_all
 
 
 def run() -> None:
     """Migrate inside the transaction of the caller, whole or not at all."""
+    load_all()
     connection: Connection = context.config.attributes["connection"]
     context.configure(
         connection=connection,

@@ -182,7 +182,7 @@ def _judge_mail() -> Iterator[Trouble]:
 
 def _judge_guesses() -> Iterator[Trouble]:
     recent = Event.id >= first_identifier(clock.now() - timedelta(hours=1))
-    guesses = [type for type in EventType.known.values() if type.is_guess]
+    guesses = [type for type in EventType.known.whole().values() if type.is_guess]
     query = select(func.sum(Event.times)).where(recent, Event.type.in_(guesses))
     count = db.session.scalar(query) or 0
     if count >= MANY_GUESSES:

@@ -35,8 +35,8 @@ from testimonials.core.db.engine import Base, count_for_planner, insert_if_missi
 from testimonials.core.db.migrate import build_schema, current, head, upgrade
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, prepare_engine
+from testimonials.core.late import find_late, load_all
 from testimonials.core.settings.current import current_settings
-from testimonials.testimonials.counts import stop_counting
 
 # Databases that are opened for one piece of work, apart from the application's own.
 
@@ -100,6 +100,7 @@ def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
     Both are then read and compared, generated columns included. The caller commits. Raises
     `MoveRefused` if they differ.
     """
+    load_all()
     counters = _stop_counting(to)
     tables = Base.metadata.sorted_tables
     moved = [_copy(table, origin, to) for table in tables]
@@ -112,7 +113,7 @@ def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
 def _stop_counting(to: Connection) -> list[str]:
     """Let the rows be added without counting them; return what makes SQLite's triggers again."""
     if to.dialect.name == "postgresql":
-        stop_counting(to)
+        find_late("testimonials.counts:stop_counting")(to)
         return []
     found = to.execute(text(f"{COUNTERS} ESCAPE '!'")).all()
     for name, _ in found:

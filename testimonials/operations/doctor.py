@@ -25,6 +25,7 @@ from testimonials.core.db.sqlite import advise_restore, find_damage
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import company_return_url
 from testimonials.core.jobs import KINDS, Job, find_other_place
+from testimonials.core.late import load_all
 from testimonials.core.logs import scrub
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
@@ -343,6 +344,7 @@ def check_clock() -> Iterator[Finding]:
 
 
 def check_work() -> Iterator[Finding]:
+    load_all()
     names = [name for name, kind in KINDS.items() if kind.thread == "jobs"]
     rows = db.session.scalars(select(Job).where(Job.id.in_(names)).order_by(Job.id)).all()
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from threading import Thread
 
-from flask import Flask, current_app
+from flask import Flask, current_app, jsonify
+from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -17,6 +18,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage, is_damage, read_damage
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.core.settings.current import current_settings
@@ -181,3 +183,15 @@ def _run(app: Flask, name: str, check: Callable[[], Found], future: Future[Found
         future.set_result({name: Check(False, words)})
     except BaseException as error:
         future.set_exception(error)
+
+
+@site.get("/readyz")
+def check_ready() -> ResponseReturnValue:
+    """Answer 200 if this host can serve pages or else 503, with warnings for the operator."""
+    found = check_host()
+    checks = {name: {"ok": found[name].is_ok, "detail": found[name].detail} for name in NEEDED}
+    others = {name: each for name, each in found.items() if name not in NEEDED}
+    warnings = {name: each.detail for name, each in others.items() if not each.is_ok}
+    is_ready = all(check["ok"] for check in checks.values())
+    body = {"status": "ready" if is_ready else "not ready", "checks": checks, "warnings": warnings}
+    return jsonify(body), 200 if is_ready else 503, {"Cache-Control": "no-store"}

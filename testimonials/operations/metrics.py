@@ -11,27 +11,30 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, abort, current_app, g, request
+from flask.typing import ResponseReturnValue
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials import __version__
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.blueprints import site
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.core.metrics import SharedPages, Ticker, merge
 from testimonials.core.settings.current import current_settings
 from testimonials.integrations.webhooks.log import count_by_state, list_failing
 from testimonials.operations.health import list_jobs, measure_free
+from testimonials.operations.server.supervisor import RESTARTS
 from testimonials.testimonials.counts import count_states
 from testimonials.testimonials.media.recordings import find_whole_share
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 EXTENSION = "testimonials_metrics"
 TICKER = "testimonials_widget_answers"
 # The function that returns how many workers were restarted after they died.
-RESTARTS = "testimonials_worker_restarts"
 SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 NO_ROUTE = "(none)"
@@ -46,12 +49,21 @@ Values = dict[tuple[str, ...], float]
 
 
 def init_metrics(app: Flask) -> None:
-    if current_settings(app).metrics_token:
-        app.extensions[EXTENSION] = Metrics(app)
-        app.after_request(_observe)
+    app.extensions[EXTENSION] = Metrics(app)
+    app.after_request(_observe)
 
 
-def is_allowed() -> bool:
+@site.get("/metrics")
+def show_metrics() -> ResponseReturnValue:
+    """Serve the metrics to callers with the token; without the setting this page is not found."""
+    if not current_settings().metrics_token:
+        abort(404)
+    if not _is_allowed():
+        return Response(status=401, headers={"WWW-Authenticate": "Bearer"})
+    return Response(write_metrics(), content_type=METRICS_TYPE)
+
+
+def _is_allowed() -> bool:
     """Return whether the request carries the token; compares in constant time."""
     expected = f"Bearer {current_settings().metrics_token}"
     given = request.headers.get("Authorization", "")

@@ -1,11 +1,71 @@
-"""The API reference for readers, made from the OpenAPI document."""
+"""The documents for agents, and the API's reference, made from the OpenAPI document."""
 
 import json
 import re
 from collections import Counter
 from typing import Any
 
+from flask import Response, current_app, jsonify, render_template, request
+from flask.typing import ResponseReturnValue
+
+from testimonials.core.http.blueprints import site
+from testimonials.core.http.openapi import describe_api
+from testimonials.core.http.urls import app_url, base_url
+from testimonials.core.settings.current import current_settings
+
 Document = dict[str, Any]
+
+
+@site.get("/v1/openapi.json")
+def get_openapi() -> Response:
+    """Serve the API's description, made from the schemas that check the requests."""
+    response = jsonify(_document())
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+@site.get("/docs")
+def show_docs() -> ResponseReturnValue:
+    return render_template("docs/reference.html", **describe_reference(_document(), base_url()))
+
+
+@site.get("/llms.txt")
+def get_guide_for_agents() -> Response:
+    return Response(render_agent_guide(), mimetype="text/plain")
+
+
+@site.get("/llms-full.txt")
+def get_full_guide_for_agents() -> Response:
+    return Response(render_full_guide(), mimetype="text/plain")
+
+
+def render_agent_guide() -> str:
+    """Return the guide for agents with this service's own addresses and limits."""
+    claim_days = f"{current_settings().claim_days:g}"
+    return render_template(
+        "docs/llms.txt", base_url=base_url(), app_url=app_url(), claim_days=claim_days
+    )
+
+
+def render_full_guide() -> str:
+    """Return the guide for agents, every step by itself, and the reference of every call."""
+    return render_template(
+        "docs/llms-full.txt",
+        guide=render_agent_guide(),
+        reference=render_reference(_document(), base_url()),
+        base_url=base_url(),
+        app_url=app_url(),
+    )
+
+
+def render_reference(document: Document, base_url: str) -> str:
+    """Return the API reference as Markdown: for agents, and for `scripts/docs`."""
+    return render_template("docs/reference.txt", **describe_reference(document, base_url))
+
+
+def _document() -> dict[str, Any]:
+    return describe_api(current_app._get_current_object())  # type: ignore[attr-defined]
 
 
 # A status, and what it means.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from blinker import Signal
 from marshmallow import fields
 
 from testimonials.auth.callers import Scope
@@ -16,6 +15,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text
 from testimonials.core.images.uploads import Image
+from testimonials.core.late import Signal
 from testimonials.core.text import normalize
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.events import PROJECT_CHANGED

@@ -15,6 +15,7 @@ from testimonials.core.audit import EventType, record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
 from testimonials.core.http.resource import REASON_LENGTH
+from testimonials.core.late import Declared
 from testimonials.projects.models import Project
 
 Values = dict[str, Any]
@@ -66,10 +67,10 @@ class Change:
         return {name: value for name, value in now.items() if name in wanted}
 
 
-CHANGES: dict[str, Change] = {}
+CHANGES: Declared[Change] = Declared()
 # The body of a proposal, by kind, and the kinds in one order however they are loaded. The API's
 # document is made from these once every feature has declared its changes.
-PROPOSALS: dict[str, StrictSchema] = {}
+PROPOSALS: Declared[StrictSchema] = Declared()
 KINDS: list[str] = []
 
 

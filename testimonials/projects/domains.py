@@ -13,7 +13,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from flask import Flask
 from sqlalchemy import case, func, select, update
 
 from testimonials.core import clock
@@ -21,7 +20,7 @@ from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.http.hosts import init_own_hosts, own_hosts
+from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.urls import host_mark_url, own_host_url, own_names, target_host
 from testimonials.core.http_client import (
@@ -389,19 +388,16 @@ def describe_state(domain: Any) -> str:
     return STATES[2] if domain.serving_since else STATES[1]
 
 
-def serve_own_hosts(app: Flask) -> None:
-    """Let the public pages of projects be at the root of their own host names.
+def list_own_hosts() -> dict[str, str]:
+    """Return the host names at whose root a project's public pages are, each with its slug.
 
     They are read on a connection of its own, since a request asks before it has one. The name of a
     deleted project stays among them, so that nothing else of the service shows there.
     """
-    query = select(CustomDomain.host, Project.slug).join(
-        Project, Project.id == CustomDomain.project_id
+    query = (
+        select(CustomDomain.host, Project.slug)
+        .join(Project, Project.id == CustomDomain.project_id)
+        .where(CustomDomain.is_held.is_(True))
     )
-
-    def load() -> dict[str, str]:
-        with app.app_context(), db.engine.connect() as connection:
-            rows = connection.execute(query.where(CustomDomain.is_held.is_(True))).all()
-        return {row[0]: row[1] for row in rows}
-
-    init_own_hosts(app, load)
+    with db.engine.connect() as connection:
+        return {row.host: row.slug for row in connection.execute(query)}

@@ -1,5 +1,6 @@
 """Creating, finding and listing projects; their addresses and limits."""
 
+import functools
 import itertools
 import re
 import secrets
@@ -9,8 +10,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from blinker import Signal
-from flask import Flask, current_app
 from sqlalchemy import ColumnElement, and_, delete, func, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.attributes import set_committed_value
@@ -27,8 +26,8 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.fields import Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
 from testimonials.core.http.pagination import Cursor, Page, read_page
+from testimonials.core.late import Signal, read_routes
 from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.instance import SettingError
 from testimonials.core.text import is_web_url, normalize
 from testimonials.projects.defaults import (
     SLUG_LENGTH,
@@ -41,7 +40,6 @@ from testimonials.projects.models import OldSlug, Project, Suspension
 
 # Slugs: the path segment of a collection page.
 
-RESERVED = "testimonials_reserved_slugs"
 # Of what follows in a text, nothing gets into a slug.
 LONGEST = 500
 RANDOM_ALPHABET = string.ascii_lowercase + string.digits
@@ -70,26 +68,16 @@ def random_slug() -> str:
     return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
 
 
-def keep_reserved_slugs(app: Flask) -> None:
-    """Reserve the first path segments of the app's routes, and that of the base path.
-
-    Raises `SettingError` if they are the same: a path could be read in two ways.
-    """
-    base_path = current_settings(app).base_path
-    segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
-    slugs = {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
-    first = base_path.split("/")[1] if base_path else ""
-    if first and first in segments:
-        raise SettingError(
-            f"TESTIMONIALS_BASE_URL can't have a path that begins with /{first}, which the service "
-            "has itself."
-        )
-    app.extensions[RESERVED] = (PLANNED | slugs | {make_slug(first)}) - {""}
-
-
 def reserved_slugs() -> frozenset[str]:
-    reserved: frozenset[str] = current_app.extensions[RESERVED]
-    return reserved
+    """Return the first segments of the service's own paths, and that of the base path."""
+    base_path = current_settings().base_path
+    return _own_slugs() | ({make_slug(base_path.split("/")[1])} if base_path else frozenset())
+
+
+@functools.cache
+def _own_slugs() -> frozenset[str]:
+    segments = {route.rule.split("/")[1] for route in read_routes()} | {"static"}
+    return PLANNED | {make_slug(segment) for segment in segments if segment[:1] not in ("", "<")}
 
 
 def is_reserved(slug: str) -> bool:

@@ -30,7 +30,7 @@ class ProposeSchema(StrictSchema):
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         kind = payload.get("kind")
-        if not isinstance(kind, str) or kind not in PROPOSALS:
+        if not isinstance(kind, str) or kind not in PROPOSALS.whole():
             raise ValidationError({"kind": [f"Must be one of: {', '.join(KINDS)}."]})
         return PROPOSALS[kind].check(payload)
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Flask, Response, current_app
+from flask import Response
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.audit import record
 from testimonials.core.db.cache import VersionedCache
+from testimonials.core.extensions import kept
 from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
 from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.pagination import Page, add_link, link_to
@@ -145,17 +146,12 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     there are more, the header ``Link`` has the URL of the next page.
     """
     version = find_version(caller, project_id)
-    pages: VersionedCache = current_app.extensions[PAGES]
+    pages = kept(PAGES, lambda: VersionedCache(CACHE_BYTES))
     key = (project_id, *query.values())
     body = pages.get(key, version, lambda: _write_page(project_id, query))
     response = answer_bytes(body.plain, etag=body.etag)
     add_link(response, body.link)
     return response
-
-
-def init_pages(app: Flask) -> None:
-    """Attach the cache of pages of the list to `app`."""
-    app.extensions[PAGES] = VersionedCache(CACHE_BYTES)
 
 
 def _write_page(project_id: str, query: Values) -> tuple[bytes, str]:

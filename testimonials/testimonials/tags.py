@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from blinker import Signal
 from sqlalchemy import select
 
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.late import Signal
 from testimonials.core.text import LINE_BREAK, TAG_LENGTH, TAG_SEPARATORS, UNUSABLE, normalize
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_tags

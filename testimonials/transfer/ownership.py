@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from blinker import Signal
 from sqlalchemy import delete, func, select, update
 
 from testimonials.auth.models import Account
@@ -14,6 +13,7 @@ from testimonials.core.db.engine import insert_if_missing
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.late import Signal
 from testimonials.projects.access import ROLES, Access, Role
 from testimonials.projects.models import Member, OwnershipOffer, Project
 from testimonials.projects.projects import (

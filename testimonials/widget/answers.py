@@ -6,6 +6,14 @@ from collections.abc import Callable
 from testimonials.core.db.cache import Answer, Body
 from testimonials.core.http.security import DATA_POLICY
 
+# What the application keeps the bytes by.
+EXTENSION = "testimonials_feed"
+SCRIPT_TYPE = "text/javascript; charset=utf-8"
+# A changed approval shows at the next load; an unchanged one costs a 304.
+FEED_CACHING = "public, no-cache"
+SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
+PINNED_CACHING = "public, max-age=31536000, immutable"
+
 Headers = list[tuple[str, str]]
 
 _GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")

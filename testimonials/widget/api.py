@@ -20,9 +20,9 @@ from testimonials.projects.schemas import (
 )
 from testimonials.projects.widget_design import WidgetDesignSchema
 from testimonials.widget.changes import DesignUpdateSchema
+from testimonials.widget.container import Selection
 from testimonials.widget.drafts import MAX_STEPS
 from testimonials.widget.embed import build_snippet
-from testimonials.widget.selection import Selection
 from testimonials.widget.settings import describe_widgets, find_widget
 
 # Schemas of saved widgets and drafts, and of the API's answers about the widget.

@@ -1,35 +1,40 @@
 """Whole answers as bytes, kept until the project changes, and given before Flask."""
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, request
 from sqlalchemy import make_url
 
+from testimonials.core import clock
 from testimonials.core.db.cache import Answer, Body, VersionedCache, make_body
 from testimonials.core.http.hosts import OwnHost
 from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.urls import AT_ROOT
 from testimonials.core.metrics import Ticker
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.models import Project
-from testimonials.widget.answers import Headers, choose_answer, choose_page
-from testimonials.widget.feed import (
+from testimonials.widget.answers import (
     EXTENSION,
     FEED_CACHING,
     PINNED_CACHING,
     SCRIPT_CACHING,
     SCRIPT_TYPE,
+    Headers,
+    choose_answer,
+    choose_page,
 )
+from testimonials.widget.container import WHOLE, read_selection
 from testimonials.widget.script import current_script, peek_script
-from testimonials.widget.selection import WHOLE, read_selection
-from testimonials.widget.sightings import Sightings, init_sightings
 from testimonials.widget.versions import STALE, SqliteVersions, Versions, make_versions
 from testimonials.widget.words import read_language
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+    from testimonials.projects.models import Project
 
 
 # Whole pages kept as bytes: which ones a view lets be kept, and what of a request matters to them.
@@ -62,7 +67,7 @@ class Keeping:
     version: int
 
 
-def keep_page(project: Project) -> None:
+def keep_page(project: "Project") -> None:
     """Let the answer to this request be kept until the project changes; see above."""
     request.environ[KEPT] = Keeping(project.id, project.feed_version)
 
@@ -126,6 +131,52 @@ OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
 STALE_HEADERS = [("Warning", '110 - "Response is Stale"')]
 
 
+# The name under which the application keeps its sightings (`widget/sightings.py`).
+SIGHTINGS = "testimonials_sightings"
+ORIGIN_LENGTH = 300
+MAX_NOTED = 1_000
+# Per project, both in memory and in the database.
+MAX_ORIGINS = 20
+
+Noted = dict[str, dict[str, datetime]]
+
+
+class Sightings:
+    """What this process has seen since the last round of background work."""
+
+    def __init__(self) -> None:
+        self._noted: Noted = {}
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def note(self, project_id: str, origin: str) -> None:
+        """Note a request for a project's widget with this Origin header.
+
+        A pair noted already costs two look-ups and no lock.
+        """
+        origins = self._noted.get(project_id)
+        if origins is not None and (origin in origins or len(origins) >= MAX_ORIGINS):
+            return
+        if self._count >= MAX_NOTED or len(origin) > ORIGIN_LENGTH:
+            return
+        with self._lock:
+            origins = self._noted.setdefault(project_id, {})
+            is_full = self._count >= MAX_NOTED or len(origins) >= MAX_ORIGINS
+            if origin not in origins and not is_full:
+                origins[origin] = clock.now()
+                self._count += 1
+
+    def look(self, project_id: str) -> dict[str, datetime]:
+        """Return the Origin headers noted for a project, with their times."""
+        with self._lock:
+            return dict(self._noted.get(project_id, {}))
+
+    def take(self) -> Noted:
+        with self._lock:
+            taken, self._noted, self._count = self._noted, {}, 0
+        return taken
+
+
 def init_feed(app: Flask) -> None:
     """Attach to `app` the cache of answers, the widget's sightings and the fast path.
 
@@ -133,7 +184,7 @@ def init_feed(app: Flask) -> None:
     """
     bodies = VersionedCache(CACHE_BYTES)
     app.extensions[EXTENSION] = bodies
-    sightings = init_sightings(app)
+    app.extensions[SIGHTINGS] = sightings = Sightings()
     settings = current_settings(app)
     url = make_url(settings.database_url)
     is_sqlite = url.get_backend_name() == "sqlite"

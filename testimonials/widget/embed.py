@@ -10,18 +10,10 @@ from markupsafe import Markup, escape
 from testimonials.core.http.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.media.playback import load_recordings
+from testimonials.widget.container import BADGES, CARDS, WHOLE, Selection
 from testimonials.widget.render import weigh
 from testimonials.widget.script import script_digest, script_integrity
-from testimonials.widget.selection import (
-    BADGES,
-    CARDS,
-    WHOLE,
-    Selection,
-    count_shown,
-    describe_extras,
-    list_shown,
-    read_content,
-)
+from testimonials.widget.selection import count_shown, describe_extras, list_shown, read_content
 from testimonials.widget.settings import find_settings
 
 # The height that a snippet reserves, so that nothing on the page moves when the widget loads.

@@ -8,9 +8,16 @@ from testimonials.core.db.cache import Body, VersionedCache
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.i18n import PARAMETER, speaking
-from testimonials.widget.answers import choose_answer
+from testimonials.widget.answers import (
+    EXTENSION,
+    FEED_CACHING,
+    PINNED_CACHING,
+    SCRIPT_CACHING,
+    SCRIPT_TYPE,
+    choose_answer,
+)
+from testimonials.widget.container import WHOLE, Selection, read_selection
 from testimonials.widget.script import current_script, find_script
-from testimonials.widget.selection import WHOLE, Selection, read_selection
 from testimonials.widget.settings import (
     describe_feed,
     find_feed_version,
@@ -19,14 +26,6 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.sightings import note_sighting
 from testimonials.widget.words import read_language, write_words
-
-EXTENSION = "testimonials_feed"
-
-SCRIPT_TYPE = "text/javascript; charset=utf-8"
-# A changed approval shows at the next load; an unchanged one costs a 304.
-FEED_CACHING = "public, no-cache"
-SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
-PINNED_CACHING = "public, max-age=31536000, immutable"
 
 
 @widget.get("/widget/v1.js")

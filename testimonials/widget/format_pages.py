@@ -19,6 +19,7 @@ from testimonials.core.http.urls import app_url, base_path, own_origins, wall_ur
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service
 from testimonials.widget.cache import keep_page
+from testimonials.widget.container import Selection, read_selection
 from testimonials.widget.embed import frame_height, reserve_space
 from testimonials.widget.formats import (
     IN_NEWSLETTER,
@@ -27,7 +28,6 @@ from testimonials.widget.formats import (
     describe_json_feed,
     render_newsletter,
 )
-from testimonials.widget.selection import Selection, read_selection
 from testimonials.widget.settings import find_settings, find_shown_project
 from testimonials.widget.wall import find_shown_testimonial
 

@@ -16,7 +16,8 @@ from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.highlights import Ranges, split_text
 from testimonials.widget.colors import read_colours
-from testimonials.widget.selection import list_shown, read_content, read_limit, read_selection
+from testimonials.widget.container import read_limit, read_selection
+from testimonials.widget.selection import list_shown, read_content
 from testimonials.widget.settings import WidgetSettings, describe_shown, find_settings
 from testimonials.widget.words import write_words
 

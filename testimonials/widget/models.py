@@ -1,9 +1,9 @@
-"""Saved widgets, and versions of the widget's script."""
+"""Saved widgets."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, LargeBinary, String, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.db.engine import Base, Timestamp, present
@@ -29,16 +29,3 @@ class SavedWidget(Base):
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-
-
-class WidgetScript(Base):
-    """A version of the script that this service has served.
-
-    Websites that pin a version by its digest still get it after an upgrade.
-    """
-
-    __tablename__ = "widget_script"
-
-    digest: Mapped[str] = mapped_column(String(16), primary_key=True)
-    content: Mapped[bytes] = mapped_column(LargeBinary)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

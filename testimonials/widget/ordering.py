@@ -10,13 +10,13 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+from testimonials.widget.container import WHOLE
 from testimonials.widget.drafts import Widget, change_draft, read_draft, read_published
 from testimonials.widget.selection import (
     BY_HAND,
     EVERYTHING,
     MAX_CHOSEN,
     NEWEST,
-    WHOLE,
     Content,
     find_conditions,
     list_chosen,

@@ -26,10 +26,10 @@ from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import read_colours
+from testimonials.widget.container import Selection
 from testimonials.widget.dates import write_dates
 from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, squeeze
-from testimonials.widget.selection import Selection
 from testimonials.widget.settings import WidgetSettings, describe_feed, find_settings
 from testimonials.widget.words import write_words
 

@@ -10,9 +10,9 @@ from testimonials.core.http.blueprints import wall
 from testimonials.core.http.urls import script_url, wall_url
 from testimonials.projects.models import Project
 from testimonials.widget.cache import FRAMES, keep_page
+from testimonials.widget.container import Selection, read_limit, read_selection
 from testimonials.widget.embed import container_attributes
 from testimonials.widget.render import Still, render_page, render_still, shadow_styles
-from testimonials.widget.selection import Selection, read_limit, read_selection
 from testimonials.widget.settings import find_shown_project
 from testimonials.widget.wall import describe_ratings
 

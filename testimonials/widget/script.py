@@ -4,15 +4,18 @@ import gzip
 import hashlib
 import re
 from base64 import b64encode
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from sqlalchemy import LargeBinary, String
+from sqlalchemy.orm import Mapped, mapped_column
+
 from testimonials.core.db.cache import Body, make_body
-from testimonials.core.db.engine import insert_if_missing
+from testimonials.core.db.engine import Base, Timestamp, insert_if_missing, present
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
-from testimonials.widget.models import WidgetScript
 
 # The widget's script, assembled from its parts: code and styles.
 #
@@ -124,6 +127,19 @@ def _pinned_files() -> dict[str, Body]:
 def peek_script(digest: str) -> Body | None:
     """Return the current version or module with this digest; no others are in memory."""
     return _pinned_files().get(digest)
+
+
+class WidgetScript(Base):
+    """A version of the script that this service has served.
+
+    Websites that pin a version by its digest still get it after an upgrade.
+    """
+
+    __tablename__ = "widget_script"
+
+    digest: Mapped[str] = mapped_column(String(16), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 def find_script(digest: str) -> Body:

@@ -24,13 +24,11 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
 from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import PALETTES, read_colours, write_colours
+from testimonials.widget.container import CARDS, WHOLE, Selection
 from testimonials.widget.drafts import change_draft
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.selection import (
-    CARDS,
     EVERYTHING,
-    WHOLE,
-    Selection,
     count_shown,
     describe_extras,
     find_conditions,

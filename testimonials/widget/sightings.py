@@ -6,11 +6,10 @@ origins, so memory and table are both bounded.
 """
 
 import re
-import threading
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Flask, current_app
+from flask import current_app
 from sqlalchemy import delete, select
 
 from testimonials.core import clock
@@ -19,62 +18,14 @@ from testimonials.core.extensions import db
 from testimonials.core.http.urls import own_origins
 from testimonials.core.jobs import every_process
 from testimonials.projects.models import Project, WidgetSighting
+from testimonials.widget.cache import MAX_ORIGINS, SIGHTINGS, Noted, Sightings
 
-EXTENSION = "testimonials_sightings"
-
-ORIGIN_LENGTH = 300
-MAX_NOTED = 1_000
-# Per project, both in memory and in the database.
-MAX_ORIGINS = 20
 KEPT = timedelta(days=90)
 # In a full list, a website that was not seen for this long makes room for a new one.
 UNSEEN = timedelta(days=1)
 
 # Browsers send origins in lower case, and international hosts in ASCII.
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
-
-Noted = dict[str, dict[str, datetime]]
-
-
-class Sightings:
-    """What this process has seen since the last round of background work."""
-
-    def __init__(self) -> None:
-        self._noted: Noted = {}
-        self._count = 0
-        self._lock = threading.Lock()
-
-    def note(self, project_id: str, origin: str) -> None:
-        """Note a request for a project's widget with this Origin header.
-
-        A pair noted already costs two look-ups and no lock.
-        """
-        origins = self._noted.get(project_id)
-        if origins is not None and (origin in origins or len(origins) >= MAX_ORIGINS):
-            return
-        if self._count >= MAX_NOTED or len(origin) > ORIGIN_LENGTH:
-            return
-        with self._lock:
-            origins = self._noted.setdefault(project_id, {})
-            is_full = self._count >= MAX_NOTED or len(origins) >= MAX_ORIGINS
-            if origin not in origins and not is_full:
-                origins[origin] = clock.now()
-                self._count += 1
-
-    def look(self, project_id: str) -> dict[str, datetime]:
-        """Return the Origin headers noted for a project, with their times."""
-        with self._lock:
-            return dict(self._noted.get(project_id, {}))
-
-    def take(self) -> Noted:
-        with self._lock:
-            taken, self._noted, self._count = self._noted, {}, 0
-        return taken
-
-
-def init_sightings(app: Flask) -> Sightings:
-    app.extensions[EXTENSION] = sightings = Sightings()
-    return sightings
 
 
 def note_sighting(project_id: str, origin: str | None) -> None:
@@ -175,5 +126,5 @@ def _merge(project_id: str, known: dict[str, WidgetSighting], seen: dict[str, da
 
 
 def _sightings() -> Sightings:
-    found: Sightings = current_app.extensions[EXTENSION]
+    found: Sightings = current_app.extensions[SIGHTINGS]
     return found

@@ -7,8 +7,8 @@ from testimonials.core.text import cut
 from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
+from testimonials.widget.container import Selection
 from testimonials.widget.embed import build_snippet
-from testimonials.widget.selection import Selection
 
 OTHER, CODE = "other", "code"
 SITES = {

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Flask, current_app, url_for
+from flask import url_for
 from markupsafe import Markup
 from sqlalchemy import ColumnExpressionArgument, or_, select
 
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, kept
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
@@ -21,17 +21,15 @@ from testimonials.projects.widget_design import DEFAULTS
 from testimonials.testimonials.counts import count_ratings, count_tags, rate_counted
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.call_to_action import read_rated
+from testimonials.widget.container import WHOLE, Selection, read_selection
 from testimonials.widget.render import describe_stars, make_still, render_page
 from testimonials.widget.selection import (
     BEST,
     NEWEST,
-    WHOLE,
     Content,
-    Selection,
     find_conditions,
     read_content,
     read_page,
-    read_selection,
 )
 from testimonials.widget.settings import describe_shown, find_settings, rate
 
@@ -75,11 +73,6 @@ class WallChoice:
     def filters(self) -> dict[str, Any]:
         """Its query parameters but the order."""
         return {name: value for name, value in self.query.items() if name != "sort"}
-
-
-def init_wall(app: Flask) -> None:
-    """Attach to `app` the cache of what walls show."""
-    app.extensions[EXTENSION] = VersionedCache(CACHE_BYTES)
 
 
 def read_choice(arguments: Mapping[str, str]) -> WallChoice:
@@ -169,7 +162,7 @@ def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionAr
 
 
 def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
-    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    bodies = kept(EXTENSION, lambda: VersionedCache(CACHE_BYTES))
     body = bodies.get((project.id, key), project.feed_version, lambda: json.dumps(make()).encode())
     found: dict[str, Any] = json.loads(body.plain)
     return found

@@ -5,7 +5,6 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import NotFound, answer_service_error
-from testimonials.core.http.i18n import use_visitors_language
 from testimonials.projects.projects import find_public_project
 from testimonials.projects.settings import find_renamed
 from testimonials.widget.cache import keep_page
@@ -16,8 +15,6 @@ from testimonials.widget.wall import (
     render_testimonial,
     render_wall,
 )
-
-wall.before_request(use_visitors_language)
 
 
 @wall.get("/<slug>/wall")

@@ -16,7 +16,6 @@ import pytest
 from flask import Flask
 from PIL import Image
 
-from testimonials.cli.groups import COMMANDS, GROUPS
 from testimonials.core.logs import JsonFormatter, PlainFormatter
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
@@ -32,6 +31,7 @@ from tests.attacks.hostile import (
 )
 from tests.attacks.world import SLUG, World
 from tests.auth.links import mails
+from tests.support.commands import COMMANDS, GROUPS
 from tests.support.rows import deliver_mail
 from tests.support.sampling import mostly_thorough
 from tests.support.servers import MailSink

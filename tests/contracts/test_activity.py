@@ -8,12 +8,12 @@ from functools import cache
 import click
 from flask import Flask
 
-from testimonials.cli.groups import COMMANDS
-from testimonials.cli.groups import GROUPS as COMMAND_GROUPS
 from testimonials.core.audit import EventType
 from testimonials.dashboard.activity import GROUPS
 from testimonials.projects.changes import CHANGES
 from tests.contracts.test_architecture import PACKAGE, modules
+from tests.support.commands import COMMANDS
+from tests.support.commands import GROUPS as COMMAND_GROUPS
 
 # Which kind of change it makes, and with it the event, is known when it is called.
 CARRIED_OUT = "projects.proposals_api.carry_out"

@@ -10,11 +10,11 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from testimonials.cli.groups import COMMANDS
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.openapi import operations
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeCaller
+from tests.support.commands import COMMANDS
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
 

@@ -9,13 +9,13 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.cli import FlaskGroup
 
-from testimonials.cli.groups import COMMANDS as SINGLE
-from testimonials.cli.groups import GROUPS
 from testimonials.cli.main import main
 from testimonials.cli.testimonials import STATES
 from tests.conftest import Caller, MakeCaller
 from tests.operations.instances import make_instance
 from tests.projects.proposals.agents import propose
+from tests.support.commands import COMMANDS as SINGLE
+from tests.support.commands import GROUPS
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
 from tests.support.rows import add_testimonial, add_webhook
 

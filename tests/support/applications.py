@@ -27,8 +27,7 @@ from testimonials.core.settings import instance
 from testimonials.core.settings.current import EXTENSION, current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.metrics import end_metrics
-from testimonials.widget import sightings
-from testimonials.widget.cache import FastFeed
+from testimonials.widget.cache import SIGHTINGS, FastFeed
 from testimonials.widget.versions import SqliteVersions
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
@@ -131,7 +130,7 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
             db.engine.dispose()
     app.extensions.clear()
     app.extensions.update(one.extensions)
-    app.extensions[sightings.EXTENSION].take()
+    app.extensions[SIGHTINGS].take()
     for cache in app.extensions.values():
         if isinstance(cache, VersionedCache):
             cache.__init__(cache._max_bytes)  # type: ignore[misc]

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.widget.selection import BADGES, SHAPES
+from testimonials.widget.container import BADGES, SHAPES
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed

@@ -12,10 +12,8 @@ from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from testimonials.projects import models
 from testimonials.projects.settings import move_to_trash
+from testimonials.widget.cache import MAX_NOTED, MAX_ORIGINS, Sightings
 from testimonials.widget.sightings import (
-    MAX_NOTED,
-    MAX_ORIGINS,
-    Sightings,
     find_newest_sighting,
     write_sightings,
 )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from blinker import Signal
 from sqlalchemy import delete, select
 
 from testimonials.auth.accounts import (
@@ -25,6 +24,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
+from testimonials.core.late import Signal
 from testimonials.core.settings.current import current_settings
 
 # Whose account somebody from the company signs in to, and linking the two.
@@ -35,6 +35,7 @@ class CompanyRefused(ServiceError):
 
     status = 403
     code = "COMPANY_SIGN_IN_REFUSED"
+    page = "auth.oidc.pages:show_problem"
 
 
 class ProviderSilent(CompanyRefused):

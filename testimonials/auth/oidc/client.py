@@ -48,6 +48,7 @@ class ProviderAway(ServiceError):
 
     status = 503
     code = "COMPANY_SIGN_IN_AWAY"
+    page = "auth.oidc.pages:show_problem"
 
     def __init__(self, reason: str) -> None:
         name = current_settings().company_name
@@ -61,6 +62,7 @@ class ProviderRefused(ServiceError):
 
     status = 422
     code = "COMPANY_SIGN_IN_REFUSED"
+    page = "auth.oidc.pages:show_problem"
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{current_settings().company_name} did not confirm who you are.")

@@ -3,7 +3,6 @@
 import logging
 import re
 import secrets
-from typing import Any
 
 from flask import g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -41,7 +40,6 @@ from testimonials.auth.oidc.accounts import (
 from testimonials.auth.oidc.client import (
     CompanyPerson,
     ProviderAway,
-    ProviderRefused,
     build_address,
     current_provider,
     read_answer,
@@ -94,13 +92,6 @@ def leave(
 logger = logging.getLogger("testimonials.company")
 
 
-@auth.app_context_processor
-def describe_company() -> dict[str, Any]:
-    """Tell every page which ways in there are."""
-    settings = current_settings()
-    return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
-
-
 @auth.post("/login/company")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def go_to_company() -> ResponseReturnValue:
@@ -125,9 +116,6 @@ def come_back() -> ResponseReturnValue:
     return ANSWERS[AttemptPurpose(attempt.purpose)](attempt, person)
 
 
-@auth.app_errorhandler(ProviderAway)
-@auth.app_errorhandler(ProviderRefused)
-@auth.app_errorhandler(CompanyRefused)
 def show_problem(error: ServiceError) -> ResponseReturnValue:
     """Say what went wrong, and for what an operator should know, record it."""
     reason = getattr(error, "reason", "")

@@ -24,6 +24,7 @@ from testimonials.core.db.engine import Base
 from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.db.sqlite import describe_damage, is_damage, is_lost
 from testimonials.core.extensions import BUSY_TIMEOUT_MS
+from testimonials.core.late import load_all
 
 FOLDER = Path(__file__).parents[2] / "migrations"
 SCHEMA = FOLDER / "schema.sql"
@@ -78,12 +79,8 @@ def upgrade(
         before = read_revision(connection)
         _refuse_unknown(before)
         _refuse_encoding(connection)
-        found = set(inspect(connection).get_table_names()) & Base.metadata.tables.keys()
-        if before is None and found:
-            raise SchemaError(
-                f"The database already has tables such as {min(found)}, but not the version of the "
-                "program that made them. Use an empty database, or restore a backup."
-            )
+        if before is None:
+            _refuse_tables(connection)
         if prepare is not None and before not in (None, newest):
             prepare(newest)
         if before == FORMER_HEAD:
@@ -92,6 +89,17 @@ def upgrade(
         if is_trial and (transaction := connection.get_transaction()):
             transaction.rollback()
     return before, newest
+
+
+def _refuse_tables(connection: Connection) -> None:
+    """Refuse a database without a revision that has tables of this program."""
+    if names := inspect(connection).get_table_names():
+        load_all()
+        if found := set(names) & Base.metadata.tables.keys():
+            raise SchemaError(
+                f"The database already has tables such as {min(found)}, but not the version of the "
+                "program that made them. Use an empty database, or restore a backup."
+            )
 
 
 def current(engine: Engine) -> str | None:
@@ -316,6 +324,7 @@ def _compare(connection: Connection) -> list[str]:
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
+    load_all()
     context = MigrationContext.configure(
         connection, opts={"compare_type": True, "include_name": _is_compared}
     )

@@ -4,8 +4,9 @@ import json
 import logging
 import re
 from collections.abc import Mapping
+from typing import Any
 
-from flask import Flask, Response, g, render_template, request
+from flask import Flask, Response, current_app, g, render_template, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.db.outages import log_fault
@@ -22,6 +23,7 @@ from testimonials.core.http.i18n import (
     use_visitors_language,
 )
 from testimonials.core.http.urls import account_url, login_url, project_url
+from testimonials.core.late import find_late, load_all
 
 # What programs look for in the API and isn't there: where it is done instead.
 
@@ -129,6 +131,8 @@ class ServiceError(Exception):
     remedy = ""
     # The heading of its page, if not the status's.
     title: str | None = None
+    # The function that answers it everywhere, as `find_late` takes it.
+    page = ""
 
     def __init__(
         self,
@@ -283,7 +287,7 @@ def error_body(message: str, code: str, errors: FieldErrors | None = None) -> di
 
 
 def register_error_handlers(app: Flask) -> None:
-    app.register_error_handler(ServiceError, answer_service_error)
+    app.register_error_handler(ServiceError, _find_answer)
     app.register_error_handler(HTTPException, _answer_http_error)
     app.register_error_handler(Exception, _answer_fault)
 
@@ -336,6 +340,19 @@ def _explain(response: Response, message: str) -> str:
         "Too many requests came from your network. Try again in %(num)s minutes.",
         -(-int(wait) // 60),
     )
+
+
+def _find_answer(error: ServiceError) -> Any:
+    """Answer as the door does that was asked, or the error itself; otherwise as all do."""
+    load_all()
+    if error.page:
+        return find_late(error.page)(error)
+    for name in request.blueprints:
+        answers = vars(current_app.blueprints[name])["answers"]
+        for kind in type(error).__mro__:
+            if kind in answers:
+                return answers[kind](error)
+    return answer_service_error(error)
 
 
 def answer_service_error(error: ServiceError) -> Response:

@@ -71,8 +71,8 @@ class OwnHost:
 class OwnHosts:
     """The host names that are served, in memory."""
 
-    def __init__(self, load: Load) -> None:
-        self._load = load
+    def __init__(self, app: Flask, load: Load) -> None:
+        self._app, self._load = app, load
         self._known: Mapping[str, str] = {}
         self._read_at = -SECONDS
         self._lock = threading.Lock()
@@ -100,7 +100,8 @@ class OwnHosts:
             # First, so that a change from now on is not passed over.
             self._read_at = time.monotonic()
             try:
-                self._known = self._load()
+                with self._app.app_context():
+                    self._known = self._load()
             except SQLAlchemyError as error:
                 logger.warning("own host names can't be read: %s", type(error).__name__)
 
@@ -148,7 +149,7 @@ class _Hosting:
 def init_own_hosts(app: Flask, load: Load) -> None:
     """Serve the host names that `load` returns. The outermost layer: all others see its paths."""
     settings = current_settings(app)
-    app.extensions[EXTENSION] = hosts = OwnHosts(load)
+    app.extensions[EXTENSION] = hosts = OwnHosts(app, load)
     ours = {urlsplit(each).netloc for each in (settings.base_url, settings.app_url)}
     app.wsgi_app = _Hosting(  # type: ignore[method-assign]
         app.wsgi_app, hosts, ours, settings.trusted_proxies > 0

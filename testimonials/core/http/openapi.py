@@ -19,6 +19,7 @@ from testimonials.core.http.idempotency import KEY_PATTERN
 from testimonials.core.http.resource import Operation
 from testimonials.core.http.urls import error_url
 from testimonials.core.images.uploads import UPLOADED_TYPES
+from testimonials.core.late import load_all
 from testimonials.core.settings.current import current_settings
 
 # The headers and parameters that many calls share, as the OpenAPI document describes them.
@@ -247,6 +248,7 @@ GENERAL = (
 
 def list_error_codes() -> list[ErrorCode]:
     """Return what a call of the API may answer, by status and code."""
+    load_all()
     own = (
         ErrorCode(each.code, each.status, each.meaning, each.remedy)
         for each in _subclasses(ServiceError)
@@ -358,6 +360,7 @@ def _describe_shared(spec: APISpec) -> None:
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation]]:
     """Yield the API's routes, in the order they were registered."""
+    load_all()
     for rule in app.url_map.iter_rules():
         operation = getattr(app.view_functions[rule.endpoint], "operation", None)
         if operation is not None:

@@ -23,6 +23,7 @@ from testimonials.core.http.idempotency import Once, refuse_match, require_match
 from testimonials.core.http.pagination import Page, add_link, link_to
 from testimonials.core.images.decode import Use
 from testimonials.core.images.uploads import UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
+from testimonials.core.late import find_late
 
 MAX_BODY_BYTES = 64 * 1024
 REASON_LENGTH = 500
@@ -32,8 +33,8 @@ V = TypeVar("V", bound=Callable[..., Any])
 Function = Callable[..., Any]
 
 # What the packages above know of every call: its `caller`, its `account` (locked), its `project`,
-# and the `outcome` of a change. The application says by which functions.
-PROVIDED: dict[str, Function] = {}
+# and the `outcome` of a change. The application names the functions, as `find_late` takes them.
+PROVIDED: dict[str, str] = {}
 
 
 class ReasonQuerySchema(StrictSchema):
@@ -47,12 +48,35 @@ class ReasonQuerySchema(StrictSchema):
 
 
 class Blueprint(flask.Blueprint):
-    """Flask's, with `resource`: a view of the API; its arguments are those of `Operation`."""
+    """Flask's, with `resource`: a view of the API; its arguments are those of `Operation`.
+
+    Its views are loaded late (`core/late.py`), when an application has their addresses already, and
+    so is what answers their errors.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.resource = functools.partial(Operation, self)
         self.finders: dict[str, Function] = {}
+        self.answers: dict[type[Exception], Function] = {}
+        # By name, and the method, name and rule of each, which `routes.txt` is compared with.
+        self.views: dict[str, Function] = {}
+        self.rules: list[tuple[str, str, str]] = []
+
+    def add_url_rule(
+        self, rule: str, endpoint: str | None = None, view_func: Any = None, *_: Any, **options: Any
+    ) -> None:
+        name = endpoint or view_func.__name__
+        self.views[name] = view_func
+        self.rules += [(method, name, rule) for method in options["methods"]]
+
+    def register_error_handler(self, code_or_exception: Any, f: Any) -> None:
+        self.answers[code_or_exception] = f
+
+    def _check_setup_finished(self, f_name: str) -> None:
+        # Anything else would be too late.
+        if f_name not in ("route", "get", "post", "put", "patch", "delete", "errorhandler"):
+            super()._check_setup_finished(f_name)
 
     def find(self, **finders: Function) -> None:
         """Name what views may ask for by a parameter, and the functions that find it."""
@@ -81,7 +105,7 @@ class Call:
         if name in self.given:
             return self.given[name]
         if name not in self._found:
-            self._found[name] = self.run(self._finders.get(name) or PROVIDED[name])
+            self._found[name] = self.run(self._finders.get(name) or find_late(PROVIDED[name]))
         return self._found[name]
 
     def run(self, function: Function) -> Any:

@@ -15,8 +15,8 @@ from werkzeug.http import parse_accept_header
 
 from testimonials.core.http.errors import CrossSiteRefused, ServiceError, wants_json
 from testimonials.core.http.i18n import LONGEST_ACCEPT
-from testimonials.core.http.openapi import use_problem_details
 from testimonials.core.http.urls import app_url, base_url, current_path, origin_of
+from testimonials.core.late import late
 from testimonials.core.settings.current import current_settings
 
 # Protection against cross-site requests, by what browsers say about a request's origin.
@@ -164,7 +164,7 @@ def _add_headers(response: Response) -> Response:
     if response.status_code >= 400 and wants_json(request.path):
         headers.setdefault("Cache-Control", "no-store")
         if request.path.startswith("/v1/") and response.mimetype == "application/json":
-            use_problem_details(response)
+            late("core.http.openapi:use_problem_details")(response)
     if request.is_secure and (policy := current_settings().hsts):
         headers.setdefault("Strict-Transport-Security", policy)
     return response

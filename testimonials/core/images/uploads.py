@@ -16,6 +16,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.decode import Unreadable, Use, read_webp_size
 from testimonials.core.images.worker import DecoderBusy, decoder
+from testimonials.core.settings.current import current_settings
 
 # Pictures that people upload: decoded, turned upright, scaled down, and stored as WebP.
 #
@@ -23,6 +24,8 @@ from testimonials.core.images.worker import DecoderBusy, decoder
 # plain picture is refused with the reason.
 
 MEGABYTE = 1024 * 1024
+# Of a form besides a recording: the text arrives even if a photo of 10 MB is too large.
+UPLOAD_FORM_BYTES = 16 * MEGABYTE
 CONTENT_TYPE = "image/webp"
 UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
 # By the API. Each is decoded and stored for two days, whether or not it is used in the end.
@@ -56,6 +59,11 @@ COVER = Use(2032, 1016, 10 * MEGABYTE)
 PORTRAIT = AVATAR
 PAGE_PICTURES = {"logo": LOGO, "cover": COVER, "portrait": PORTRAIT}
 LARGEST_SIDE = COVER.width
+
+
+def largest_form() -> int:
+    """Return how many bytes a form with a recording may have."""
+    return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
 
 
 class Image(Base):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from flask import Response, request
+from flask import Response, after_this_request, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import MethodNotAllowed
 
@@ -118,7 +118,7 @@ MAX_BODY_BYTES = 512 * 1024
 @agents.post("/mcp")
 def answer_agent() -> Response:
     """Answer one message of MCP; a notification gets 202 and nothing else."""
-    caller = recognise("answer_agent")
+    caller = _enter("answer_agent")
     message: dict[str, Any] | BodyInvalid
     try:
         message = read_json_object(MAX_BODY_BYTES)
@@ -133,33 +133,26 @@ def answer_agent() -> Response:
 @agents.get("/mcp")
 def refuse_stream() -> NoReturn:
     """Say that there are no messages but answers; older clients ask for a stream of them."""
-    recognise("refuse_stream")
+    _enter("refuse_stream")
     raise MethodNotAllowed(["POST"])
 
 
-@agents.before_request
-def guard_door() -> None:
-    """Say that calls here came by MCP, for the token's last use, and refuse other origins.
+def _enter(name: str) -> Caller:
+    """Return who calls by MCP, which is noted for the token's last use; refuse other origins.
 
     A page whose name leads here for a moment (DNS rebinding) could otherwise call it.
     """
-    if not _is_here():
-        return
     request.environ[CALLED_BY] = MCP
     origin = request.headers.get("Origin")
     if origin is not None and origin not in own_origins():
         raise CrossSiteRefused
+    after_this_request(_say_where_to_sign_in)
+    return recognise(name)
 
 
-@agents.after_request
-def say_where_to_sign_in(response: Response) -> Response:
+def _say_where_to_sign_in(response: Response) -> Response:
     """Tell clients without credentials where they get some (RFC 9728)."""
-    if _is_here() and response.status_code == 401:
+    if response.status_code == 401:
         challenge = f'Bearer resource_metadata="{resource_metadata_url()}", scope="read draft"'
         response.headers["WWW-Authenticate"] = challenge
     return response
-
-
-def _is_here() -> bool:
-    """Whether this request is one of MCP, and not for what else there is for agents."""
-    return request.endpoint in ("agents.answer_agent", "agents.refuse_stream")

@@ -12,7 +12,6 @@ from http import HTTPStatus
 from itertools import groupby
 from typing import Any
 
-from flask import Flask, current_app
 from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
@@ -23,7 +22,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import read_after
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, kept
 from testimonials.core.http_client import Check, may_connect
 from testimonials.core.jobs import every_process, is_ending
 from testimonials.integrations.events import WEBHOOK_STOPPED
@@ -371,14 +370,10 @@ class Dispatcher:
         self._answers.put((leased, outcome))
 
 
-def init_webhooks(app: Flask) -> None:
-    app.extensions[EXTENSION] = Dispatcher()
-
-
 @every_process("webhooks")
 def deliver_webhooks() -> None:
     """Read and send until nothing is left to do now."""
-    current_app.extensions[EXTENSION].run(is_ending)
+    kept(EXTENSION, Dispatcher).run(is_ending)
 
 
 def pause_endpoints() -> None:

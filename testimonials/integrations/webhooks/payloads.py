@@ -29,7 +29,12 @@ from testimonials.testimonials.schemas import VisibleTestimonialSchema
 # What others are told of the record: the types by the names they have outside, and the data.
 
 ANSWERED, DECIDED, TEST = REQUEST_ANSWERED.webhook, PROPOSAL_DECIDED.webhook, "webhook.test"
-NAMES = tuple(dict.fromkeys(type.webhook for type in EventType.known.values() if type.webhook))
+NAMES = tuple(
+    sorted(
+        dict.fromkeys(type.webhook for type in EventType.known.values() if type.webhook),
+        key=lambda name: name.partition(".")[0],
+    )
+)
 MOST_BYTES = 20_000
 
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
@@ -51,7 +56,7 @@ class Told:
 
 def find_stored(names: Sequence[str]) -> list[str]:
     """Return the recorded types that webhooks know by one of these names; all for none."""
-    stored = ((type, type.webhook) for type in EventType.known.values() if type.webhook)
+    stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
     return [type for type, name in stored if not names or name in names]
 
 

@@ -257,9 +257,24 @@ def find_newest() -> KeptBackup | None:
     return next((each for each in kept if each.is_scheduled), None)
 
 
-def back_up_before(revision: str) -> Path:
-    """Make the backup before an upgrade to `revision`; raise `BackupFailed`."""
-    return _make(f"before-{revision}")
+def back_up_before(revision: str) -> None:
+    """Make the backup before an upgrade to `revision`; raise `click.ClickException`."""
+    if db.engine.dialect.name != "sqlite":
+        logger.warning(
+            "the database is upgraded to %s without a backup: `testimonials backup now` makes one "
+            "of PostgreSQL before a new version is installed. The upgrade is done completely or "
+            "not at all",
+            revision,
+        )
+        return
+    try:
+        target = _make(f"before-{revision}")
+    except BackupFailed as error:
+        raise ClickException(
+            f"The backup before the upgrade failed, so nothing was upgraded: {error}. Fix that, or "
+            "skip the backup: testimonials db upgrade --no-backup"
+        ) from None
+    logger.info("the database before the upgrade to %s is kept in %s", revision, target)
 
 
 def _make(kind: str) -> Path:

@@ -20,6 +20,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
 from testimonials.core.jobs import BackgroundWorker, do_own_work
+from testimonials.core.late import late
 from testimonials.core.logs import set_up_logs
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder, pin_to_core
@@ -30,11 +31,9 @@ from testimonials.core.settings.table import (
     load_settings,
     unknown_variables,
 )
-from testimonials.operations.backup.creating import BackupFailed, back_up_before
 from testimonials.operations.database import require_known_secret
-from testimonials.operations.metrics import RESTARTS, end_metrics
-from testimonials.operations.sample import Sample, prepare_sample
 from testimonials.operations.server.supervisor import (
+    RESTARTS,
     Seat,
     Supervisor,
     describe_count,
@@ -216,7 +215,8 @@ def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) ->
     run_until_ended(server, background, seat.parent)
     with app.app_context():
         do_own_work("jobs")
-    end_metrics(app)
+    if settings.metrics_token:
+        late("operations.metrics:end_metrics")(app)
 
 
 def _look_for_damage(app: Flask) -> None:
@@ -224,14 +224,14 @@ def _look_for_damage(app: Flask) -> None:
         look_for_damage()
 
 
-def _prepare_sample() -> Sample:
+def _prepare_sample() -> Any:
     try:
-        return prepare_sample()
+        return late("operations.sample:prepare_sample")()
     except ServiceError as error:
         raise click.ClickException(f"The sample can't be created: {error.message}") from None
 
 
-def _print_sample(sample: Sample) -> None:
+def _print_sample(sample: Any) -> None:
     claim = sample.claim_link or "(already claimed)"
     click.echo(
         f"""
@@ -253,8 +253,9 @@ def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
 
     Raises `click.ClickException`, with nothing changed, if the backup or the upgrade fails.
     """
+    back_up = late("operations.backup.creating:back_up_before")
     try:
-        before, after = migrate.upgrade(db.engine, _back_up if is_backed_up else None)
+        before, after = migrate.upgrade(db.engine, back_up if is_backed_up else None)
     except DatabaseError as error:
         reason = " ".join(str(error.orig).split())
         if is_damage(error):
@@ -265,22 +266,3 @@ def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
     if before != after:
         logger.info("database upgraded from %s to %s", before or "empty", after)
     return before, after
-
-
-def _back_up(revision: str) -> None:
-    if db.engine.dialect.name != "sqlite":
-        logger.warning(
-            "the database is upgraded to %s without a backup: `testimonials backup now` makes one "
-            "of PostgreSQL before a new version is installed. The upgrade is done completely or "
-            "not at all",
-            revision,
-        )
-        return
-    try:
-        target = back_up_before(revision)
-    except BackupFailed as error:
-        raise click.ClickException(
-            f"The backup before the upgrade failed, so nothing was upgraded: {error}. Fix that, or "
-            "skip the backup: testimonials db upgrade --no-backup"
-        ) from None
-    logger.info("the database before the upgrade to %s is kept in %s", revision, target)

@@ -24,7 +24,9 @@ logger = logging.getLogger("testimonials.operations.server.serve")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
-# How many workers were replaced: written by the parent in memory that every worker reads.
+# How many workers were replaced: written by the parent in memory that every worker reads, and what
+# the application keeps the way to that by.
+RESTARTS = "testimonials_worker_restarts"
 restarts = memoryview(mmap.mmap(-1, 8)).cast("Q")
 
 

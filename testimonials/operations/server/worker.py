@@ -24,10 +24,10 @@ from waitress.server import create_server
 from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import BadRequest, build_http_date
 
-from testimonials.collection.context import largest_form
 from testimonials.core.http.errors import error_body
 from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.urls import remove_base_path
+from testimonials.core.images.uploads import largest_form
 from testimonials.core.jobs import BackgroundWorker
 from testimonials.core.settings.current import current_settings
 

@@ -20,7 +20,7 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import media
 from testimonials.core.http.errors import NotFound
-from testimonials.core.http.i18n import gettext, gettext_noop, use_visitors_language
+from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.signing import require_key
 from testimonials.core.http.urls import captions_url, image_url, recording_url
 from testimonials.projects.models import Project
@@ -296,8 +296,6 @@ def _chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 
 # The public addresses of recordings and their captions.
-
-media.before_request(use_visitors_language)
 
 
 @media.get("/media/recordings/<recording_id>")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from testimonials.widget.selection import BADGES
+from testimonials.widget.container import BADGES
 from tests.browser.axe import find_violations
 from tests.browser.widget.conftest import Pages, badge, feed, item, look, open_widgets, styles
 from tests.conftest import Case

@@ -9,16 +9,16 @@ import click
 from flask import Flask
 
 from testimonials import create_app
-from testimonials.cli.groups import COMMANDS, GROUPS
 from testimonials.core.http.openapi import build_openapi
 from testimonials.core.settings.table import PREFIX, Settings, load_settings
 from testimonials.integrations.mcp.stdio import mcp
-from testimonials.operations.server.serve import serve
-from testimonials.operations.site import (
+from testimonials.operations.reference import (
     render_agent_guide,
     render_full_guide,
     render_reference,
 )
+from testimonials.operations.server.serve import serve
+from tests.support.commands import COMMANDS, GROUPS
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"

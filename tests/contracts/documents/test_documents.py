@@ -17,7 +17,6 @@ from testimonials.auth.accounts import claim_account
 from testimonials.auth.callers import Scope
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import make_token
-from testimonials.cli.groups import COMMANDS, GROUPS
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.openapi import operations
 from testimonials.core.settings.table import PREFIX, Settings, load_settings
@@ -33,6 +32,7 @@ from tests.contracts.documents import (
     render_settings,
     write_documents,
 )
+from tests.support.commands import COMMANDS, GROUPS
 from tests.support.pictures import photo, to_bytes
 from tests.support.process import Service
 from tests.support.sampling import mostly_thorough

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 import testimonials
 from testimonials.core.images.colors import NAMES
 from testimonials.dashboard.add_to_site import LANGUAGES
-from testimonials.widget.selection import SHAPES
+from testimonials.widget.container import SHAPES
 from testimonials.widget.steps import CODE, OTHER, SITES
 from tests.conftest import Caller
 from tests.contracts.documents import render_agent_quickstart

@@ -125,6 +125,8 @@ def test_an_answer_with_a_secret_is_not_kept(make_app: MakeApp, make_caller: Mak
         return {"name": "n", "secret": "s3cret"}
 
     app.register_blueprint(blueprint)
+    view = blueprint.views["make_secret"]
+    app.add_url_rule("/v1/secrets", "secrets.make_secret", view, methods=["POST"])
     caller = make_caller("owner@example.com", on=app)
     dry = send(caller, "/v1/secrets?dryRun=true", Idempotency_Key="k")
     assert data_of(dry) == {"name": "n"}

@@ -11,8 +11,13 @@ from flask.testing import FlaskClient
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.widget.embed import build_checked_script
-from testimonials.widget.models import WidgetScript
-from testimonials.widget.script import MODULES, build_module, build_script, keep_script
+from testimonials.widget.script import (
+    MODULES,
+    WidgetScript,
+    build_module,
+    build_script,
+    keep_script,
+)
 from tests.support.rows import count_rows
 
 
