@@ -75,7 +75,9 @@ def kinds_of(access: Access) -> list[str]:
     Colleagues who only moderate decide about testimonials alone.
     """
     return [
-        kind for kind, change in CHANGES.items() if access.is_admin or change.scope is Scope.PUBLISH
+        kind
+        for kind, change in CHANGES.whole().items()
+        if access.is_admin or change.scope is Scope.PUBLISH
     ]
 
 

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from testimonials.auth.callers import Scope
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.text import is_web_url
-from testimonials.projects.projects import RESERVED, complete_website, make_slug, random_slug
+from testimonials.projects.projects import (
+    complete_website,
+    make_slug,
+    random_slug,
+    reserved_slugs,
+)
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.racing import at_once
@@ -358,4 +363,4 @@ def test_every_first_segment_of_the_url_map_is_reserved(app: Flask, agent: Calle
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()} - {"", "<slug>"}
     assert {"v1", "claim", "widget", "static"} <= segments
     with app.app_context():
-        assert {make_slug(segment) for segment in segments} <= app.extensions[RESERVED]
+        assert {make_slug(segment) for segment in segments} <= reserved_slugs()

@@ -1,0 +1,75 @@
+"""What a start loads: our own modules, and the packages of others.
+
+`WRITE_IMPORTS=1 pytest tests/operations/server/test_start.py` writes the list anew. Fewer is
+welcome, more needs a reason: each is loaded at every start, before anybody is answered.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from tests.support.process import clean_environment, run_program, start_service
+from tests.support.servers import wait_for
+
+LIST = Path(__file__).with_name("imports.json")
+# The service, which writes down on a signal what it has loaded. No background work loads the rest.
+TELLING = """
+import os, signal, sys
+from testimonials.core import jobs
+
+def tell(*_):
+    with open("modules.new", "w") as file:
+        file.write(" ".join(sys.modules))
+    os.rename("modules.new", "modules")
+
+jobs.FIRST_ROUND = 3600
+os.chdir(os.environ["TESTIMONIALS_INSTANCE_PATH"])
+signal.signal(signal.SIGUSR1, tell)
+from testimonials.__main__ import main
+main()
+"""
+HELP = """
+import atexit, sys
+from testimonials.__main__ import main
+atexit.register(lambda: print("\\f", *sys.modules))
+main()
+"""
+
+
+def test_nothing_new_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
+    service = start_service(tmp_path, (), {})
+    project = service.make_project(service.sign_up())
+    assert service.stop() == 0
+    service.kill()
+    service = start_service(tmp_path, (), {}, command=(sys.executable, "-c", TELLING))
+    try:
+        found = {}
+        for name, path in {"a page": "/", "the widget's data": f"/widget/{project}/feed"}.items():
+            assert service.call("GET", path).status == 200
+            os.kill(service.workers[0], signal.SIGUSR1)
+            wait_for((tmp_path / "modules").exists)
+            found[name] = sum_up((tmp_path / "modules").read_text().split())
+            (tmp_path / "modules").unlink()
+    finally:
+        service.kill()
+    environment = clean_environment(tmp_path, {})
+    done = run_program((sys.executable, "-c", HELP, "--help"), env=environment)
+    assert "Commands:" in done.stdout
+    found["--help"] = sum_up(done.stdout.partition("\f")[2].split())
+    assert not {"flask", "sqlalchemy"} & found["--help"]
+    if os.environ.get("WRITE_IMPORTS"):
+        listed = {name: sorted(modules) for name, modules in found.items()}
+        LIST.write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
+    known = json.loads(LIST.read_text(encoding="utf-8"))
+    new = {name: sorted(modules - {*known[name]}) for name, modules in found.items()}
+    assert not any(new.values()), new
+
+
+def sum_up(modules: list[str]) -> set[str]:
+    """Return our own modules, and the packages of others that came from outside of Python."""
+    tops = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
+    # What begins with an underscore is made by how something was built or installed.
+    others = {top for top in tops if top[0] != "_" and top != "cython_runtime"}
+    return {each for each in modules if each.startswith("testimonials.")} | others
