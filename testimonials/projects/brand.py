@@ -18,6 +18,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.core.late import Signal
 from testimonials.core.text import normalize
 from testimonials.projects.changes import Outcome, Values, change, finish
+from testimonials.projects.defaults import SITES
 from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
@@ -53,6 +54,7 @@ class FoundSchema(StrictSchema):
     color = Colour()
     trade = Choice(*TRADES)
     colors = fields.List(Colour())
+    madeWith = Choice(*SITES)
 
 
 class BrandUpdateSchema(StrictSchema):

@@ -65,6 +65,15 @@ _SCHEMA_TRADES = {
     "coach": "EducationalOrganization ProfessionalService ExerciseGym SportsActivityLocation",
     "software": "SoftwareApplication WebApplication MobileApplication",
 }
+# What stands in every page that is made with it.
+_MADE_WITH = {
+    "wordpress": "/wp-content/",
+    "shopify": "cdn.shopify.com",
+    "webflow": "data-wf-site",
+    "wix": "static.parastorage.com",
+    "squarespace": "static1.squarespace.com",
+    "framer": "framerusercontent.com",
+}
 _BY_TYPE = {name: trade for trade, names in _SCHEMA_TRADES.items() for name in names.split()}
 
 
@@ -83,6 +92,7 @@ class Found:
 
     name: str = ""
     trade: str = ""
+    made_with: str = ""
     colors: list[str] = field(default_factory=list)
     logos: list[str] = field(default_factory=list)
     sheets: list[str] = field(default_factory=list)
@@ -161,6 +171,7 @@ def read_page(page: str, url: str) -> Found:
     named = next((each["name"] for each in linked if isinstance(each.get("name"), str)), "")
     words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
     found.name = (named or unescape(found.name) or words).strip()[:120]
+    found.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
     found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
     logos = [_find_linked_logo(each) for each in linked] + in_header + icons
     found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_LOGOS]
@@ -285,6 +296,7 @@ def keep_found(project: Project, found: Found) -> None:
     """Keep what was read for the locked project: neither its own values nor its time change."""
     before = find_brand(project)
     read = {"trade": found.trade, "color": found.colors[0] if found.colors else ""}
+    read["madeWith"] = found.made_with
     read = {name: value for name, value in read.items() if value}
     more = {"colors": found.colors} if found.colors else {}
     project.brand = {**project.brand, "read": read | more}

@@ -87,8 +87,9 @@ SUBJECT_NAME = 60
 
 
 def find_made_with(project: Project) -> str:
-    """Return what the project's site is made with, as far as somebody has said it."""
-    return str(project.dashboard_config.get(MADE_WITH, OTHER))
+    """Return what somebody has said that the project's site is made with, else what it says."""
+    read = project.brand.get("read", {}).get(MADE_WITH, OTHER)
+    return str(project.dashboard_config.get(MADE_WITH, read))
 
 
 def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: str) -> None:

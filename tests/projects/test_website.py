@@ -138,6 +138,9 @@ def test_what_a_page_says_of_itself() -> None:
     assert found.logos == ["https://oat.example/logo.png", "https://oat.example/header.png"]
     assert found.sheets == ["https://oat.example/site.css"]
     assert found.colors == []
+    assert found.made_with == ""
+    page = BAKERY.replace("/touch.png", "/wp-content/uploads/touch.png")
+    assert read_page(page, "https://oat.example/").made_with == "wordpress"
     plain = read_page(
         "<title>Salon Mira – Hair</title><style>--accent:#abc</style>", "https://x.example"
     )

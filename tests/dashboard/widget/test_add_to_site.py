@@ -15,7 +15,7 @@ from testimonials.widget.sightings import note_sighting
 from testimonials.widget.steps import STEPS
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.support.rows import add_widget
+from tests.support.rows import add_widget, change_project
 
 HERE = "widget/add-to-site"
 
@@ -55,8 +55,10 @@ def test_each_site_has_three_steps_and_the_snippet_of_the_api(inbox: Inbox) -> N
         assert f'"{snippet["widgetUrl"]}"' in code
 
 
-def test_what_the_site_is_made_with_is_kept(inbox: Inbox) -> None:
+def test_what_the_site_is_made_with_is_guessed_and_kept(app: Flask, inbox: Inbox) -> None:
     assert chosen(open_steps(inbox)) == "other"
+    change_project(app, inbox.project, brand={"read": {"madeWith": "webflow"}})
+    assert chosen(open_steps(inbox)) == "webflow"
     path = f"{inbox.base}/{HERE}/made-with"
     assert inbox.client.post(path, data={"made_with": "wix"}, headers=JSON).json["ok"]  # type: ignore[index]
     assert chosen(open_steps(inbox)) == "wix"

@@ -87,6 +87,7 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     db.session.add(CollectionForm(project_id=project.id, **form))
     project.cover_id = project.portrait_id = project.brand_logo_id = project.logo_id
     project.brand = {"color": "#0F766E", "font": "classic", "read": {"trade": "salon"}}
+    project.brand["read"]["madeWith"] = "wix"
     project.purchase_secret = project.old_purchase_secret = "secret"
     project.old_purchase_secret_until = row.created_at
     project.own_host = "reviews.example.com"
