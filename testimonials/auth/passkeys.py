@@ -124,15 +124,18 @@ def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, 
     return {"ok": True, "options": options, "token": token}
 
 
-def offer_passkey(owner: SignedIn) -> dict[str, Any]:
-    """Return what a browser needs to make a passkey, but not on a device that has one."""
-    challenge, token = make_challenge(Reason.ADD, owner.session_id)
-    known = list_credential_ids(owner.account_id)
-    user_id = to_base64(owner.account_id.encode())
+def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[str, Any]:
+    """Return what a browser needs to make a passkey, but not on a device that has one.
+
+    `subject` is the session that asks, or an account that is being claimed.
+    """
+    challenge, token = make_challenge(Reason.ADD, subject)
+    known = list_credential_ids(account_id)
+    user_id = to_base64(account_id.encode())
     options = {
         "challenge": challenge,
         "rp": {"id": _host(), "name": SERVICE},
-        "user": {"id": user_id, "name": owner.email, "displayName": owner.name},
+        "user": {"id": user_id, "name": email, "displayName": name},
         "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in (ES256, RS256)],
         "timeout": CHALLENGE_SECONDS * 1000,
         "attestation": "none",
@@ -245,7 +248,7 @@ def list_credential_ids(account_id: str) -> list[str]:
     return [each.credential_id for each in list_passkeys(account_id)]
 
 
-def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name: str) -> Passkey:
+def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: str) -> Passkey:
     """Add what the form carries to the locked account; raise `PasskeyRefused`."""
     if count_passkeys(account.id) >= MAX_PASSKEYS:
         raise PasskeyRefused(
@@ -253,7 +256,7 @@ def add_passkey(account: Account, session_id: str, form: Mapping[str, str], name
             values={"most": MAX_PASSKEYS},
         )
     with refusing(_refuse):
-        challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, session_id)
+        challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, subject)
         made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge)
     credential_id = to_base64(made.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):

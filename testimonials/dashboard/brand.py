@@ -1,6 +1,7 @@
 """The Brand screen, and the owner's colors on pages that show what visitors will see."""
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Response, request
@@ -69,13 +70,23 @@ def show_brand_styles(access: Access) -> Response:
     """Send the brand's colors as a style sheet, since pages here allow no inline style.
 
     A page links it by `brand_sheet()` of `dashboard/_brand.html`, within its `head`, and draws with
-    `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does. A script that
-    tries another color or font asks with `?color=` and `?font=`, and adopts the sheet.
+    `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does.
     """
-    brand, tried = find_brand(access.project), TrialForm().read(request.args).values
+    brand = find_brand(access.project)
+    return _send_styles(brand.color, brand.font)
+
+
+@settings.get("/dashboard/brand.css")
+def show_tried_styles() -> Response:
+    """Send the same for ``?color=`` and ``?font=``, which a script adopts; of nobody's project."""
     # A value that is refused is missing.
-    styles = write_owner_styles(tried.get("color") or brand.color, tried.get("font") or brand.font)
-    response = Response(styles, mimetype="text/css")
+    tried = TrialForm().read(request.args).values
+    color = tried.get("color") or brands.TRADES["anything"]
+    return _send_styles(color, tried.get("font") or brands.FONTS[0])
+
+
+def _send_styles(color: str, font: str) -> Response:
+    response = Response(write_owner_styles(color, font), mimetype="text/css")
     response.headers["Cache-Control"] = "no-store"
     return compress(response)
 
@@ -98,54 +109,56 @@ class Swatch(Colour):
 class BrandForm(FormSchema):
     businessName = Text(BUSINESS_NAME_LENGTH, one_line=True, attribute="name", load_default="")
     website = Website(WEBSITE_LENGTH, one_line=True, load_default="")
-    color = Swatch(load_default=ANOTHER)
+    color = Swatch()
     another = Colour()
-    trade = Choice(*brands.TRADES, required=True)
-    font = Choice(*brands.FONTS, required=True)
+    trade = Choice(*brands.TRADES)
+    font = Choice(*brands.FONTS)
 
 
 @screen.show
 def show_brand(access: Access) -> Values:
     project, brand = access.project, find_brand(access.project)
-    return {
-        "brand": brand,
-        "typed": _fill_in(project, brand),
-        "swatches": _list_swatches(project, brand),
-        "trades": brands.TRADE_NAMES,
-        "fonts": FONT_NAMES,
+    return describe_screen(brand, project.brand.get("read", {}).get("colors", [])) | {
+        "typed": fill_in(brand, project.business_name),
         "own": _list_own(project, brand),
-        "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
-        "cards": _list_cards(brand),
         "page_url": collection_page_url(project.slug, project.own_host),
         "wall_url": wall_url(project.slug, project.own_host),
     }
 
 
-def _fill_in(project: Project, brand: Brand) -> Values:
+def describe_screen(brand: Brand, colors: Sequence[str]) -> Values:
+    """Return what a form for a brand offers, and what its stage shows; `colors` were read."""
+    offered = [brand.color, *colors, *brands.TRADES.values()]
     return {
-        "businessName": project.business_name, "website": brand.website, "color": brand.color,
+        "brand": brand,
+        "swatches": list(dict.fromkeys(offered))[: 1 + SWATCHES],
+        "trades": brands.TRADE_NAMES,
+        "trade_colors": brands.TRADES,
+        "fonts": FONT_NAMES,
+        "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
+        "cards": {trade: _list_cards(trade) for trade in brands.TRADES},
+    }
+
+
+def fill_in(brand: Brand, name: str) -> Values:
+    """Return what the form begins with."""
+    return {
+        "businessName": name, "website": brand.website, "color": brand.color,
         "another": brand.color, "trade": brand.trade, "font": brand.font,
     }  # fmt: skip
 
 
-def _list_cards(brand: Brand) -> list[Values]:
-    """Return what samples of the trade say, for the preview."""
+def _list_cards(trade: str) -> list[Values]:
+    """Return what samples of a trade say, for the stage; the name stands in braces."""
     return [
         {
             "name": PEOPLE[each.who],
             "face": face_url(each.who),
             "rating": each.rating,
-            "text": each.text.replace("{name}", brand.name),
+            "text": each.text,
         }
-        for each in SAMPLES[brand.trade][:CARDS]
+        for each in SAMPLES[trade][:CARDS]
     ]
-
-
-def _list_swatches(project: Project, brand: Brand) -> list[str]:
-    """Return the color that is chosen, then what else suggests itself."""
-    read = project.brand.get("read", {})
-    offered = [brand.color, *read.get("colors", []), *brands.TRADES.values()]
-    return list(dict.fromkeys(each for each in offered if each))[: 1 + SWATCHES]
 
 
 def _list_own(project: Project, brand: Brand) -> list[str]:
@@ -160,21 +173,34 @@ def _list_own(project: Project, brand: Brand) -> list[str]:
 
 
 @screen.save(BrandForm)
-def save_brand(access: Access, name: str, website: str, **values: Any) -> Done:
-    project, before = access.project, find_brand(access.project)
+def save_brand(access: Access, **values: Any) -> Done:
+    keep_brand(access.project, find_brand(access.project), **values)
+    return Done(_("Saved"))
+
+
+def keep_brand(project: Project, shown: Brand, *, name: str, website: str, **values: Any) -> None:
+    """Set what a form for the locked project has; what it had `shown` by itself isn't set."""
     was = project.updated_at
     update_page_config(project, {"businessName": name, "website": website})
     if project.updated_at != was:
         record(PAGE_CHANGED, project)
-    another = values.pop("another")
-    if values["color"] == ANOTHER:
-        values["color"] = another
-    values["color"] = values["color"] or before.color
-    # What stands there by itself isn't set because a form has it.
-    chosen = {each: value for each, value in values.items() if value != getattr(before, each)}
+    chosen = choose(values, shown)
+    # Another name is no other business: what its words told stays.
+    if shown.trade != brands.guess_trade("") and find_brand(project).trade != shown.trade:
+        chosen.setdefault("trade", shown.trade)
     if brands.update_brand(project, brands.BrandUpdateSchema().check(chosen)):
         record(PROJECT_CHANGED, project)
-    return Done(_("Saved"))
+
+
+def choose(values: Values, shown: Brand) -> dict[str, str]:
+    """Return the color, trade and font that a form has, where it had `shown` others."""
+    color = values.get("color")
+    found = {
+        "color": values.get("another") if color in (None, ANOTHER) else color,
+        "trade": values.get("trade"),
+        "font": values.get("font"),
+    }
+    return {name: each for name, each in found.items() if each not in (None, getattr(shown, name))}
 
 
 def _read_logo(access: Access, **_sent: Any) -> Image:

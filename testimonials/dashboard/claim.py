@@ -1,13 +1,16 @@
-"""The pages on which people claim an account, or delete one that they never asked for.
+"""The Brand screen on which people claim an account, by a magic link or the company's sign-in.
 
-A GET changes nothing, since mail scanners open links; the POST redeems the link.
+A GET changes nothing, since mail scanners open links; the POST redeems the link, and makes account,
+project, page and widget at once. Whoever never asked for it deletes it all.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
-from flask import Response, make_response, redirect, render_template, request, url_for
+from flask import Response, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from marshmallow import fields
 
 from testimonials.auth.accounts import (
     claim_account,
@@ -15,6 +18,7 @@ from testimonials.auth.accounts import (
     drop_key,
     find_key_problem,
     replace_key,
+    require_passwords,
 )
 from testimonials.auth.cookies import (
     describe_visitor,
@@ -34,7 +38,6 @@ from testimonials.auth.limits import CLAIM_PER_ADDRESS
 from testimonials.auth.magic_links import (
     LinkInvalid,
     LinkPurpose,
-    LinkUsed,
     find_account_of_key,
     find_account_of_link,
     request_link,
@@ -47,24 +50,41 @@ from testimonials.auth.oidc.accounts import (
     signed_in,
 )
 from testimonials.auth.oidc.client import CompanyPerson
-from testimonials.auth.schemas import NewLinkForm
+from testimonials.auth.passkeys import add_passkey, has_passkeys, offer_passkey
+from testimonials.auth.schemas import NewLinkForm, PasskeyAnswerForm
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.db.transactions import write
+from testimonials.core.event_texts import describe_browser, translate_browser
+from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import auth
-from testimonials.core.http.fields import Text
-from testimonials.core.http.forms import FormSchema, SentForm, add_notice
+from testimonials.core.http.errors import ServiceError, ValidationFailed
+from testimonials.core.http.form_errors import to_form_errors
+from testimonials.core.http.forms import FormSchema, Secret, SentForm, add_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url
+from testimonials.core.images.uploads import LOGO, Image, read_image
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.proposals import describe_waiting
-from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
+from testimonials.dashboard.brand import (
+    BrandForm,
+    choose,
+    describe_screen,
+    fill_in,
+    keep_brand,
+)
+from testimonials.dashboard.framework import CORRECTABLE, Values
+from testimonials.projects.brand import TRADES, Brand, find_brand, guess_trade, set_brand_logo
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project
-from testimonials.projects.projects import Website, count_projects, create_project
+from testimonials.projects.projects import (
+    create_project,
+    find_free_slug,
+    list_projects,
+    lock_project,
+)
+from testimonials.projects.proposals import count_waiting
 from testimonials.projects.settings import delete_projects
 from testimonials.projects.website import own_domain, read_later
 from testimonials.testimonials.testimonials import (
@@ -79,107 +99,286 @@ Errors = dict[str, list[str]]
 # What whoever takes over an account decides about what an agent made of it.
 
 
-def find_key_errors(account: Account, other: str, *, is_asked: bool = True) -> Errors:
-    """Return an error unless the form keeps the key that the agent holds, or does the `other`.
+class KeyForm(FormSchema):
+    """What becomes of the agent's key, and with `drop` of its projects."""
 
-    The link in the agent's own mail asks for no choice: a newer key makes it invalid, so that its
-    form can't be outdated.
-    """
-    choice = request.form.get("key", "" if is_asked else "keep")
-    seen = request.form.get("key_seen", "") if is_asked else account.key_last_four
-    problem = find_key_problem(account, choice, other, seen)
+    key = fields.String(load_default="")
+    # The end of the key that the page showed.
+    key_seen = fields.String(load_default="")
+    drop = fields.String()
+
+
+def find_key_errors(account: Account, other: str, values: Values) -> Errors:
+    """Return an error unless the form keeps the key that the agent holds, or does the `other`."""
+    problem = find_key_problem(account, values["key"], other, values["key_seen"])
     return {"key": [problem]} if problem else {}
 
 
-def drop_what_is_unwanted(account: Account) -> None:
+def drop_what_is_unwanted(account: Account, values: Values) -> None:
     """Delete the projects and the key of an agent if the form asks for it; tag what stays."""
-    if "drop" in request.form:
+    if values["drop"]:
         for gone in delete_projects(account.id):
             record(PROJECT_DELETED, gone, name=gone.name)
-    if request.form.get("key") == "drop":
+    if values["key"] == "drop":
         drop_key(account)
         record(KEY_DROPPED, account.id)
     mark_added(account.id)
 
 
-def describe_begun(account: Account | None) -> dict[str, Any]:
-    """Return what the pages show of an account that an agent began, and what the form says."""
+def describe_begun(account: Account | None) -> Values:
+    """Return what the pages show of an account that an agent began."""
     return {
         "agent_key": account if account and account.has_key else None,
         "projects": summarize_projects(account.id) if account else [],
         "keys": describe_keys(account.id) if account else {},
-        "key_choice": request.form.get("key", ""),
-        "drop": "drop" in request.form,
     }
 
 
-# By a magic link.
+# The screen, and what its button does.
 
 
-class StartForm(FormSchema):
-    """The business of who begins with a page of their own."""
+class ClaimForm(BrandForm, KeyForm, PasskeyAnswerForm):
+    password = Secret()
 
-    businessName = Text(
-        BUSINESS_NAME_LENGTH,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Add the name of your business.")},
+
+@dataclass(frozen=True)
+class Begun:
+    """What there is before an account is claimed: its first project, if any, and its brand."""
+
+    account: Account
+    project: Project | None
+    brand: Brand
+
+    @property
+    def needs_name(self) -> bool:
+        return self.project is None and not self.account.has_key
+
+
+def _look(account: Account) -> Begun:
+    projects = list_projects(account.id)
+    if projects:
+        return Begun(account, projects[-1], find_brand(projects[-1]))
+    trade = guess_trade("")
+    return Begun(
+        account, None, Brand("", own_domain(account.email), None, TRADES[trade], "site", trade)
     )
-    website = Website(WEBSITE_LENGTH, one_line=True, load_default="")
 
 
-def _begins(account: Account) -> bool:
-    """Return whether who claims the account begins with a page, since nobody made one for them."""
-    return account.was_asked_for and not account.has_key and not count_projects(account.id)
+@dataclass(frozen=True)
+class Proof:
+    """How somebody shows that the account is theirs, and how they get in from then on."""
+
+    find: Callable[[], Account]
+    person: CompanyPerson | None = None
+    target: str = ""
 
 
-def _read_start(account: Account) -> SentForm | None:
-    """Return the business that the form names; None where it asks for none."""
-    is_asked = "businessName" in request.form and _begins(account)
-    return StartForm().read() if is_asked else None
+def _by_link(token: str) -> Proof:
+    return Proof(partial(find_account_of_link, token))
 
 
-def _start(account: Account, values: Mapping[str, Any]) -> Project:
-    """Make the first project of an account that was claimed just now."""
-    project = create_project(account.id, {**values}, finds_slug=True)
-    read_later(project)
-    return project
+def _by_company() -> Proof:
+    person, target = read_claim_token(read_arrival_cookie())
+    return Proof(partial(lock_waiting, person), person, target)
 
 
 @auth.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
-    account = find_account_of_link(token)
-    return answer_privately(_claim_form(account, {}))
+    return _show(_by_link(token))
+
+
+@auth.get("/login/company/claim")
+def show_sso_claim() -> ResponseReturnValue:
+    return _show(_by_company())
 
 
 @auth.post("/claim/<token>")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def redeem_claim(token: str) -> ResponseReturnValue:
-    """Claim the account with a password; keep or replace the agent's key."""
+    """Claim the account with a password or a passkey; keep or replace the agent's key."""
+    return _redeem(_by_link(token))
+
+
+@auth.post("/login/company/claim")
+@limiter.per_address(CLAIM_PER_ADDRESS)
+def claim_with_company() -> ResponseReturnValue:
+    """Claim the account without a password."""
+    return _redeem(_by_company())
+
+
+@auth.post("/claim/<token>/passkey")
+@limiter.per_address(CLAIM_PER_ADDRESS)
+def begin_claim_by_passkey(token: str) -> ResponseReturnValue:
+    """Return what the browser makes a passkey of."""
     account = find_account_of_link(token)
-    if errors := _find_errors(account):
-        return answer_privately(_claim_form(account, errors), 422)
-    password_hash = hash_password(request.form["password"])
-    begin_write()
-    # Again under the lock: only one of two clicks redeems, and an agent may have got a new key.
-    account = find_account_of_link(token)
-    if errors := _find_key_errors(account):
-        return answer_privately(_claim_form(account, errors), 422)
-    made = _claim(account, password_hash)
-    cookie = sign_browser_in(account, SignInMethod.LINK, "claim link")
-    db.session.commit()
-    response = _lead_on(account, *made)
+    require_passwords()
+    return jsonify(offer_passkey(account.id, account.email, account.email, account.id))
+
+
+@auth.get("/claim/<token>/address")
+def show_next_address(token: str) -> ResponseReturnValue:
+    """Return the address and the trade for the name that is being typed (``?name=``)."""
+    find_account_of_link(token)
+    name = request.args.get("name", "").replace("\0", "")
+    return answer_privately(
+        make_response({"address": _address_of(None, name), "trade": guess_trade(name)})
+    )
+
+
+def _address_of(project: Project | None, name: str) -> str:
+    """Return where a project's page is, or that of a new one with a name will be."""
+    slug, host = (project.slug, project.own_host) if project else (find_free_slug(name), None)
+    return collection_page_url(slug, host).partition("://")[2] if slug else ""
+
+
+def _redeem(proof: Proof) -> ResponseReturnValue:
+    sent, account = ClaimForm().read(is_partial=True), proof.find()
+    values = {"key": "", "key_seen": "", "drop": None, "password": "", "passkey": ""} | sent.values
+    try:
+        _check(_look(account), values, proof, sent.errors)
+        logo, password_hash = _read_logo(), None
+        if proof.person is None and not values["passkey"]:
+            password_hash = hash_password(values["password"])
+        with write(proof.find) as account:
+            # Again under the lock: only one of two clicks redeems, and an agent may have got a new
+            # key.
+            begun = _look(account)
+            _check(begun, values, proof, {})
+            new_key = _claim(account, values, password_hash, proof.person)
+            project = None if values["drop"] else _keep_project(begun, values, logo)
+            cookie = _sign_in(account, proof, by_passkey=bool(values["passkey"]))
+            has_proposals = project is not None and count_waiting(project.id) > 0
+    except LinkInvalid:
+        raise
+    except ServiceError as error:
+        if error.status not in CORRECTABLE:
+            raise
+        return _show(proof, sent, to_form_errors(error, "password"))
+    response = make_response(_lead_on(account, new_key, project, proof.target, has_proposals))
     set_session_cookie(response, account, cookie)
     return response
 
 
-def _lead_on(account: Account, new_key: str | None, project: Project | None) -> Response:
-    """Say what was claimed; a page that is new wants people to be asked."""
+def _check(begun: Begun, values: Values, proof: Proof, found: Errors) -> None:
+    """Raise `ValidationFailed` for what was `found` and what only the account can tell.
+
+    Raises `PasswordsOff`.
+    """
+    account, errors = begun.account, {**found}
+    if begun.needs_name and not values.get("name"):
+        errors["businessName"] = [_("Add the name of your business.")]
+    if proof.person is None:
+        require_passwords()
+        problem = judge_password(values["password"], account.email)
+        if problem and not values["passkey"]:
+            errors["password"] = [problem]
+    errors |= find_key_errors(account, "replace", values)
+    if errors:
+        raise ValidationFailed.of(errors)
+
+
+def _read_logo() -> Image | None:
+    file = request.files.get("logo")
+    return read_image(file.stream, LOGO) if file and file.filename else None
+
+
+def _claim(
+    account: Account, values: Values, password_hash: str | None, person: CompanyPerson | None
+) -> str | None:
+    """Claim the locked account as the form says; return its new key, if it gets one."""
+    new_key = replace_key(account) if account.has_key and values["key"] == "replace" else None
+    act_as(ActorKind.PERSON, account.id)
+    drop_what_is_unwanted(account, values)
+    if person is not None:
+        claim_for(account, person)
+        record(COMPANY_LINKED, account.id, who=person.email)
+        signed_in.send(account.id, who=account.email, groups=person.groups)
+    else:
+        claim_account(account, password_hash)
+    if values["passkey"]:
+        name = translate_browser(describe_browser(request.user_agent.string))
+        add_passkey(account, account.id, values, name)
+    record(ACCOUNT_CLAIMED, account.id)
+    if new_key is not None:
+        record(KEY_REPLACED, account.id)
+    return new_key
+
+
+def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project | None:
+    """Give the first project what the form says, or make it."""
+    project, brand = begun.project, begun.brand
+    named = {name: values.get(name, getattr(brand, name)) for name in ("name", "website")}
+    if project is not None:
+        project = lock_project(project.id)
+        named["name"] = values.get("name", project.business_name)
+        keep_brand(project, brand, **values | named)
+    elif named["name"]:
+        whole = {"businessName": named["name"], "website": named["website"]}
+        whole["brand"] = choose(values, brand)
+        project = create_project(begun.account.id, whole, finds_slug=True)
+        read_later(project)
+    if project is not None and logo is not None:
+        set_brand_logo(project, logo)
+    return project
+
+
+def _sign_in(account: Account, proof: Proof, *, by_passkey: bool) -> str:
+    if proof.person is not None:
+        means = current_settings().company_name
+        return sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
+    how = SignInMethod.PASSKEY if by_passkey else SignInMethod.LINK
+    return sign_browser_in(account, how, "claim link")
+
+
+def _lead_on(
+    account: Account,
+    new_key: str | None,
+    project: Project | None,
+    target: str,
+    has_proposals: bool,
+) -> ResponseReturnValue:
+    """Go on to asking for words, or to what the agent proposes; a new key is shown first."""
     if project is None:
-        return answer_privately(_claimed_page(account, new_key))
-    said = _("Your page is open. Ask three people who know you. Their words arrive in your inbox.")
-    url = url_for("dashboard.collect.show_collect", project_id=project.id)
-    return answer_privately(make_response(redirect(add_notice(url, said))), 303)
+        url = url_for("dashboard.home.show_start")
+    elif has_proposals:
+        url = url_for("dashboard.inbox.show_inbox", project_id=project.id)
+    else:
+        url = url_for("dashboard.collect.show_collect", project_id=project.id)
+    if new_key is not None:
+        shown = {"title": _("Your account is claimed"), "new_key": new_key, "next_url": url}
+        page = render_template("auth/new_key.html", account_id=account.id, **shown)
+        return answer_privately(page)
+    if project is not None and not has_proposals:
+        said = "Your page is open. Ask three people who know you. Their words arrive in your inbox."
+        url = add_notice(url, _(said))
+    return answer_privately(make_response(redirect(target or url)), 303)
+
+
+def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = None) -> Response:
+    account = proof.find()
+    begun = _look(account)
+    project, brand, sent = begun.project, begun.brand, sent or SentForm({}, {}, {})
+    name = project.business_name if project is not None else brand.name
+    typed = fill_in(brand, name) | sent.typed
+    tried = choose(sent.values, brand) | {"name": typed["businessName"] or _("Your business")}
+    page = render_template(
+        "auth/claim.html",
+        account=account,
+        project=project,
+        needs_name=begun.needs_name,
+        is_by_company=proof.person is not None,
+        can_have_passkeys=has_passkeys(),
+        address=_address_of(project, typed["businessName"]),
+        has_proposals=project is not None and count_waiting(project.id) > 0,
+        typed=typed,
+        errors=errors or {},
+        **describe_begun(account),
+        **describe_screen(replace(brand, **tried), []),
+    )
+    return answer_privately(page, 422 if errors else 200)
+
+
+# Whoever never asked for it.
 
 
 @auth.get("/claim/<token>/decline")
@@ -196,11 +395,9 @@ def show_decline(token: str) -> ResponseReturnValue:
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
     """Delete an account that its owner never asked for."""
-    begin_write()
-    account = find_account_of_link(token)
-    delete_account(account)
-    record(ACCOUNT_DELETED, None, account=account.id)
-    db.session.commit()
+    with write(partial(find_account_of_link, token)) as account:
+        delete_account(account)
+        record(ACCOUNT_DELETED, None, account=account.id)
     return redirect(url_for(".show_declined"), 303)
 
 
@@ -221,18 +418,19 @@ def show_not_me(token: str) -> ResponseReturnValue:
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def revoke_key(token: str) -> ResponseReturnValue:
     """Revoke the key of an unclaimed account; delete nothing."""
-    begin_write()
-    account = find_account_of_key(token)
-    drop_key(account)
-    act_as(ActorKind.PERSON, account.id)
-    record(KEY_DROPPED, account.id)
-    db.session.commit()
+    with write(partial(find_account_of_key, token)) as account:
+        drop_key(account)
+        act_as(ActorKind.PERSON, account.id)
+        record(KEY_DROPPED, account.id)
     return redirect(url_for(".show_revoked"), 303)
 
 
 @auth.get("/claim/revoked")
 def show_revoked() -> ResponseReturnValue:
     return render_template("auth/revoked.html")
+
+
+# Links that don't work.
 
 
 @auth.get("/claim")
@@ -243,7 +441,7 @@ def show_link_request() -> ResponseReturnValue:
 @auth.post("/claim")
 def send_new_link() -> ResponseReturnValue:
     """Mail a new link if there is an account to claim; the response is the same if not."""
-    sent = NewLinkForm().read(request.form)
+    sent = NewLinkForm().read()
     if sent.errors:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422
     email = sent.values["email"]
@@ -253,125 +451,9 @@ def send_new_link() -> ResponseReturnValue:
 
 @auth.errorhandler(LinkInvalid)
 def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
-    if isinstance(error, LinkUsed):
-        return answer_privately(_claimed_page())
-    status = 410 if error.reason == "expired" else 404
+    status = {"expired": 410, "used": 200}.get(error.reason, 404)
     return answer_privately(_link_problem(error.reason), status)
-
-
-def _find_errors(account: Account) -> Errors:
-    start = _read_start(account)
-    found = start.errors if start else {}
-    return found | _find_password_problem(account) | _find_key_errors(account)
-
-
-def _claim(account: Account, password_hash: str) -> tuple[str | None, Project | None]:
-    """Claim the account as the form says; return its new key and its first project, if any."""
-    start = _read_start(account)
-    new_key = replace_key(account) if request.form.get("key") == "replace" else None
-    act_as(ActorKind.PERSON, account.id)
-    drop_what_is_unwanted(account)
-    claim_account(account, password_hash)
-    record(ACCOUNT_CLAIMED, account.id)
-    if new_key is not None:
-        record(KEY_REPLACED, account.id)
-    return new_key, _start(account, start.values) if start else None
-
-
-def _find_password_problem(account: Account) -> Errors:
-    problem = judge_password(request.form.get("password", ""), account.email)
-    return {"password": [problem]} if problem else {}
-
-
-def _find_key_errors(account: Account) -> Errors:
-    return find_key_errors(account, "replace", is_asked=account.was_asked_for)
-
-
-def _claim_form(account: Account, errors: Errors) -> str:
-    shown = describe_begun(account)
-    if not account.was_asked_for:
-        shown["key_choice"] = request.form.get("key", "keep")
-    return render_template(
-        "auth/claim.html",
-        email=account.email,
-        account_id=account.id,
-        expires_at=account.claim_expires_at,
-        was_asked_for=account.was_asked_for,
-        proposed=describe_waiting(account.id),
-        start=_fill_in(account) if _begins(account) else None,
-        errors=errors,
-        **shown,
-    )
-
-
-def _fill_in(account: Account) -> dict[str, str]:
-    """Return what the form begins with: what was typed, else what the address tells."""
-    return {
-        "businessName": request.form.get("businessName", ""),
-        "website": request.form.get("website", own_domain(account.email)),
-        "page_base": collection_page_url(""),
-    }
-
-
-def _claimed_page(account: Account | None = None, new_key: str | None = None) -> str:
-    return render_template(
-        "auth/claimed.html",
-        email=account.email if account else None,
-        account_id=account.id if account else None,
-        new_key=new_key,
-        projects=summarize_projects(account.id) if account else [],
-        proposed=describe_waiting(account.id) if account else [],
-        # Those that the claim page showed.
-        seen=request.form.getlist("seen") if account else [],
-        is_return_visit=account is None,
-    )
 
 
 def _link_problem(reason: str, email: str = "", errors: Errors | None = None) -> str:
     return render_template("auth/link_problem.html", reason=reason, email=email, errors=errors)
-
-
-# By the company's sign-in, without a password.
-
-
-@auth.get("/login/company/claim")
-def show_sso_claim() -> ResponseReturnValue:
-    person, _ = read_claim_token(read_arrival_cookie())
-    return answer_privately(_sso_page(lock_waiting(person), {}))
-
-
-@auth.post("/login/company/claim")
-@limiter.per_address(CLAIM_PER_ADDRESS)
-def claim_with_company() -> ResponseReturnValue:
-    """Claim the account without a password; keep or take away the agent's key and projects."""
-    person, target = read_claim_token(read_arrival_cookie())
-    begin_write()
-    account = lock_waiting(person)
-    if errors := find_key_errors(account, "drop"):
-        return answer_privately(_sso_page(account, errors), 422)
-    _claim_by_sso(account, person)
-    means = current_settings().company_name
-    cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
-    db.session.commit()
-    response = redirect(target or url_for("dashboard.home.show_start"), 303)
-    set_session_cookie(response, account, cookie)
-    return response
-
-
-def _claim_by_sso(account: Account, person: CompanyPerson) -> None:
-    act_as(ActorKind.PERSON, account.id)
-    drop_what_is_unwanted(account)
-    claim_for(account, person)
-    record(ACCOUNT_CLAIMED, account.id)
-    record(COMPANY_LINKED, account.id, who=person.email)
-    signed_in.send(account.id, who=account.email, groups=person.groups)
-
-
-def _sso_page(account: Account, errors: Errors) -> str:
-    return render_template(
-        "auth/company/claim.html",
-        email=account.email,
-        proposed=describe_waiting(account.id),
-        errors=errors,
-        **describe_begun(account),
-    )

@@ -30,10 +30,12 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.claim import (
     Errors,
+    KeyForm,
     describe_begun,
     drop_what_is_unwanted,
     find_key_errors,
 )
+from testimonials.dashboard.framework import Values
 from testimonials.projects.emails import ROLE_MAY
 from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED
 from testimonials.projects.invitations import (
@@ -50,7 +52,7 @@ from testimonials.projects.invitations import (
 # closed.
 
 
-class JoinForm(FormSchema):
+class JoinForm(KeyForm):
     password = Secret()
 
 
@@ -62,7 +64,7 @@ DeclineForm = cast(type[FormSchema], FormSchema.from_dict({BY_PROGRAM: fields.St
 @projects.get("/invite/<token>")
 def show_invitation(token: str) -> ResponseReturnValue:
     signed_in = find_session(read_session_cookie())
-    return answer_privately(_invitation_page(find_invitation(token), signed_in, {}))
+    return answer_privately(_invitation_page(find_invitation(token), signed_in))
 
 
 @projects.post("/invite/<token>")
@@ -72,10 +74,10 @@ def accept_invitation_here(token: str) -> ResponseReturnValue:
     signed_in, found = find_session(read_session_cookie()), find_invitation(token)
     if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
         return _join(token, signed_in)
-    password = JoinForm().read().values["password"]
-    if errors := _find_problems(found, password):
-        return answer_privately(_invitation_page(found, None, errors), 422)
-    return _join_with_password(token, hash_password(password))
+    sent = JoinForm().read()
+    if errors := _find_problems(found, sent.values):
+        return answer_privately(_invitation_page(found, None, sent.typed, errors), 422)
+    return _join_with_password(token, sent.values, hash_password(sent.values["password"]))
 
 
 @projects.get("/invite/<token>/decline")
@@ -121,12 +123,12 @@ def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
     return _go_in(found)
 
 
-def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
+def _join_with_password(token: str, values: Values, password_hash: str) -> ResponseReturnValue:
     """Claim or create the account of the invited address, sign in, and join."""
     with write():
         found = find_invitation(token, for_update=True)
         started = start_signup(found.invitation.email)
-        if started is None or find_key_errors(started[0], "drop"):
+        if started is None or find_key_errors(started[0], "drop", values):
             # Claimed in the meantime, or started by an agent; the page now says so.
             db.session.rollback()
             return redirect(url_for(".show_invitation", token=token), 303)
@@ -134,7 +136,7 @@ def _join_with_password(token: str, password_hash: str) -> ResponseReturnValue:
         claim_account(account, password_hash)
         accept_invitation(found, account)
         _record_joining(found, account)
-        drop_what_is_unwanted(account)
+        drop_what_is_unwanted(account, values)
         record(ACCOUNT_CLAIMED, account.id)
         cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
     response = make_response(_go_in(found))
@@ -158,11 +160,11 @@ def _go_in(found: OpenInvitation) -> ResponseReturnValue:
     return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)
 
 
-def _find_problems(found: OpenInvitation, password: str) -> Errors:
+def _find_problems(found: OpenInvitation, values: Values) -> Errors:
     email = found.invitation.email
     waiting = find_claimable_account(email)
-    errors = find_key_errors(waiting, "drop") if waiting is not None else {}
-    if problem := judge_password(password, email):
+    errors = find_key_errors(waiting, "drop", values) if waiting is not None else {}
+    if problem := judge_password(values["password"], email):
         errors = {"password": [problem]} | errors
     return errors
 
@@ -178,7 +180,12 @@ def _describe(found: OpenInvitation) -> dict[str, object]:
     }
 
 
-def _invitation_page(found: OpenInvitation, signed_in: SignedIn | None, errors: Errors) -> str:
+def _invitation_page(
+    found: OpenInvitation,
+    signed_in: SignedIn | None,
+    typed: Values | None = None,
+    errors: Errors | None = None,
+) -> str:
     email = found.invitation.email
     waiting = find_claimable_account(email)
     if signed_in is not None:
@@ -189,7 +196,8 @@ def _invitation_page(found: OpenInvitation, signed_in: SignedIn | None, errors: 
         "projects/team/invitation.html",
         state=state,
         signed_in_as=signed_in.email if signed_in else None,
-        errors=errors,
+        errors=errors or {},
+        typed=typed or {},
         **describe_begun(waiting),
         **_describe(found),
     )

@@ -20,14 +20,12 @@ from testimonials.dashboard.diff import list_changed, list_differences
 from testimonials.projects.access import Access
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.projects import list_projects
 from testimonials.projects.proposals import name_agents
 from testimonials.testimonials.changes import name_state, read_fields
 from testimonials.testimonials.models import Testimonial
 
 # In the inbox; decided ones make room for others.
 SHOWN = 20
-CLAIM_SHOWN = 50
 PAGE_PICTURES = ("logo", "cover", "portrait")
 COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
@@ -90,26 +88,6 @@ def list_waiting(access: Access) -> Sequence[Proposal]:
         .order_by(Proposal.actor_kind, Proposal.actor_name, Proposal.kind, Proposal.id)
         .limit(SHOWN)
     ).all()
-
-
-def describe_waiting(account_id: str) -> list[dict[str, Any]]:
-    """Return the proposals that wait in an account's projects, for who claims it."""
-    projects = {each.id: each for each in list_projects(account_id)}
-    rows = db.session.scalars(
-        select(Proposal)
-        .where(Proposal.project_id.in_(projects), Proposal.status == "waiting")
-        .order_by(Proposal.id)
-        .limit(CLAIM_SHOWN)
-    ).all()
-    by_project = {
-        each: [row for row in rows if row.project_id == project_id]
-        for project_id, each in projects.items()
-    }
-    return [
-        {"project": project, "items": describe_proposals(project, found)}
-        for project, found in by_project.items()
-        if found
-    ]
 
 
 def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:

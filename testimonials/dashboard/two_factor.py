@@ -89,7 +89,8 @@ def begin_proof(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def begin_addition(owner: SignedIn) -> ResponseReturnValue:
     """Return what the browser makes a passkey of; adding it needs a proof."""
-    return jsonify(offer_passkey(owner))
+    who = owner.account_id, owner.email, owner.name
+    return jsonify(offer_passkey(*who, owner.session_id))
 
 
 new_passkey = AccountPage(

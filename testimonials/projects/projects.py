@@ -223,6 +223,7 @@ def create_project(
             slug=slug or "",
             page_config=page_config,
             widget_config=inherit(WIDGET_CONFIG),
+            brand=values.get("brand", {}),
             created_at=now,
             updated_at=now,
         ),

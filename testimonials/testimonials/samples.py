@@ -294,8 +294,8 @@ SAMPLES = {
 }
 
 
-def write_samples(business_name: str) -> list[dict[str, Any]]:
-    """Return the columns of the samples for a business, newest first."""
+def write_samples(business_name: str, trade: str = "") -> list[dict[str, Any]]:
+    """Return the columns of the samples for a business, newest first; its name tells the trade."""
     return [
         {
             "author_name": PEOPLE[sample.who],
@@ -303,7 +303,7 @@ def write_samples(business_name: str) -> list[dict[str, Any]]:
             "text": sample.text.replace("{name}", business_name or FALLBACK_NAME),
             "rating": sample.rating,
         }
-        for sample in SAMPLES[guess_trade(business_name)]
+        for sample in SAMPLES[trade or guess_trade(business_name)]
     ]
 
 

@@ -74,7 +74,8 @@ def seed_demos(project: Project, *, has_samples: bool) -> None:
     """Add the six samples to an account's first project (spec, "States and transitions")."""
     if not has_samples:
         return
-    for columns in reversed(write_samples(project.business_name)):
+    trade = project.brand.get("trade", "")
+    for columns in reversed(write_samples(project.business_name, trade)):
         add_row(project, columns | {"status": "demo", "source": "demo"})
 
 

@@ -28,8 +28,9 @@ HELP = "/help/<any(brand, ask, card, decide, site, media, order, people, domain,
 # the link that leads to it (<token>).
 PUBLIC = {
     "It is about the service, not about anybody in it.": {
-        "/", "/docs", "/favicon.ico", "/healthz", "/help", HELP, "/llms.txt", "/llms-full.txt",
-        "/metrics", "/readyz", "/robots.txt", "/static/<path:filename>", "/v1/openapi.json",
+        "/", "/dashboard/brand.css", "/docs", "/favicon.ico", "/healthz", "/help", HELP,
+        "/llms.txt", "/llms-full.txt", "/metrics", "/readyz", "/robots.txt",
+        "/static/<path:filename>", "/v1/openapi.json",
     },
     "It is how an account is come by, or gone into.": {
         "/claim", "/forgot", "/login", "/login/code", "/login/company", "/login/company/claim",

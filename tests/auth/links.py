@@ -9,6 +9,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
+from tests.conftest import PASSWORD
 from tests.support.rows import do_jobs, write_mail
 
 ORIGIN = "https://testimonials.example.com"
@@ -43,3 +44,10 @@ def init(
 def credentials(answer: TestResponse) -> dict[str, str]:
     data = answer.get_json()["data"]
     return {"x-service-account-id": data["accountId"], "x-api-key": data["apiKey"]}
+
+
+def redeem(client: FlaskClient, link: str, **form: str) -> TestResponse:
+    """Send the form behind a link as the page has it; the key is kept unless `form` differs."""
+    seen = re.search(r'name="key_seen" value="([^"]*)"', client.get(link).text)
+    shown = {"key": "keep", "key_seen": seen[1] if seen else ""}
+    return client.post(link, data={"password": PASSWORD} | shown | form)

@@ -6,8 +6,8 @@ from typing import Any
 from click.testing import Result
 from flask import Flask
 
-from tests.auth.links import ORIGIN, init, mailed_links
-from tests.conftest import PASSWORD, Caller, MakeApp
+from tests.auth.links import ORIGIN, init, mailed_links, redeem
+from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_recording, add_testimonial
 
 
@@ -50,7 +50,7 @@ def test_create_gives_key_and_link_though_sign_up_is_closed(make_app: MakeApp) -
     assert client.get("/v1/me", headers=headers_of(record)).status_code == 200
     assert [ORIGIN + link for link in mailed_links(app)] == [record["claimLink"]]
     path = record["claimLink"].removeprefix(ORIGIN)
-    assert client.post(path, data={"password": PASSWORD}).status_code == 200
+    assert redeem(client, path).status_code == 303
 
 
 def test_create_takes_what_nobody_has_claimed(app: Flask, agent: Caller, owner: Caller) -> None:

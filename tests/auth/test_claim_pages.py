@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from testimonials.auth.models import Account
 from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
-from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails
+from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails, redeem
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.support.racing import at_once
 
@@ -27,10 +27,6 @@ def key(client: FlaskClient) -> dict[str, str]:
 @pytest.fixture
 def link(app: Flask, key: dict[str, str]) -> str:
     return mailed_links(app)[-1]
-
-
-def redeem(client: FlaskClient, link: str, **form: str) -> TestResponse:
-    return client.post(link, data={"password": PASSWORD} | form)
 
 
 def works(client: FlaskClient, headers: dict[str, str]) -> bool:
@@ -50,35 +46,51 @@ def assert_private(answer: TestResponse) -> None:
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
-@pytest.mark.parametrize("form", [{}, {"key": "keep"}])
 def test_the_form_claims_the_account_and_the_key_works_on(
-    client: FlaskClient,
-    key: dict[str, str],
-    link: str,
-    form: dict[str, str],
-    moved_clock: MovableClock,
+    client: FlaskClient, key: dict[str, str], link: str, moved_clock: MovableClock
 ) -> None:
+    client.post("/v1/projects", json={"businessName": "Oat Bakery"}, headers=key)
+    client.post("/v1/projects", json={"businessName": "A second one"}, headers=key)
     shown = client.get(link)
     assert (shown.status_code, shown.mimetype) == (200, "text/html")
+    assert "Your agent made this. Is it you?" in shown.text
     assert EMAIL in shown.text
-    assert 'name="password"' in shown.text
+    assert 'value="Oat Bakery"' in shown.text
     assert shown.text.count("<form") == 1
     assert_private(shown)
-    choices = re.findall(r'value="(keep|replace)"( checked)?', shown.text)
-    assert choices == [("keep", " checked"), ("replace", "")]
-    assert redeem(client, link, key="both").status_code == 422
+    # Nothing is chosen for anybody.
+    assert re.findall(r'name="key" value="(\w+)"( checked)?', shown.text) == [
+        ("keep", ""), ("replace", ""),
+    ]  # fmt: skip
+    for choice in ("", "both", "drop"):
+        assert redeem(client, link, key=choice).status_code == 422
     assert not is_claimed(client)
-    answer = redeem(client, link, **form)
-    assert (answer.status_code, "Your account is claimed" in answer.text) == (200, True)
+    form = {"businessName": "Oat & Ember", "color": "another", "another": "#123456"}
+    answer = redeem(client, link, trade="bakery", **form)
+    assert answer.status_code == 303
     assert_private(answer)
+    page = client.get(answer.location).text
+    assert "Your page is open." in page
     assert is_claimed(client)
-    assert "tst_live_" not in answer.text
-    assert key["x-service-account-id"] in answer.text
     assert works(client, key)
+    newest, first = client.get("/v1/projects", headers=key).json["data"]
+    assert (newest["brand"]["name"], first["brand"]["name"]) == ("A second one", "Oat & Ember")
+    # Another name is no other business.
+    assert (first["brand"]["color"], first["brand"]["trade"]) == ("#123456", "bakery")
+    assert first["publicPageConfig"]["slug"] == "oat-bakery"
     # Its days end no more.
     moved_clock.move(days=8)
     with client.application.app_context():
         assert sweep()["accounts"] == 0
+    assert works(client, key)
+
+
+def test_an_account_without_a_project_may_get_one(
+    client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    """The agent may be about to make it, so that nobody has to."""
+    assert "Is this you?" in client.get(link).text
+    assert redeem(client, link).location == "/dashboard"
     assert works(client, key)
 
 
@@ -105,7 +117,7 @@ def test_a_weak_password_ends_no_link(client: FlaskClient, key: dict[str, str], 
         # The choice about the key is kept for the next try.
         assert re.findall(r'value="(keep|replace)" checked', answer.text) == ["replace"]
     assert works(client, key)
-    assert redeem(client, link).status_code == 200
+    assert redeem(client, link).status_code == 303
 
 
 def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) -> None:
@@ -123,7 +135,8 @@ def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) 
 
 @pytest.mark.postgres
 def test_of_two_one_wins(app: Flask, client: FlaskClient, key: dict[str, str], link: str) -> None:
-    texts = at_once(2, lambda _: redeem(app.test_client(), link, key="replace").text)
+    form = {"password": PASSWORD, "key": "replace"}
+    texts = at_once(2, lambda _: app.test_client().post(link, data=form).text)
     shown = [set(re.findall(r"tst_live_\w+", text)) for text in texts]
     (new,) = set().union(*shown)
     assert sorted(map(len, shown)) == [0, 1]
@@ -192,7 +205,7 @@ def test_a_new_link_replaces_the_old_one_and_keeps_the_key(
     assert client.get(link).status_code == 404
     assert works(client, key)
     # Asked for on a page, not by an agent: nothing is chosen for whoever asked.
-    assert redeem(client, new).status_code == 422
+    assert redeem(client, new, key="").status_code == 422
     assert redeem(client, new, key="replace").status_code == 200
     assert not works(client, key)
 

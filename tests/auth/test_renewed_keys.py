@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 from testimonials.core.event_texts import describe_program
 from testimonials.core.extensions import db
 from testimonials.testimonials import models
-from tests.auth.links import ORIGIN, mailed_links, mails
-from tests.conftest import PASSWORD, Caller
+from tests.auth.links import ORIGIN, mailed_links, mails, redeem
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 
 pytestmark = pytest.mark.postgres
@@ -85,8 +85,7 @@ def test_a_link_about_a_key_works_for_that_key_of_an_unclaimed_account_alone(
         assert (client.get(link).status_code, client.post(link).status_code) == (410, 410)
     assert works(last)
     newest = not_me(app)
-    claimed = client.post(mailed_links(app)[-1], data={"password": PASSWORD, "key": "keep"})
-    assert claimed.status_code == 200
+    assert redeem(client, mailed_links(app)[-1]).status_code == 303
     assert client.post(newest).status_code == 410
     assert works(last)
 
@@ -98,7 +97,9 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(
     project = first.create_project(slug="fern", skipDemoTestimonials=True)["_id"]
     first.create_testimonial(project, authorName="Maya", text="Before.")
     page = client.get(mailed_links(app)[-1]).text
-    assert ("Keys that were issued" in page, "Added after" in page) == (True, False)
+    assert "An agent has held a key" in page
+    # It is the one that the agent began with, so there is nothing more to say.
+    assert ("Keys that were issued" in page, "Added after" in page) == (False, False)
     thief = ask(client, "Mallory-Bot")
     thief.create_testimonial(project, authorName="Mallory", text="<b>Buy</b> now!")
     thief.create_project(slug="oat", businessName="Oats")
@@ -114,7 +115,7 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(
     assert "<bdi>&lt;b&gt;Buy&lt;/b&gt; now!</bdi>" in after
     assert "1 testimonial. It will have the tag “added after a new key”" in after
     assert all(name not in after for name in ("Maya", "Vera"))
-    assert client.post(link, data={"password": PASSWORD}).status_code == 200
+    assert redeem(client, link).status_code == 303
     with app.app_context():
         tags = db.session.scalars(db.select(models.TestimonialTag)).all()
         named = {row.id: row.author_name for row in read_testimonials(app, project)}

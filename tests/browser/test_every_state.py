@@ -49,7 +49,7 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     old = project.claim_link()
     page = open_page(old)
     yield page
-    press(page, "Claim my account", "One thing needs a change")
+    press(page, "Claim my account", "2 things need a change")
     yield page
     # An older link than the newest.
     site.agent_init(project.email)
@@ -65,14 +65,14 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     newest = site.claim_link(project.email, other_than=newest)
     page.goto(newest)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Keep it").check()
-    press(page, "Claim my account", "Your account is claimed")
+    page.get_by_role("radio", name="It may go on").check()
+    follow(page.get_by_role("button", name="Claim my account"))
     yield page
     page.goto(newest)
     yield page
     page = open_page(site.create_project().claim_link())
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Replace it").check()
+    page.get_by_role("radio", name="Replace its key").check()
     press(page, "Claim my account", "Your account is claimed")
     yield page
     page.goto(f"{site.url}/claim")
@@ -92,7 +92,7 @@ def signing_up_over_a_stranger(site: Site, open_page: OpenPage) -> Iterator[Page
     yield page
     page.goto(site.claim_link(strange.email, other_than=first))
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    press(page, "Claim my account", "Make it yours")
+    press(page, "Claim my account", "One thing needs a change")
     yield page
 
 

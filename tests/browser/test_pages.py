@@ -38,9 +38,9 @@ def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
     page.keyboard.press("Tab")
     expect(focused).to_have_text("Skip to the content")
     page.keyboard.press("Enter")
-    for _ in range(3):
+    for _ in range(20):
         page.keyboard.press("Tab")
-        if focused.get_attribute("id") == "password":
+        if focused.get_attribute("id") == "brand-password":
             break
     expect(page.get_by_label("Password", exact=True)).to_be_focused()
     page.keyboard.type(PASSWORD)
@@ -52,9 +52,9 @@ def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
     expect(show).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", "text")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("radio", name="Keep it")).to_be_focused()
+    expect(page.get_by_role("radio", name="It may go on")).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("radio", name="Replace it")).to_be_checked()
+    expect(page.get_by_role("radio", name="Replace its key")).to_be_checked()
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Claim my account")).to_be_focused()
     page.keyboard.press("Enter")
@@ -67,7 +67,7 @@ def test_a_replaced_key_can_be_copied(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.claim_link(), permissions=CLIPBOARD)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Replace it").check()
+    page.get_by_role("radio", name="Replace its key").check()
     follow(page.get_by_role("button", name="Claim my account"))
     key = page.get_by_role("textbox", name="Your new key").inner_text()
     page.get_by_role("button", name="Copy key").click()

@@ -42,14 +42,6 @@ COMMITTERS = {
     "core.http.idempotency": "It ends the API's views, which answer with what was committed.",
     "core.http.rate_limits": "A hit counts also when the request that made it fails.",
 }
-# Pages that are to be drawn anew, and are then made by `dashboard.framework`. Until then they read
-# their forms and commit by themselves.
-WAITING = {
-    f"dashboard.{name}"
-    for name in (
-        "claim",
-    )
-}  # fmt: skip
 # How often others read what a form sent without a schema. It only becomes less.
 RAW_FORMS = {
     "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 1,
@@ -293,10 +285,9 @@ def test_forms_are_read_by_schemas() -> None:
     found = {
         name: count
         for name, module in modules().items()
-        if (count := ast.unparse(module.tree).count("request.form")) and name not in WAITING
+        if (count := ast.unparse(module.tree).count("request.form"))
     }
     assert found == RAW_FORMS
-    assert modules().keys() >= WAITING
 
 
 def test_modules_say_what_is_inside() -> None:

@@ -229,12 +229,14 @@ def test_an_agents_account_is_claimed_after_a_look_at_its_key(
     answer = sign_in_by(provider, app, browser)
     assert answer.status_code == 303
     page = browser.get(answer.location)
-    assert "Make it yours" in page.text
+    assert "Your agent made this. Is it you?" in page.text
+    assert 'type="password"' not in page.text
     # It is nobody else's page, and nothing is chosen for anybody.
     assert app.test_client().get(answer.location).status_code == 403
     assert browser.post(answer.location).status_code == 422
-    form = {"key": "drop", "key_seen": agent.api_key[-4:]}
-    assert browser.post(answer.location, data=form).status_code == 303
+    form = {"key": "replace", "key_seen": agent.api_key[-4:], "businessName": "Kiln"}
+    claimed = browser.post(answer.location, data=form)
+    assert "Your new key. Copy it now" in claimed.text
     assert is_signed_in(browser)
     assert accounts(app)[MIRA["email"]].is_claimed
     assert agent.get("/v1/me").status_code == 401

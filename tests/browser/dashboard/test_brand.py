@@ -20,14 +20,20 @@ def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(
     # The second tap is in the mail.
     taps.count += 1
     page.goto(site.claim_link(email))
-    assert find_violations(page) == []
     expect(page.get_by_label("Website")).to_have_value("oatandember.example")
-    page.get_by_label("Name of the business").fill("Oat & Ember")
+    # Trade, color, address and stage follow the name, until they are chosen.
+    page.get_by_label("Name", exact=True).fill("Oat & Ember Bakery")
+    expect(page.get_by_label("Business")).to_have_value("bakery")
+    expect(page.get_by_text("/oat-ember-bakery")).to_be_visible()
+    button = page.locator(".stage-button").first
+    expect(button).to_have_css("background-color", "rgb(194, 65, 12)")
+    expect(page.locator(".stage-card").first).to_contain_text("from Oat & Ember Bakery is")
+    assert find_violations(page) == []
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
     taps.follow(page.get_by_role("button", name="Make my page"))
     expect(page.get_by_text("Your page is open.").first).to_be_visible()
     assert taps.count == 3
-    assert page.goto(f"{site.url}/oat-ember")
+    assert page.goto(f"{site.url}/oat-ember-bakery")
 
 
 def test_the_brand_is_changed_everywhere_in_three_taps(

@@ -37,13 +37,15 @@ async function ask(form, extra) {
 // One question at a time: a click takes the place of what waits in the address field.
 let waiting = null;
 
+// A form that can be sent without one, too, has a button of its own for it.
 function offer(form) {
+  const own = form.querySelector('[data-passkey-button]');
   const problem = form.querySelector('[data-passkey-problem]');
-  const button = form.querySelector('[type="submit"]');
+  const button = own ?? form.querySelector('[type="submit"]');
   // By the names of the browser's errors, such as data-say-not-allowed-error.
   const words = problem.dataset;
-  form.hidden = false;
-  form.addEventListener('submit', async (event) => {
+  (own ?? form).hidden = false;
+  (own ?? form).addEventListener(own ? 'click' : 'submit', async (event) => {
     event.preventDefault();
     waiting?.abort();
     showProblem(problem, '');

@@ -1,35 +1,98 @@
-// The stage of the Brand screen follows the form: names as they are typed, colours and fonts as the
-// server derives them.
+// The stage of the Brand screen follows the form: names as they are typed, words of the trade, colours
+// and fonts as the server derives them.
 const form = document.querySelector('[data-brand]');
+const { elements } = form;
 const sheet = new CSSStyleSheet();
 document.adoptedStyleSheets.push(sheet);
+// What somebody has chosen; the rest follows from what they type.
+const touched = new Set();
 
-const chosen = () => {
-  const { value } = form.elements.color;
-  return value === 'another' ? form.elements.another.value : value;
-};
+const chosen = () => (elements.color.value === 'another' ? elements.another.value : elements.color.value);
+const bare = (address) => address.replace(/^https?:\/\//, '');
+
+function showNames() {
+  const name = elements.businessName.value.trim() || form.dataset.unnamed;
+  for (const each of document.querySelectorAll('[data-brand-name]')) each.textContent = name;
+}
+
+function showLogo(url) {
+  for (const place of document.querySelectorAll('.owner-name')) {
+    const image = place.querySelector('img') ?? document.createElement('img');
+    image.alt = '';
+    image.src = url;
+    place.prepend(image);
+  }
+}
 
 // The last answer that was asked for is the one that shows.
 let latest = 0;
-async function show() {
+async function showColors() {
   const number = latest += 1;
-  const query = new URLSearchParams({ color: chosen(), font: form.elements.font.value });
+  const query = new URLSearchParams({ color: chosen(), font: elements.font.value });
   const answer = await fetch(`${form.dataset.brand}?${query}`).catch(() => null);
   const styles = answer?.ok ? await answer.text() : '';
   if (styles && number === latest) sheet.replaceSync(styles);
 }
 
-form.addEventListener('input', ({ target }) => {
-  if (target.name === 'businessName') {
-    for (const each of document.querySelectorAll('[data-brand-name]')) each.textContent = target.value;
-  } else if (target.name === 'website') {
-    document.querySelector('[data-brand-site]').textContent = target.value.replace(/^https?:\/\//, '');
+// Until a colour is chosen, it is the trade's, in the place of the former trade's.
+function showTrade() {
+  const cards = document.querySelector(`template[data-trade="${elements.trade.value}"]`).content;
+  document.querySelector('.stage-cards').replaceChildren(cards.cloneNode(true));
+  showNames();
+  const radio = form.querySelector('[name="color"]:checked');
+  const trades = [...elements.trade.options].map((option) => option.dataset.color);
+  if (touched.has('color') || !trades.includes(radio.value)) return;
+  const color = elements.trade.selectedOptions[0].dataset.color;
+  const other = form.querySelector(`[name="color"][value="${color}"]`);
+  if (other) {
+    other.checked = true;
   } else {
-    show();
+    radio.value = color;
+    radio.parentElement.title = color;
+    radio.nextElementSibling.textContent = color;
+    radio.parentElement.querySelector('circle').setAttribute('fill', color);
+  }
+  showColors();
+}
+
+// The address and the trade that the server makes of a name.
+let timer = 0;
+async function follow() {
+  const query = new URLSearchParams({ name: elements.businessName.value });
+  const answer = await fetch(`${form.dataset.address}?${query}`).catch(() => null);
+  if (!answer?.ok) return;
+  const { address, trade } = await answer.json();
+  const line = form.querySelector('[data-address-line]');
+  line.hidden = !address;
+  line.querySelector('strong').textContent = address;
+  if (touched.has('trade') || trade === elements.trade.value) return;
+  elements.trade.value = trade;
+  showTrade();
+}
+
+form.addEventListener('input', ({ target }) => {
+  touched.add(target.name === 'another' ? 'color' : target.name);
+  if (target.name === 'businessName') {
+    showNames();
+    if (form.dataset.address) {
+      clearTimeout(timer);
+      timer = setTimeout(follow, 300);
+    }
+  } else if (target.name === 'website') {
+    document.querySelector('[data-brand-site]').textContent = bare(target.value);
+  } else if (target.name === 'trade') {
+    showTrade();
+  } else if (target.type === 'file' && target.files[0]) {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => showLogo(reader.result));
+    reader.readAsDataURL(target.files[0]);
+  } else if (['color', 'another', 'font'].includes(target.name)) {
+    showColors();
   }
 });
-// Other words and another logo come with the page.
+showNames();
+
+// Another logo comes with the page.
 document.addEventListener('saved', ({ target }) => {
-  if (target.matches('[data-reload]') || target.elements?.trade?.value !== trade) window.location.reload();
+  if (target.matches('[data-reload]')) window.location.reload();
 });
-const trade = form.elements.trade.value;
