@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import request
 from marshmallow import fields
-from sqlalchemy import delete
+from sqlalchemy import delete, func, select
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
@@ -21,7 +21,6 @@ from testimonials.auth.oidc.accounts import find_identity, unlink_account
 from testimonials.auth.passkeys import (
     PasskeyRefused,
     Reason,
-    count_passkeys,
     get_passkey,
     use_passkey,
 )
@@ -30,7 +29,6 @@ from testimonials.auth.two_factor import (
     CodeRefused,
     count_recovery_codes,
     drop_app,
-    find_app,
     find_wait,
     taking_code,
 )
@@ -96,10 +94,14 @@ class WaysIn:
 
 
 def find_ways_in(account: Account) -> WaysIn:
-    app = find_app(account.id)
+    passkeys = select(func.count()).where(Passkey.account_id == account.id).scalar_subquery()
+    has_app = AuthenticatorApp.account_id == Account.id
+    query = select(AuthenticatorApp, passkeys).select_from(Account)
+    query = query.outerjoin(AuthenticatorApp, has_app).where(Account.id == account.id)
+    app, count = db.session.execute(query).one()
     return WaysIn(
         has_password=account.password_hash is not None and current_settings().has_passwords,
-        passkeys=count_passkeys(account.id),
+        passkeys=count,
         app=app,
         recovery_codes=count_recovery_codes(account.id) if app else 0,
         companies=1 if find_identity(account.id) else 0,

@@ -89,13 +89,13 @@ overview = AccountPage(account, "/dashboard/account", "account/account.html")
 
 @overview.show
 def show_account(owner: SignedIn) -> Values:
-    told = _list_told(owner)
-    return describe_security(owner) | {
-        "language": find_language(get_account(owner.account_id).language or ""),
+    told, found = _list_told(owner), describe_security(owner)
+    return found | {
+        "language": find_language(found["account"].language or ""),
         "devices": len(list_sessions(owner.account_id)),
         "mail": _describe_mail(told),
         "people": len(list_colleagues(owner.account_id)) + 1,
-        "limit": describe_plan(get_account(owner.account_id)),
+        "limit": describe_plan(found["account"]),
         "recordings": find_account_share(owner.account_id),
     }
 

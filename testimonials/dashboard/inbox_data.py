@@ -24,6 +24,7 @@ from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard.formatting import SOURCES, describe_testimonial
 from testimonials.dashboard.framework import Done
 from testimonials.projects.access import Access
+from testimonials.projects.brand import find_brand
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
@@ -36,6 +37,7 @@ from testimonials.testimonials.inbox import (
     count_tabs,
     find_words,
     list_inbox,
+    match_filter,
 )
 from testimonials.testimonials.inbox import (
     SOURCES as FILTERED_SOURCES,
@@ -52,6 +54,33 @@ MAX_SEARCH = 200
 MAX_LINE = 4_000
 # Behind "All decided".
 CARDS_SHOWN = 6
+# What so many people speak for.
+SPEAKING = {
+    "bakery": lambda num: ngettext(
+        "%(num)s person speaks for your bread.", "%(num)s people speak for your bread.", num
+    ),
+    "cafe": lambda num: ngettext(
+        "%(num)s person speaks for your café.", "%(num)s people speak for your café.", num
+    ),
+    "salon": lambda num: ngettext(
+        "%(num)s person speaks for your salon.", "%(num)s people speak for your salon.", num
+    ),
+    "shop": lambda num: ngettext(
+        "%(num)s person speaks for your shop.", "%(num)s people speak for your shop.", num
+    ),
+    "craft": lambda num: ngettext(
+        "%(num)s person speaks for your work.", "%(num)s people speak for your work.", num
+    ),
+    "coach": lambda num: ngettext(
+        "%(num)s person speaks for your coaching.", "%(num)s people speak for your coaching.", num
+    ),
+    "software": lambda num: ngettext(
+        "%(num)s person speaks for your software.", "%(num)s people speak for your software.", num
+    ),
+    "anything": lambda num: ngettext(
+        "%(num)s person speaks for you.", "%(num)s people speak for you.", num
+    ),
+}
 KIND_NAMES = {
     "written": gettext_noop("Written"),
     "video": gettext_noop("Video"),
@@ -149,7 +178,7 @@ def describe_inbox(
         "flood_limit": current_settings().flood_per_hour,
         "pager": _describe_pager(wanted, page, total),
         "return_to": describe_address(wanted, page),
-        "decided": _describe_decided(project) if is_done else None,
+        "decided": _describe_decided(project, counts["approved"]) if is_done else None,
         "empty": None if rows or is_done else _describe_empty(project, wanted, counts),
     }
 
@@ -246,16 +275,17 @@ def _describe_pager(wanted: InboxFilter, page: int, total: Total) -> dict[str, A
     }
 
 
-def _describe_decided(project: Project) -> dict[str, Any]:
-    """Return what stands behind "All decided": the newest that people see."""
+def _describe_decided(project: Project, count: int) -> dict[str, Any]:
+    """Return what "All decided" says, and what stands behind it: the newest of so many."""
     rows = db.session.scalars(
         select(Testimonial)
-        .where(Testimonial.project_id == project.id, Testimonial.is_visible)
+        .where(match_filter(project.id, InboxFilter("approved")))
         .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
         .limit(CARDS_SHOWN)
     ).all()
     return {
         "cards": [describe_testimonial(row) for row in rows],
+        "said": SPEAKING[find_brand(project).trade](count),
         "url": wall_url(project.slug, project.own_host) if project.is_active else "",
     }
 

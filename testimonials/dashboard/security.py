@@ -119,9 +119,11 @@ def _list_ways(ways: WaysIn) -> Iterator[str]:
 
 def describe_security(owner: SignedIn) -> Values:
     """Return what protects the account, in a word for each, and what is missing."""
-    ways = find_ways_in(get_account(owner.account_id))
-    is_asked = is_asked_for_more(owner.account_id)
+    account = get_account(owner.account_id)
+    ways = find_ways_in(account)
+    is_asked = ways.strong == 0 and is_asked_for_more(owner.account_id)
     return {
+        "account": account,
         "ways": ways,
         "way_names": " · ".join(_list_ways(ways)),
         "lack": find_lack(ways, is_asked=is_asked),
@@ -137,7 +139,6 @@ security = AccountPage(account, "/dashboard/account/security", "account/security
 @security.show
 def show_security(owner: SignedIn) -> Values:
     return describe_security(owner) | {
-        "account": get_account(owner.account_id),
         "company": find_identity(owner.account_id),
         "passkeys": list_passkeys(owner.account_id),
         "is_strong": owner.is_strong,

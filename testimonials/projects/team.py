@@ -198,11 +198,14 @@ def count_places(members: Iterable[TeamMember]) -> int:
 
 def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, Membership]:
     """Return the account's roles in those of the projects that are others', by project id."""
-    ids, role = [project.id for project in projects], role_of(account_id)
+    ids = [each.id for each in projects if each.account_id != account_id]
+    if not ids:
+        return {}
+    role = role_of(account_id)
     rows = db.session.execute(
         select(Project.id, called(), role)
         .join(Account, Account.id == Project.account_id)
-        .where(Project.id.in_(ids), Project.account_id != account_id)
+        .where(Project.id.in_(ids))
     )
     return {row[0]: Membership(Role(row[2]), row[1]) for row in rows if row[2]}
 

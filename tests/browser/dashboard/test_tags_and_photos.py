@@ -71,6 +71,41 @@ def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(
     expect(text).not_to_have_attribute("aria-invalid", "true")
 
 
+def test_tags_of_one_are_chips(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(project.page_url)
+    open_inbox(page, project, "Maya")
+    page.get_by_role("link", name="Maya").click()
+    field = page.get_by_label("Tags", exact=True)
+    expect(page.locator("[data-tags]")).to_be_visible()
+
+    def press(key: str) -> None:
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            page.keyboard.press(key)
+
+    for tags in ("bread", "families, Bread", "weddings"):
+        field.fill(tags)
+        press("Enter")
+    chips = page.locator(".tags .chip")
+    expect(chips).to_have_text(["bread", "families", "weddings"])
+    # Backspace chooses the last, again removes it.
+    page.keyboard.press("Backspace")
+    expect(chips).to_have_count(3)
+    expect(chips.last).to_be_focused()
+    press("Backspace")
+    expect(field).to_be_focused()
+    with page.expect_response(lambda answer: answer.request.method == "POST"):
+        page.get_by_role("button", name="Remove bread").click()
+    expect(chips.first).to_be_focused()
+    # What is refused goes back to what is stored.
+    field.fill("x" * 41)
+    press("Enter")
+    expect(page.locator("[data-toasts]")).to_contain_text("40")
+    expect(chips).to_have_text(["families"])
+    page.reload()
+    expect(chips).to_have_text(["families"])
+
+
 def test_a_photo_by_hand(site: Site, open_page: OpenPage) -> None:
     project = site.create_project()
     page = open_page(project.page_url)

@@ -56,6 +56,9 @@ def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox: Inbox, client: Fl
         page = client.get(answer.headers["Location"]).text
         assert f"{'Approved' if action == 'approve' else 'Rejected'} {name}" in page
     assert "All decided" in page
+    assert "2 people speak for your salon." in page
+    change_project(inbox.app, inbox.project, business_name="Fern")
+    assert "2 people speak for you." in inbox.get("inbox").text
     assert sorted(inbox.shown()) == ["Aiko", "Maya"]
 
 

@@ -1,6 +1,7 @@
 // Addresses become chips, each checked by the server; what is wrong with one stands on it. The field
 // of the form is filled in from them when it is sent.
 import { Failure, announce, fill, post, send, showProblem } from '../../post.js';
+import { makeChips } from '../chips.js';
 import { count } from './counted.js';
 
 const form = document.querySelector('[data-ask]');
@@ -33,24 +34,16 @@ function start() {
   list.append(place);
   box.hidden = false;
 
-  const chips = () => [...list.querySelectorAll('.chip')];
-  const good = () => chips().filter((chip) => chip.dataset.table);
-  const refresh = () => {
+  const chips = makeChips(list, input, box.dataset.remove, refresh);
+  const good = () => chips.all().filter((chip) => chip.dataset.table);
+  function refresh() {
     const number = good().length;
     button.textContent = number ? count(button, 'say', number) : button.dataset.sayNone;
     form.dispatchEvent(new CustomEvent('asked', { detail: good()[0]?.dataset }));
-  };
-
-  function remove(chip) {
-    const next = chip.nextElementSibling;
-    chip.remove();
-    (next?.matches('.chip') ? next : input).focus();
-    refresh();
   }
 
   function draw(person) {
     const chip = make('li', `chip${person.is_wrong ? ' is-wrong' : person.reason ? ' is-out' : ''}`);
-    chip.tabIndex = -1;
     if (person.email) {
       const face = make('span', `portrait who-${person.colour}`);
       face.setAttribute('aria-hidden', 'true');
@@ -63,15 +56,7 @@ function start() {
     const name = make('bdi', '', person.text);
     chip.append(name);
     if (person.reason) chip.append(make('span', 'chip-reason', person.reason));
-    const cross = make('button', 'chip-remove');
-    cross.type = 'button';
-    cross.setAttribute('aria-label', fill(box.dataset.remove, { name: person.text }));
-    cross.append(document.createElementNS('http://www.w3.org/2000/svg', 'svg'));
-    cross.firstChild.setAttribute('class', 'icon');
-    cross.firstChild.innerHTML = '<use href="#i-cross"/>';
-    cross.addEventListener('click', () => remove(chip));
-    chip.append(cross);
-    list.insertBefore(chip, place);
+    chips.add(chip, person.text);
   }
 
   // Have the server read what was typed or pasted, and say how many of it can be asked.
@@ -86,7 +71,7 @@ function start() {
     box.setAttribute('aria-busy', 'true');
     try {
       const { people } = await post(box.closest('form').dataset.check, new URLSearchParams({ people: text }));
-      const known = new Set(chips().map((chip) => chip.dataset.email).filter(Boolean));
+      const known = new Set(chips.all().map((chip) => chip.dataset.email).filter(Boolean));
       const fresh = people.filter(({ email }) => !known.has(email));
       fresh.forEach(draw);
       const wrong = fresh.filter(({ is_wrong }) => is_wrong).length;
@@ -115,19 +100,7 @@ function start() {
     if (isEnd && input.value.trim()) {
       event.preventDefault();
       take();
-    } else if (event.key === 'Backspace' && !input.value && chips().length) {
-      event.preventDefault();
-      chips().at(-1).focus();
     }
-  });
-  list.addEventListener('keydown', (event) => {
-    const chip = event.target.closest('.chip');
-    if (!chip || event.target !== chip) return;
-    const near = { ArrowLeft: chip.previousElementSibling, ArrowRight: chip.nextElementSibling }[event.key];
-    if (event.key === 'Backspace' || event.key === 'Delete') remove(chip);
-    else if (near) (near === place ? input : near).focus();
-    else return;
-    event.preventDefault();
   });
   input.addEventListener('paste', (event) => {
     const text = event.clipboardData.getData('text/plain');

@@ -119,7 +119,7 @@ for (const arrow of document.querySelectorAll('[data-step]')) {
 const rows = [...document.querySelectorAll('.one-rows details')];
 const named = document.getElementById(location.hash.slice(1));
 if (named?.matches('details')) named.open = true;
-else if (named?.matches('.field')) named.querySelector('input').focus();
+else if (named?.matches('.field')) named.querySelector('input:not([hidden])').focus();
 document.addEventListener('keydown', (event) => {
   const open = rows.find((each) => each.open);
   if (event.key === 'Escape' && open && !document.querySelector('dialog[open]')) {
