@@ -44,7 +44,7 @@ HELP = {
     "inbox": "decide",
     "collect": "ask",
     "widget": "site",
-    "page": "media",
+    "dashboard.collect.show_page_editor": "media",
     "dashboard.settings.show_brand": "brand",
     "dashboard.settings.show_domain": "domain",
     "dashboard.people.show_people": "people",

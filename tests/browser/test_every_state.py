@@ -408,14 +408,17 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     """The editors; what stands inside may have the owner's own colours."""
     project, page = enter(site, open_page, "/collect/page", skipDemoTestimonials=False)
     page.locator("[data-preview]").evaluate("frame => frame.remove()")
+    page.get_by_role("link", name="Another page").click()
+    yield page
+    page.goto(f"{project.dashboard}/collect/page?open=questions")
+    page.get_by_role("button", name="Add a question").click()
+    page.locator("[data-preview]").evaluate("frame => frame.remove()")
     yield page
     page.goto(f"{project.dashboard}/widget")
     page.get_by_text("Your brand", exact=True).first.click()
     page.get_by_role("radio", name="Airy").check()
     expect(page.get_by_text("1 change, not on your site yet")).to_be_attached()
     page.locator("[data-frame]").evaluate("frame => frame.remove()")
-    yield page
-    page.locator(".look-choice > summary").click()
     yield page
     page.get_by_text("width, wording, lengths").click()
     yield page
