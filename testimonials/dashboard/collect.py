@@ -87,7 +87,7 @@ COLUMNS = {
     "email": gettext_noop("Email"),
     "name": gettext_noop("Name"),
     "company": gettext_noop("Company"),
-    "order": gettext_noop("Order"),
+    "order": gettext_noop("Order number"),
 }
 TOO_LARGE = gettext_noop(
     "This file is too large to upload, and nothing else in the form could be read. Go back in your "

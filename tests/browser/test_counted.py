@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OpenPage, Project
 from tests.browser.pages import follow
+from tests.dashboard.insights.counted import add_reads, add_views, add_visits
+from tests.support.rows import add_testimonial
 
 pytestmark = pytest.mark.browser
 
@@ -49,6 +51,39 @@ class Taps:
         """Press what leads to another page."""
         follow(control)
         self.count += 1
+
+
+def test_insights_are_one_sentence_one_chart_and_one_list(
+    open_page: OpenPage, project: Project
+) -> None:
+    app = project.site.app
+    add_visits(app, project.id, 212, 61)
+    for ago in range(60):
+        add_views(app, project.id, 500 - ago, website="fern.example", ago=ago)
+    for number in range(6):
+        said = add_testimonial(app, project.id, author_name="Ida Sørensen", rating=5)
+        add_reads(app, project.id, said, 9000 - number, 3000 - number)
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/insights")
+    assert height(page) <= 1140
+    # What chooses a day.
+    assert visible_controls(page) == 1
+    page.set_viewport_size(PHONE)
+    assert height(page) <= 1400
+    assert height(page, ".path") <= 620
+
+
+def test_inviting_comes_before_everything_on_a_phone_too(
+    open_page: OpenPage, project: Project
+) -> None:
+    page = open_page(project.page_url, viewport=PHONE)
+    project.sign_in(page, "/people")
+    expect(page.get_by_role("button", name="Invite", exact=True)).to_be_in_viewport()
+    # The address and the role.
+    assert visible_controls(page) == 2
+    assert height(page) <= 720
+    page.set_viewport_size(DESK)
+    assert height(page) <= 720
 
 
 PLACES = ["Inbox", "Collect", "Widget", "Insights", "Settings"]

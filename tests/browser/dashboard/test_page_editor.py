@@ -298,7 +298,7 @@ def test_a_page_is_added_renamed_and_deleted_in_the_title(project: Project, page
     sheet.get_by_label("Name", exact=True).fill("Class")
     follow(sheet.get_by_role("button", name="Rename"))
     expect(title).to_contain_text("Class")
-    page.get_by_role("switch", name="Open").uncheck()
+    page.get_by_role("switch", name="Takes testimonials").uncheck()
     expect(page.get_by_text("Saved").last).to_be_visible()
     page.reload()
     title.click()
