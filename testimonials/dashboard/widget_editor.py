@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.form_errors import wants_json
-from testimonials.core.http.i18n import ENGLISH, ngettext, translate
+from testimonials.core.http.i18n import ENGLISH, format_number, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
 from testimonials.core.text import TAG_LENGTH
@@ -111,7 +111,7 @@ def show_preview(access: Access) -> ResponseReturnValue:
         project_id=project.id,
         widget=name_in_address(),
         feed=describe_preview(project, widget, read_draft(widget)),
-        page={"colour": project.brand.get("read", {}).get("background", "")},
+        page={"colour": project.brand.get("read", {}).get("ground", "")},
     )
 
 
@@ -166,6 +166,9 @@ def _has_other_order(widget: Widget) -> bool:
 def _describe_form(project: Project, widget: Widget) -> Values:
     draft = read_draft(widget)
     values, brand = to_controls(draft), find_brand(project)
+    choices = describe_choices(is_saved=isinstance(widget, SavedWidget))
+    if (number := count_shown(project, EVERYTHING)) > 1:
+        choices["show"][0] = ("all", _("All %(num)s approved", num=format_number(number)))
     return {
         "widget": name_in_address(),
         "title": name_widget(widget),
@@ -177,11 +180,10 @@ def _describe_form(project: Project, widget: Widget) -> Values:
         "color": choose_brand(*in_effect(project, draft)),
         "brand_color": brand.color,
         "palettes": PALETTES,
-        "choices": describe_choices(is_saved=isinstance(widget, SavedWidget)),
+        "choices": choices,
         "tags": list(
             dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), *values["tags"]])
         ),
-        "approved": count_shown(project, EVERYTHING),
         # What the button has if its fields are empty, which a saved widget doesn't have.
         "default_cta": read_cta(project)
         if isinstance(widget, SavedWidget)

@@ -175,7 +175,7 @@ def _describe_gallery(project: Project) -> Values:
         "chosen": draft["design"]["shape"] or find_nearest_look(draft["config"], design),
         "feed": feed,
         "drawn": {name: _draw(project, widget, name) for name in (*LOOKS, *SHAPES)},
-        "ground": project.brand.get("read", {}).get("background", ""),
+        "ground": project.brand.get("read", {}).get("ground", ""),
         "widget": name_in_address() or None,
     }
 

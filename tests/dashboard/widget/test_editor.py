@@ -14,7 +14,7 @@ from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.support.rows import add_widget
+from tests.support.rows import add_widget, change_project
 
 JSON = {"Accept": "application/json"}
 # Another value of each control, and what it makes of the settings.
@@ -263,13 +263,15 @@ def test_a_bad_value_is_refused_with_the_rule(
 
 
 def test_the_preview_has_the_real_script_and_the_draft(
-    client: FlaskClient, browser: FlaskClient, project: str
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
+    change_project(app, project, brand={"read": {"ground": "#FBF6F0"}})
     feed = save(browser, project, theme="dark", ctaLabel="Book").json["feed"]  # type: ignore[index]
     assert (feed["config"]["theme"], feed["cta"]["label"]) == ("dark", "Book")
     page = browser.get(path(project, "/preview"))
     assert page.headers["Cache-Control"] == "no-store"
     assert '<script src="/widget/v1.js" defer></script>' in page.text
+    assert 'data-ground="#FBF6F0"' in page.text
     data = json.loads(page.text.partition('id="feed">')[2].partition("</script>")[0])
     assert (data["config"]["theme"], len(data["items"])) == ("dark", 1)
     assert page.text.count("</script>") == 3
