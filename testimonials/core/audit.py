@@ -238,8 +238,24 @@ LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")
 class Owned(Protocol):
     """A project: its id, and the account that it belongs to."""
 
-    id: Any
-    account_id: Any
+    @property
+    def id(self) -> Any: ...
+    @property
+    def account_id(self) -> Any: ...
+
+
+class Turn(NamedTuple):
+    """A locked project whose next number was taken when it was looked up, for one event.
+
+    `time` is that of the testimonial that it is about.
+    """
+
+    id: str
+    account_id: str
+    number: int
+    # The greatest id in the account's record then; on PostgreSQL others may have written since.
+    newest: str | None
+    time: datetime
 
 
 class Place(NamedTuple):
@@ -332,7 +348,7 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
         # commits, so nothing is missed by reading on from one. The project first, whose numbers are
         # taken: whoever has locked it may wait for the record.
-        if place.id:
+        if place.id and not isinstance(place, Turn):
             db.session.execute(LOCK_PROJECT, {"id": place.id})
         lock = func.pg_advisory_xact_lock(LOCK, func.hashtext(place.account_id or ""))
         db.session.execute(select(lock))
@@ -354,7 +370,10 @@ def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[st
     """
     connection = db.session().connection()
     found = None
-    if place.id:
+    if isinstance(place, Turn):
+        is_alone = connection.dialect.name == "sqlite"
+        found = place.number, place.newest if is_alone else _find_last(place.account_id)
+    elif place.id:
         taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
         waiting = _take_waiting(place)
         found = connection.execute(_take_numbers(tuple(waiting)), taken | waiting).one_or_none()

@@ -118,5 +118,6 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
-    connection.exec_driver_sql(f"BEGIN {mode}")
+    # "": each statement is a transaction of its own.
+    if mode := connection.get_execution_options().get("sqlite_begin", "DEFERRED"):
+        connection.exec_driver_sql(f"BEGIN {mode}")

@@ -196,6 +196,8 @@ def _note_start() -> None:
 
 
 def _log_request(response: Response) -> Response:
+    if not logger.isEnabledFor(logging.INFO):
+        return response
     line = {
         "request_id": g.request_id,
         "method": request.method,

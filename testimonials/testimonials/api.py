@@ -6,15 +6,15 @@ from typing import Any
 from flask import Response
 
 from testimonials.auth.callers import Caller, Scope
-from testimonials.core.audit import record
+from testimonials.core.audit import Turn, record
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.extensions import kept
 from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
 from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.pagination import Page, add_link, link_to
-from testimonials.core.http.resource import ReasonQuerySchema
+from testimonials.core.http.resource import Operation, ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
-from testimonials.projects.access import find_version
+from testimonials.projects.access import find_project, find_version, take_turn
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.proposals_api import keep_picture
@@ -60,6 +60,19 @@ CACHE_BYTES = 32 * 1024 * 1024
 _BULK = BulkResultsSchema()
 _DECISIONS = DecisionsSchema()
 _TESTIMONIAL_LIST = TestimonialListSchema()
+
+
+def _find_project(
+    operation: Operation, caller: Caller, project_id: str, sent: Any, is_locked: bool
+) -> Project | Turn:
+    """Return the project; only its turn where a testimonial is certain to be added."""
+    is_adding = operation.view is create_testimonial and is_locked and not caller.drafts_only
+    if is_adding and "externalId" not in sent:
+        return take_turn(caller, project_id)
+    return find_project(caller, project_id, is_locked=is_locked)
+
+
+testimonials.find(project=_find_project)
 
 
 @testimonials.resource(

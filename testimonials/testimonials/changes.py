@@ -9,6 +9,7 @@ from sqlalchemy import delete, exists, func, or_, select
 from testimonials.auth.callers import Scope
 from testimonials.auth.email_addresses import Email
 from testimonials.core import clock
+from testimonials.core.audit import Turn
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Identifier, RuleField, StrictSchema, Switch
@@ -59,9 +60,12 @@ from testimonials.testimonials.undo import make_undo_token
     scope=Scope.PUBLISH,
     done="Testimonial created",
 )
-def add_testimonial(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
+def add_testimonial(
+    project: Project | Turn, _target: str | None, values: Values, actor: str
+) -> Outcome:
     """Add a testimonial; one that is there under its writer's own id is returned as it is."""
-    if name := values.get("external_id"):
+    name = values.get("external_id")
+    if name and isinstance(project, Project):
         for row in find_by_external_ids(project, [name]).values():
             return Outcome({"testimonialId": row.id}, row)
     row = add_approved_testimonial(project, values)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, delete, literal, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, record_changes
+from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, Turn, record_changes
 from testimonials.core.db.identifiers import name_part, new_identifier
 from testimonials.core.db.transactions import in_batches
 from testimonials.core.extensions import db
@@ -90,7 +90,7 @@ def delete_matching(
 
 
 def record_additions(
-    project: Project, rows: Sequence[Testimonial], type: EventType, actor: str
+    project: Project | Turn, rows: Sequence[Testimonial], type: EventType, actor: str
 ) -> None:
     """Begin the history of testimonials that were added to the project at once."""
     entries = [

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 from testimonials.auth.emails import ProjectSummary, summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Event
-from testimonials.core.db.engine import insert_row
+from testimonials.core.audit import IS_HISTORY, Event, Turn
+from testimonials.core.db.engine import insert_values
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.event_texts import write_sentence
@@ -37,15 +37,22 @@ from testimonials.testimonials.samples import write_samples
 LARGEST_OFFSET = 2**62
 
 
-def add_approved_testimonial(project: Project, columns: dict[str, Any]) -> Testimonial:
-    """Add a testimonial that shows at once; `project` is locked.
+def add_approved_testimonial(project: Project | Turn, columns: dict[str, Any]) -> Testimonial:
+    """Add a testimonial that shows at once; `project` is locked. It is not in the session.
 
     See spec, "POST /v1/projects/:id/testimonials".
     """
+    if isinstance(project, Turn):
+        time = project.time
+    else:
+        mark_changed(project)
+        time = project.next_time()
+    times = {"submitted_at": time, "created_at": time, "updated_at": time}
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}
-    row = _make_row(project, columns | approved)
-    insert_row(db.session(), row)
+    values = {"project_id": project.id, **times, **columns, **approved}
+    row = Testimonial()
+    row.__dict__.update(insert_values(db.session(), Testimonial, values))
     return row
 
 
@@ -81,17 +88,13 @@ def seed_demos(project: Project, *, has_samples: bool) -> None:
 
 def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
     """Add a testimonial of any status to the locked project, at its next time."""
-    row = _make_row(project, columns)
-    db.session.add(row)
-    db.session.flush()
-    return row
-
-
-def _make_row(project: Project, columns: dict[str, Any]) -> Testimonial:
     mark_changed(project)
     time = project.next_time()
     times = {"submitted_at": time, "created_at": time, "updated_at": time}
-    return Testimonial(**{"project_id": project.id, **times, **columns})
+    row = Testimonial(**{"project_id": project.id, **times, **columns})
+    db.session.add(row)
+    db.session.flush()
+    return row
 
 
 def delete_demos(project: Project) -> int:

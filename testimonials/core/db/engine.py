@@ -1,6 +1,6 @@
 """The base of all models and the column types that SQLite and PostgreSQL share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -60,15 +60,21 @@ def insert_row(session: Session, row: Base) -> None:
     if session.new:
         # Pictures and the like, which a row may point to.
         session.flush()
-    statement, defaults = _plan_insert(type(row))
-    given = row.__dict__
-    for name, make, value in defaults:
-        if name not in given:
-            given[name] = make(None) if make else value
-    values = {name: given[name] for name, *_ in defaults if given[name] is not None}
-    session.connection().execute(statement, values)
+    row.__dict__.update(insert_values(session, type(row), row.__dict__))
     make_transient_to_detached(row)
     session.add(row)
+
+
+def insert_values(session: Session, model: type[Base], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Insert a row by one plain statement; return its columns, defaults with them."""
+    statement, defaults = _plan_insert(model)
+    values = {
+        name: given[name] if name in given else make(None) if make else value
+        for name, make, value in defaults
+    }
+    written = {name: value for name, value in values.items() if value is not None}
+    session.connection().execute(statement, written)
+    return values
 
 
 @cache
