@@ -1,12 +1,16 @@
 """Passwords: which are good enough, and how they are stored."""
 
+import io
+import json
 import re
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 from werkzeug.security import check_password_hash, generate_password_hash
 
 from testimonials.core.http.i18n import gettext
+from testimonials.core.images.worker import decoder
 from testimonials.core.text import normalize
 
 MIN_LENGTH = 10
@@ -25,8 +29,6 @@ MOST_DECORATION = 8
 
 # Each hash takes 32 MiB for a moment.
 _slots = threading.BoundedSemaphore(2)
-# The library keeps its caller's words in a global.
-_judging = threading.Lock()
 
 
 def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
@@ -47,23 +49,27 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return gettext("Use something that is not your e-mail address.")
-    if _is_guessable(password, _list_words([email, *names])):
+    file = io.BytesIO(json.dumps([password, _list_words([email, *names])]).encode())
+    if decoder.run(judge, file, waits=True)[0]["is_guessable"]:
         return gettext("This one is easy to guess. Use a few unrelated words, or a longer phrase.")
     return None
 
 
-def _is_guessable(password: str, words: list[str]) -> bool:
-    # Its word lists take 12 MB; only a process that sees a new password needs them.
+def judge(file: bytes) -> tuple[dict[str, Any], bytes]:
+    """Be the work of a process of its own: the word lists take 14 MB, which end with it."""
+    return {"is_guessable": is_guessable(*json.loads(file))}, b""
+
+
+def is_guessable(password: str, words: list[str]) -> bool:
     from zxcvbn import zxcvbn
 
     core = re.sub(r"\A[\W\d_]+|(?<![\W\d_])[\W\d_]++\Z", "", password)
     is_decorated = 0 < len(core) >= len(password) - MOST_DECORATION
-    with _judging:
-        if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
-            return True
-        # Without punctuation, names that were strung together with dashes are found too.
-        core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
-        judged = zxcvbn(core, words) if core and is_decorated else None
+    if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
+        return True
+    # Without punctuation, names that were strung together with dashes are found too.
+    core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
+    judged = zxcvbn(core, words) if core and is_decorated else None
     if judged is None or judged["score"] > 1:
         return False
     return all(part["pattern"] == "dictionary" for part in judged["sequence"])

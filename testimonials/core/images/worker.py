@@ -1,5 +1,7 @@
 """The process in which pictures are decoded and drawn, so that none can block or harm the server.
 
+New passwords are judged in it too, for the memory that this takes.
+
 It forks a child for each picture and does nothing else. A child has limited processor time, memory
 and time, a low priority, and ends with its picture: what a decoder leaves behind goes with it.
 `serve` starts one beside each worker, before that has threads and connections; elsewhere (in a
@@ -81,11 +83,14 @@ class Decoder:
         return Decoded(content, *found["size"])
 
     def run(
-        self, work: Work, file: IO[bytes], values: Sequence[object] = ()
+        self, work: Work, file: IO[bytes], values: Sequence[object] = (), *, waits: bool = False
     ) -> tuple[dict[str, Any], bytes]:
-        """Return what `work` makes of a file; raises `LimitsExceeded` and `DecoderBusy`."""
+        """Return what `work` makes of a file; raises `LimitsExceeded` and `DecoderBusy`.
+
+        With `waits` it is done however many pictures wait.
+        """
         message = json.dumps([work.__module__, work.__name__, values]).encode()
-        with self._take_turn():
+        with self._turn if waits else self._take_turn():
             try:
                 with self._open(message) as connection:
                     answer = _exchange(connection, file)

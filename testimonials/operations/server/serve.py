@@ -40,7 +40,7 @@ from testimonials.operations.server.supervisor import (
     note_signals,
     restarts,
 )
-from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended
+from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended, use_one_arena
 from testimonials.widget.script import keep_script
 from testimonials.widget.versions import begin_versions
 
@@ -161,6 +161,7 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
         decoder.start(settings.threads)
         # Counting from the parent's id keeps two services from sharing the first core.
         pin_to_core(seat.parent + seat.number)
+        use_one_arena()
         _answer(info.create_app(settings), seat, listener, sample=sample and not seat.is_reload)
 
     def announce() -> None:
