@@ -196,10 +196,13 @@ def _describe_form(project: Project, widget: Widget) -> Values:
 
 def _describe_other(widget: Widget, current: Widget) -> Values:
     settings = read_settings(widget)
+    look = name_look({"config": settings.config, "design": settings.design})
+    if tags := settings.design["tags"]:
+        look = _("%(look)s, “%(tags)s”", look=look, tags=", ".join(tags))
     return {
         "name": settings.name,
         "title": name_widget(widget),
-        "look": name_look({"config": settings.config, "design": settings.design}),
+        "look": look,
         "is_current": widget is current,
     }
 

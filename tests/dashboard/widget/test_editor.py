@@ -122,6 +122,7 @@ def test_tags_and_what_is_chosen_are_one_control(
     save(browser, project, show="tags", tags=["press"])
     publish(browser, project)
     assert stored(app, project)[1]["tags"] == ["press"]
+    assert ">Highlights, “press”<" in browser.get(path(project)).text
     save(browser, project, show="all")
     publish(browser, project)
     assert "tags" not in stored(app, project)[1]
