@@ -183,3 +183,43 @@ def test_the_page_editor_is_one_list_of_which_one_row_is_open(
     assert height(page) <= 890
     page.set_viewport_size(PHONE)
     assert height(page) <= 1030
+
+
+BOXES = """() => [...document.querySelectorAll('.item :is(.button, p)')].map((each) => {
+  const { x, y, width, height } = each.getBoundingClientRect();
+  return [each.textContent.trim(), x, y + scrollY, width, height];
+})"""
+
+
+def test_focus_moves_nothing_in_the_inbox(open_page: OpenPage, project: Project) -> None:
+    for name in ("Maya", "Tom", "Aiko"):
+        add_testimonial(project.site.app, project.id, status="pending", author_name=name)
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, "/inbox")
+    before = page.evaluate(BOXES)
+    for key in "jjk":
+        page.keyboard.press(key)
+        assert page.evaluate(BOXES) == before
+    for name, width in (("Approve", 112), ("Reject", 96)):
+        boxes = map(Locator.bounding_box, page.get_by_role("button", name=name).all())
+        assert [box and box["width"] for box in boxes] == [width] * 3
+    # Three rows are on one screen; on a phone the first is decided without scrolling.
+    assert height(page) <= DESK["height"]
+    page.set_viewport_size(PHONE)
+    assert height(page, ".item-actions") <= PHONE["height"] - 73 - 52
+
+
+def test_one_testimonial_is_its_card_its_tags_and_a_switch(
+    open_page: OpenPage, project: Project
+) -> None:
+    row = add_testimonial(project.site.app, project.id, rating=5)
+    page = open_page(project.page_url, viewport=DESK)
+    project.sign_in(page, f"/testimonials/{row}")
+    expect(page.locator("[data-tags]")).to_be_visible()
+    # Words, name, role, company, photo; and the tags.
+    assert visible_controls(page) == 6
+    expect(page.locator("main").get_by_role("switch")).to_have_count(1)
+    assert height(page) <= DESK["height"]
+    page.set_viewport_size(PHONE)
+    expect(page.get_by_role("button", name="Take it off your site")).to_be_in_viewport()
+    assert height(page) <= 1060

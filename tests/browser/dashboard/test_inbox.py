@@ -5,6 +5,7 @@ from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import CLIPBOARD, PAINTED, next_page, send_testimonial
+from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 from tests.support.visitors import Visitors, words_of
 
@@ -98,3 +99,82 @@ def test_undo_outlives_a_page_from_before_it_that_comes_late(
     answer.value.finished()
     page.evaluate(PAINTED)
     expect(row).to_be_visible()
+
+
+def test_every_key_of_the_list(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    for name in ("Maya", "Tom", "Aiko", "Noor"):
+        add_testimonial(site.app, project.id, status="pending", author_name=name)
+    page = open_page(project.page_url)
+    project.sign_in(page, "/inbox")
+    keys, rows, toasts = page.keyboard, page.locator("[data-item]"), page.locator("[data-toasts]")
+    current = page.locator(".is-current")
+    expect(current).to_contain_text("Noor")
+    for key, name in (("j", "Aiko"), ("j", "Tom"), ("k", "Aiko")):
+        keys.press(key)
+        expect(current).to_contain_text(name)
+        expect(current).to_be_focused()
+    keys.press("x")
+    expect(page.locator("[data-selected]")).to_have_text("1 selected")
+    keys.press("x")
+    keys.press("a")
+    expect(toasts).to_contain_text("Aiko is on your site")
+    keys.press("z")
+    expect(rows).to_have_count(4)
+    expect(current).to_contain_text("Aiko")
+    keys.press("r")
+    expect(toasts).to_contain_text("Rejected Aiko")
+    expect(current).to_contain_text("Tom")
+    keys.press("/")
+    search = page.get_by_label("Search words and names")
+    expect(search).to_be_focused()
+    # What is typed there decides nothing.
+    keys.type("ar")
+    keys.press("Escape")
+    expect(search).to_be_hidden()
+    page.goto(f"{project.dashboard}/inbox")
+    keys.press("?")
+    shown = page.get_by_role("dialog", name="All keys")
+    expect(shown).to_contain_text("Approve")
+    shown.get_by_role("switch").press("Space")
+    keys.press("Escape")
+    for key in "arxj":
+        keys.press(key)
+    expect(current).to_contain_text("Noor")
+    expect(page.locator("[data-selected]")).to_have_text("")
+    keys.press("?")
+    shown.get_by_role("switch").press("Space")
+    keys.press("Escape")
+    with page.expect_event("load"):
+        keys.press("e")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Noor")
+    assert sorted(row["status"] for row in project.stored()) == ["pending"] * 3 + ["rejected"]
+    keys.press("g")
+    with page.expect_event("load"):
+        keys.press("i")
+    project.call("POST", "/testimonials", {"authorName": "Iris", "text": "Words."})
+    page.goto(f"{project.dashboard}/inbox?status=approved")
+    keys.press("p")
+    expect(current).to_contain_text("Pinned")
+
+
+def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(
+    site: Site, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    for name in ("Maya", "Tom"):
+        add_testimonial(site.app, project.id, status="pending", author_name=name)
+    page = open_page(site.url, has_touch=True, viewport={"width": 390, "height": 740})
+    project.sign_in(page, "/inbox")
+    for name in ("Maya", "Tom"):
+        page.get_by_role("checkbox", name=f"Select {name}").tap()
+    # Nothing is in front of its buttons, and none is in front of another.
+    page.get_by_role("button", name="Select none").tap()
+    page.get_by_role("checkbox", name="Select Maya").tap()
+    page.get_by_text("More for the selected").locator("..").tap()
+    page.keyboard.press("Escape")
+    with next_page(page):
+        page.get_by_role("button", name="Reject 1").tap()
+    assert {row["authorName"]: row["status"] for row in project.stored()} == {
+        "Maya": "rejected", "Tom": "pending",
+    }  # fmt: skip
