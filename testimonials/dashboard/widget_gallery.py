@@ -167,6 +167,8 @@ def _describe_gallery(project: Project) -> Values:
         "header": header,
         "lang": ENGLISH.code,
         "next": None,
+        # A paused project's widget shows nothing, but can be chosen.
+        "project": feed["project"] | {"active": True},
         "words": write_words(design["labels"], header),
     }
     return {

@@ -154,3 +154,6 @@ def test_the_gallery_has_the_owners_words_and_samples_up_to_six(app: Flask, inbo
         assert len(radios) == look
         assert sum("checked" in radio.attributes for radio in radios) == 1
     assert inbox.client.get(f"{inbox.base}/widget/look?widget=gone").status_code == 404
+    # Where it is paused, it is chosen all the same.
+    change_project(app, inbox.project, status="inactive")
+    assert '"active": true' in inbox.client.get(f"{inbox.base}/widget/look").text
