@@ -110,6 +110,18 @@ def test_what_is_changed_before_the_script_comes_is_kept(
     expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")
 
 
+def test_what_the_server_refuses_is_said_at_its_field(project: Project, page: Page) -> None:
+    row(page, "Thanks")
+    # What a browser cuts off, or lets through, isn't what the server counts.
+    page.get_by_label("Message").evaluate("field => delete field.dataset.limit")
+    page.get_by_label("Message").fill("x" * 501)
+    expect(page.get_by_text("Shorten this to 500 characters").last).to_be_visible()
+    expect(page.get_by_label("Message")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Message").fill("You made our day")
+    wait_until_stored(project, thankYouMessage="You made our day")
+    expect(page.get_by_label("Message")).not_to_have_attribute("aria-invalid", "true")
+
+
 def test_leaving_in_the_middle_of_a_word_loses_nothing(project: Project, page: Page) -> None:
     page.get_by_label("Headline").fill("Typed and gone")
     page.goto(f"{project.dashboard}/inbox")
@@ -299,7 +311,8 @@ def test_a_page_is_added_renamed_and_deleted_in_the_title(project: Project, page
     follow(sheet.get_by_role("button", name="Rename"))
     expect(title).to_contain_text("Class")
     page.get_by_role("switch", name="Takes testimonials").uncheck()
-    expect(page.get_by_text("Saved").last).to_be_visible()
+    where = "/forms/after-the-course"
+    wait_for(lambda: not project.call("GET", where)["isOpen"], what="a closed page")
     page.reload()
     title.click()
     expect(page.get_by_role("link", name="Class Closed")).to_be_visible()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from markupsafe import escape
 from werkzeug.datastructures import MultiDict
 from werkzeug.test import TestResponse
 
@@ -132,7 +133,9 @@ def test_what_is_wrong_or_too_much_is_said_at_its_field(browser: FlaskClient, pa
         answer = save(browser, page, lists, [item])
         assert answer.status_code == 422
         assert words in answer.json["errors"][field][0]
-        refused = browser.post(page, data=fill(lists, [item]))
+        refused = browser.post(page, data=fill(lists, [item], {"shown": item["id"]}))
+        # What somebody saw stays what they saw, also if others changed it meanwhile.
+        assert f'name="before" value="{escape(json.dumps({"shown": item["id"]}))}"' in refused.text
         assert refused.status_code == 422
         assert words in refused.text
         assert f'data-item="{item["id"]}"' not in browser.get(page).text

@@ -111,7 +111,7 @@ function toBody(changes) {
 let refused = [];
 
 const fieldOf = (name) => {
-  const place = document.getElementById(name) ?? document.getElementById(`editor-${name}`);
+  const place = document.getElementById(`editor-${name}`);
   return place?.matches('input, textarea') ? place : place?.querySelector('input');
 };
 
