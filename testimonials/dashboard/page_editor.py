@@ -80,7 +80,7 @@ class NameForm(FormSchema):
 
 
 class OpenForm(FormSchema):
-    open = Switch(required=True)
+    open = Switch(load_default=False)
 
 
 @editor.show
@@ -97,13 +97,19 @@ def show_page_editor(access: Access) -> Values:
         "page_words": project.page_config,
         "pictures": _describe_pictures(project),
         "has_own_look": _has_own_look(project),
-        "consent": consent_sentence(project),
+        "consents": _list_consents(project, values),
         "seconds_of_recording": current_settings().recording_seconds,
     }
 
 
 def _has_own_look(project: Project) -> bool:
     return bool(project.page_config["buttonColor"] or (project.logo_id and project.brand_logo_id))
+
+
+def _list_consents(project: Project, values: Values) -> list[str]:
+    """Return what people agree to, in writing and by each kind of recording."""
+    kinds = ["written", *(kind for kind in ("video", "voice") if values.get(kind))]
+    return [consent_sentence(project, kind) for kind in kinds]
 
 
 def _describe_cards(project: Project, values: Values) -> Values:
