@@ -40,6 +40,7 @@ from testimonials.widget.embed import (
     container_attributes,
     frame_height,
     reserve_space,
+    script_query,
 )
 from testimonials.widget.formats import (
     IN_NEWSLETTER,
@@ -161,7 +162,7 @@ def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
     code = {
         "container": snippet["container"],
         "script": snippet["script"],
-        "script_url": script_url(),
+        "script_url": snippet["widgetUrl"],
         "attributes": container_attributes(project, selection),
         "height": reserve_space(project, selection),
         "page": widget_page_url(project.id),
@@ -197,7 +198,8 @@ def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
 
 def _write_element(project: Project, selection: Selection) -> str:
     """Return the element of the package in packages/testimonials-widget."""
-    attributes = {"project": project.id, "src": script_url()} | selection.query
+    source = script_url(query=script_query(project, selection))
+    attributes = {"project": project.id, "src": source} | selection.query
     if height := reserve_space(project, selection):
         attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
     written = Markup(" ").join(

@@ -47,6 +47,7 @@ from testimonials.widget.drafts import (
 )
 from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.models import SavedWidget
+from testimonials.widget.script import choose_draw
 from testimonials.widget.selection import EVERYTHING, count_shown
 from testimonials.widget.settings import (
     WidgetSettings,
@@ -222,8 +223,11 @@ def describe_preview(project: Project, widget: Widget, settings: Settings) -> Va
     feed = describe_feed(project, None, limit=limit, settings=shown)
     header = describe_header(project)
     cta = settings["cta"]
+    # Of none, one and several made ones.
+    active = feed | {"project": feed["project"] | {"active": True}}
+    draws = [choose_draw(active | {"total": total}) for total in range(3)]
     return (
         feed
-        | {"lang": ENGLISH.code, "words": write_words(design["labels"], header)}
+        | {"draws": draws, "lang": ENGLISH.code, "words": write_words(design["labels"], header)}
         | ({"cta": feed["cta"] | {k: v for k, v in cta.items() if v}} if "cta" in feed else {})
     )

@@ -40,6 +40,7 @@ from testimonials.widget.drafts import (
 )
 from testimonials.widget.events import WIDGET_DELETED, WIDGET_RENAMED, WIDGET_SAVED
 from testimonials.widget.models import SavedWidget
+from testimonials.widget.script import choose_draw
 from testimonials.widget.settings import (
     MAX_FACES,
     WidgetSettings,
@@ -176,21 +177,21 @@ def _describe_gallery(project: Project) -> Values:
         "small": {name: SMALL[name] for name in SHAPES},
         "chosen": draft["design"]["shape"] or find_nearest_look(draft["config"], design),
         "feed": feed,
-        "drawn": {name: _draw(project, widget, name) for name in (*LOOKS, *SHAPES)},
+        "drawn": {name: _draw(project, widget, feed, name) for name in (*LOOKS, *SHAPES)},
         "ground": project.brand.get("read", {}).get("ground", ""),
         "widget": name_in_address() or None,
     }
 
 
-def _draw(project: Project, widget: Widget, look: str) -> Values:
+def _draw(project: Project, widget: Widget, feed: Values, look: str) -> Values:
     """Return how the widget would be in a look, as its feed says it."""
     draft = read_draft(widget)
     config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
     config, design = in_effect(project, {"config": config, "design": design, "cta": {}})
     colours = write_colours(read_colours(config, design))
-    return {"config": config, "design": read_look(design), "colours": colours} | (
-        {"shape": look} if look in SHAPES else {}
-    )
+    drawn: Values = {"config": config, "design": read_look(design), "colours": colours}
+    drawn |= {"shape": look} if look in SHAPES else {}
+    return drawn | {"draw": choose_draw(feed | drawn | {"total": len(feed["items"])})}
 
 
 def _fill_up(project: Project, items: list[Values]) -> list[Values]:

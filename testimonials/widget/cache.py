@@ -27,7 +27,7 @@ from testimonials.widget.answers import (
     choose_page,
 )
 from testimonials.widget.container import WHOLE, read_selection
-from testimonials.widget.script import current_script, peek_script
+from testimonials.widget.script import WALL, current_script, peek_script
 from testimonials.widget.versions import STALE, SqliteVersions, Versions, make_versions
 from testimonials.widget.words import read_language
 
@@ -225,7 +225,7 @@ class FastFeed:
         if path.startswith(PREFIX) and path.endswith(SUFFIX):
             answer = self._find_feed(path, environ)
         elif path.startswith(SCRIPT) and path.endswith(SCRIPT_END):
-            answer = _find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
+            answer = self._find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
         elif (key := read_page_key(environ)) is not None:
             found = self._bodies.peek(key)
             if found is None or (marks := self._judge(found, found.owner)) is None:
@@ -249,6 +249,23 @@ class FastFeed:
             self._sightings.note(key[0], origin)
         conditions = _read_conditions(environ)
         return _mark(choose_answer(body, "application/json", FEED_CACHING, *conditions), marks)
+
+    def _find_script(self, name: str, environ: "WSGIEnvironment") -> Answer | None:
+        """Return the script's answer, or one of its pinned files; None for versions of the past."""
+        query: str = environ["QUERY_STRING"]
+        marks: Headers | None = []
+        if name:
+            body = peek_script(name[1:]) if name.startswith("-") else None
+        elif query:
+            body = self._bodies.peek((SCRIPT_TYPE, query))
+            marks = self._judge(body, body.owner) if body else None
+        else:
+            body = current_script(*WALL)
+        if body is None or marks is None:
+            return None
+        caching = PINNED_CACHING if name else SCRIPT_CACHING
+        answer = choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
+        return _mark(answer, marks)
 
     def _judge(self, body: Body, project_id: str) -> Headers | None:
         """Return the headers that say how old `body` is, None if it must not be shown."""
@@ -287,15 +304,6 @@ class FastFeed:
 
 def _mark(answer: Answer, marks: Headers) -> Answer:
     return (answer[0], answer[1] + marks, answer[2]) if marks else answer
-
-
-def _find_script(name: str, environ: "WSGIEnvironment") -> Answer | None:
-    """Return the script's answer, or one of its pinned files; None for versions of the past."""
-    body = peek_script(name[1:]) if name.startswith("-") else None if name else current_script()
-    caching = PINNED_CACHING if name else SCRIPT_CACHING
-    if body is None:
-        return None
-    return choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
 
 
 def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:

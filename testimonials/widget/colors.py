@@ -51,10 +51,19 @@ def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> Derive
 
 
 def write_colours(colours: Derived) -> dict[str, str]:
-    """Return the colours as the feed has them: in the order of `NAMES`, without `#`."""
+    """Return the colours as the feed has them: in the order of `list_colours`, without `#`."""
     return {
-        theme: " ".join(each[name][1:].lower() for name in NAMES)
-        for theme, each in (("light", colours.light), ("dark", colours.dark))
+        theme: " ".join(each[1:].lower() for each in listed)
+        for theme, listed in list_colours(colours).items()
+    }
+
+
+def list_colours(colours: Derived) -> dict[str, list[str]]:
+    """Return those of `NAMES` for each theme, then the cards' shadow and the quotation mark."""
+    light, dark = ([each[name] for name in NAMES] for each in (colours.light, colours.dark))
+    return {
+        "light": [*light, colours.light["text"] + "12", colours.light["mark"]],
+        "dark": [*dark, "#0000", colours.dark["tint"]],
     }
 
 

@@ -22,7 +22,7 @@ from testimonials.widget.settings import find_settings
 # slightly generous estimate of what is shown now: too little would move the content below, too much
 # only adds space, which the script takes back.
 
-# Widths of a container for one, two, three and four columns, as in `core/widget.js`.
+# Widths of a container for one, two, three and four columns, as in `pieces/cards.js`.
 COLUMNS = (560, 900, 1240)
 FACTORS = {"narrow": 0.85, "wide": 1.3}
 NARROW, MIDDLE, WIDE = 344, 752, 1264
@@ -283,13 +283,19 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
     The container shows a link until the testimonials have loaded, and a frame with the widget's
     page where scripts are disabled.
     """
-    widget_url = script_url()
+    widget_url = script_url(query=script_query(project, selection))
     return {
         "projectId": project.id,
         "widgetUrl": widget_url,
         "script": f'<script src="{escape(widget_url)}" async></script>',
         "container": _build_container(project, selection),
     }
+
+
+def script_query(project: Project, selection: Selection) -> dict[str, str]:
+    """Return the query of the script's address, for which the server sends what it draws."""
+    query = {name: value for name, value in selection.query.items() if name != "theme"}
+    return {"project": project.id} | query
 
 
 def build_checked_script() -> str:

@@ -1,5 +1,6 @@
 """The widget's public endpoints: its script and its data, open to every origin."""
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Response, current_app, request
@@ -7,6 +8,7 @@ from flask import Response, current_app, request
 from testimonials.core.db.cache import Body, VersionedCache
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
+from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import PARAMETER, speaking
 from testimonials.widget.answers import (
     EXTENSION,
@@ -17,7 +19,7 @@ from testimonials.widget.answers import (
     choose_answer,
 )
 from testimonials.widget.container import WHOLE, Selection, read_selection
-from testimonials.widget.script import current_script, find_script
+from testimonials.widget.script import WALL, current_script, find_script
 from testimonials.widget.settings import (
     describe_feed,
     find_feed_version,
@@ -30,13 +32,31 @@ from testimonials.widget.words import read_language, write_words
 
 @widget.get("/widget/v1.js")
 def get_script() -> Response:
-    """Serve the widget's script; this path never changes."""
-    return _answer(current_script(), SCRIPT_TYPE, SCRIPT_CACHING)
+    """Serve the widget's script; this path never changes.
+
+    ``?project=``, and what chooses a widget's data, name the widget that it can draw without
+    asking for more. Whatever they say, it draws all others too.
+    """
+    try:
+        body = _find_script(request.args.get("project", ""))
+    except (NotFound, ValidationFailed):
+        body = current_script(*WALL)
+    return _answer(body, SCRIPT_TYPE, SCRIPT_CACHING)
+
+
+def _find_script(project_id: str) -> Body:
+    version = find_feed_version(project_id)
+    project, selection = find_shown_project(project_id), read_selection(request.args)
+    _, *pieces = describe_feed(project, None, selection=selection)["draw"].split(" ")
+    body = replace(current_script(*pieces), version=version, owner=project_id)
+    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    bodies.put((SCRIPT_TYPE, request.query_string.decode()), body)
+    return body
 
 
 @widget.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
-    """Serve the version of the script, or of its second file, cacheable for a year."""
+    """Serve the version of the script, or of one of its pieces, cacheable for a year."""
     return _answer(find_script(digest), SCRIPT_TYPE, PINNED_CACHING)
 
 

@@ -21,19 +21,19 @@ from testimonials.core.http.urls import (
     wall_url,
     widget_page_url,
 )
-from testimonials.core.images.colors import NAMES, Colours, colour_of, initials_of
+from testimonials.core.images.colors import NAMES, colour_of, initials_of
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
-from testimonials.widget.colors import read_colours
-from testimonials.widget.container import Selection
+from testimonials.widget.colors import list_colours, read_colours
+from testimonials.widget.container import BADGES, Selection
 from testimonials.widget.dates import write_dates
 from testimonials.widget.formats import add_query
-from testimonials.widget.script import FOLDER, squeeze
+from testimonials.widget.script import FOLDER, read_styles, squeeze
 from testimonials.widget.settings import WidgetSettings, describe_feed, find_settings
 from testimonials.widget.words import write_words
 
-# The parts of a server-rendered widget: what `static/widget/core/cards.js` makes of the feed.
+# The parts of a server-rendered widget: what `static/widget/pieces/cards.js` makes of the feed.
 
 # Longer texts are cut there, with a link to the testimonial's own page.
 LONG = {"masonry": 600, "carousel": 600, "list": 1_000}
@@ -161,7 +161,7 @@ def _split(
 
 
 def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
-    """Return the parts of `static/widget/extras/extras.js`, as far as an item has them."""
+    """Return the parts of `static/widget/pieces/extras.js` and `player.js`, as items have them."""
     extras, words = item.get("extras") or {}, manner.words
     found = {
         "answers": extras.get("answers") or [],
@@ -321,11 +321,13 @@ def _classes(kind: str, settings: WidgetSettings) -> str:
 
 # The element on our own pages that contains the cards; it prefixes every selector.
 PAGE = ".tm-page"
-# The style sheets beside the core's, by the kinds that need them.
+# The pieces whose styles a kind needs beside what all cards need.
 MORE_SHEETS = {
-    "layouts": ("carousel", "list", "strip"),
-    "shapes": ("badge", "badge-sentence", "badge-card", "people"),
-}
+    "carousel": ("carousel",),
+    "strip": ("carousel",),
+    "list": ("list",),
+    "single": ("single",),
+} | dict.fromkeys(BADGES, ("badge", "people"))
 FONTS = {"serif": "Georgia,serif", "system": "system-ui,sans-serif"}
 # In a page that isn't ours, the font of the design "page" is that page's.
 PAGE_FONT = (
@@ -370,11 +372,7 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     The embedding page may override each colour with ``--testimonials-<name>``.
     """
     theme, design = theme or settings.config["theme"], settings.design
-    derived = read_colours(settings.config, design)
-    themes = {
-        "light": _list_colours(derived.light),
-        "dark": _list_colours(derived.dark, is_dark=True),
-    }
+    themes = list_colours(read_colours(settings.config, design))
     columns = list(themes.values()) if theme == "auto" else [themes[theme]]
     names = (*NAMES, "shade", "glyph")
     values = [
@@ -392,12 +390,6 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     # The size of photos goes before what a density sets at the same element.
     size = f"{root if root == '.tm' else PAGE + ' .tm'}.tm{{--tm-photo:{photo}px}}"
     return f"{root}{{{';'.join(values)}}}" + (size if photo not in (0, 48) else "")
-
-
-def _list_colours(colours: Colours, *, is_dark: bool = False) -> list[str]:
-    """Return the values of all colours, and of the two that the script makes of them."""
-    shade, glyph = ("#0000", "tint") if is_dark else (colours["text"] + "12", "mark")
-    return [*(colours[name] for name in NAMES), shade, colours[glyph]]
 
 
 def _write_colour(pair: list[str]) -> str:
@@ -418,10 +410,10 @@ def _column_rules(card_width: str, total: int, page: str = "") -> str:
 
 @cache
 def _read_styles(kind: str, has_extras: bool) -> str:
-    sheets = [name for name, kinds in MORE_SHEETS.items() if kind in kinds]
-    sheets += ["extras"] if has_extras else []
-    files = ["widget.css", *(f"{name}/{name}.css" for name in sheets), "still.css"]
-    return "".join(squeeze((FOLDER / name).read_text(encoding="utf-8"), "") for name in files)
+    sheets = ["core", "face", "head", "cards", "looks", *MORE_SHEETS.get(kind, ()), "extras"]
+    sheets += ["player"] if has_extras else []
+    styles = "".join(read_styles(name) for name in [*sheets, "later"])
+    return styles + squeeze((FOLDER / "still.css").read_text(encoding="utf-8"), "")
 
 
 @cache

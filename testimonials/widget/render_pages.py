@@ -11,7 +11,7 @@ from testimonials.core.http.urls import script_url, wall_url
 from testimonials.projects.models import Project
 from testimonials.widget.cache import FRAMES, keep_page
 from testimonials.widget.container import Selection, read_limit, read_selection
-from testimonials.widget.embed import container_attributes
+from testimonials.widget.embed import container_attributes, script_query
 from testimonials.widget.render import Still, render_page, render_still, shadow_styles
 from testimonials.widget.settings import find_shown_project
 from testimonials.widget.wall import describe_ratings
@@ -31,7 +31,10 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
     # Only browsers without scripts get to a further page.
     if after is None:
-        values |= {"container": container_attributes(project, selection), "script": _script()}
+        values |= {
+            "container": container_attributes(project, selection),
+            "script": _script(project, selection),
+        }
     response = Response(_render_widget(project, selection, still, **values))
     response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
     return response
@@ -83,5 +86,6 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
     )
 
 
-def _script() -> Markup:
-    return Markup('<script src="{}" async></script>').format(script_url())
+def _script(project: Project, selection: Selection) -> Markup:
+    source = script_url(query=script_query(project, selection))
+    return Markup('<script src="{}" async></script>').format(source)

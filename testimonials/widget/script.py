@@ -4,9 +4,11 @@ import gzip
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
@@ -19,20 +21,42 @@ from testimonials.core.http.errors import NotFound
 
 # The widget's script, assembled from its parts: code and styles.
 #
-# What only some pages need is in further files, modules that the script (the core) imports by their
-# digests: the layouts beside masonry, the shapes (marquees, badges, the popup), and the extras of
-# some testimonials (recordings, answers, marks). The server's own renderings use the same styles,
-# so that they look the same.
+# The core finds the containers and gets their data; what is drawn is in pieces. The server puts
+# behind the core those that a widget needs, so that its page waits for no other file; the core
+# imports what is missing, such as when the owner has just chosen another layout. The server's own
+# renderings use the same styles, so that they look the same.
 
 FOLDER = Path(__file__).parents[1] / "static" / "widget"
-# In the order in which they are put together.
-CORE_PARTS = ("elements", "cards", "masonry", "widget", "load", "start")
-MODULES = {
-    "layouts": ("layouts",),
-    "shapes": ("shapes", "badge", "marquee", "popup"),
-    "extras": ("player", "extras"),
-    "seen": ("seen",),
+CORE = ("core/widget",)
+# Each may have styles, and these files of code; in the order of their styles.
+PIECES: dict[str, tuple[str, ...]] = {
+    "face": ("pieces/face",),
+    "head": ("pieces/head",),
+    "cards": ("pieces/cards",),
+    "looks": ("pieces/looks",),
+    "masonry": ("pieces/masonry",),
+    "carousel": ("pieces/carousel",),
+    "list": (),
+    "single": (),
+    "marquee": ("pieces/holding", "pieces/marquee"),
+    "popup": ("pieces/holding", "pieces/popup"),
+    "badge": ("pieces/badge",),
+    "people": ("pieces/people",),
+    "extras": ("pieces/extras",),
+    "player": ("playing", "pieces/player"),
+    "later": ("pieces/seen", "pieces/later"),
 }
+# The layouts and shapes that another piece draws than that of their name.
+DRAWN_BY = {
+    "horizontal": "marquee",
+    "vertical": "marquee",
+    "spotlight": "carousel",
+    "strip": "carousel",
+}
+# What an item has that only `extras` draws.
+EXTRAS = {"reply", "twitter", "highlights", "extras"}
+# What a script has whose address names no widget.
+WALL = ("face", "cards", "masonry")
 
 # A string, a template or a pattern, which stays as it is; or white space around a sign.
 _SIGN = re.compile(
@@ -43,55 +67,105 @@ _SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
+def choose_draw(feed: Mapping[str, Any]) -> str:
+    """Return how the script draws a feed, and the pieces for it, in the order of their styles.
+
+    Empty where there is nothing to show.
+    """
+    config, items, project = feed["config"], feed["items"], feed["project"]
+    has_button = "cta" in feed and config["showCtaButton"]
+    if not (project["active"] and (feed["total"] or has_button)):
+        return ""
+    kind = choose_kind(feed)
+    is_badge = kind.startswith(("badge", "people"))
+    has_faces = kind in ("badge-card", "people")
+    has_header = not feed.get("shape") and feed.get("header", {}).get("count")
+    is_featured = kind == "masonry" and feed["design"]["featured"] != "off"
+    is_featured = is_featured and any(item.get("pinned") for item in items[:1])
+    pieces = {
+        "face": has_faces or not is_badge,
+        "head": has_faces or has_header,
+        "cards": not is_badge,
+        "looks": not is_badge and (config["cardStyle"] != "default" or is_featured),
+        "badge" if is_badge else DRAWN_BY.get(kind, kind): True,
+        "people": has_faces,
+        "extras": any(item.keys() & EXTRAS for item in items),
+        "player": any("recording" in item.get("extras", ()) for item in items),
+    }
+    return " ".join([kind, *(name for name, is_needed in pieces.items() if is_needed)])
+
+
+def choose_kind(feed: Mapping[str, Any]) -> str:
+    """Return what a feed is drawn as: a shape, a layout or a marquee."""
+    config, layout = feed["config"], feed["design"]["layout"]
+    if shape := feed.get("shape"):
+        return str(shape)
+    if layout and feed["total"]:
+        return str(layout)
+    if feed["total"] < 2:
+        return "single"
+    is_moving = config["layout"] == "carousel" and config["animation"] != "none"
+    return str(config["animation"] if is_moving else config["layout"])
+
+
+def read_styles(name: str) -> str:
+    """Return the styles of the core or a piece, minified."""
+    folder = "core" if name == "core" else "pieces"
+    return squeeze((FOLDER / folder / f"{name}.css").read_text(encoding="utf-8"), "")
+
+
+def read_source(names: Iterable[str]) -> str:
+    """Return code as it was written."""
+    return "".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
 @cache
-def read_styles() -> str:
-    """Return ``widget.css`` minified."""
-    return squeeze((FOLDER / "widget.css").read_text(encoding="utf-8"), "")
-
-
-def read_source(part: str, names: tuple[str, ...]) -> str:
-    """Return the code of the core or the shapes, as it was written."""
-    return "".join((FOLDER / part / f"{name}.js").read_text(encoding="utf-8") for name in names)
-
-
-@cache
-def build_script() -> bytes:
-    """Return the core as it is served: one file without comments or spare white space."""
-    script = squeeze_script(read_source("core", CORE_PARTS)).replace("widget.css", read_styles())
-    # Pinning the script pins its modules too.
-    for name in MODULES:
-        script = script.replace(f"{name}.js", f"v1-{module_digest(name)}.js")
-    return script.encode()
+def build_script(*pieces: str) -> bytes:
+    """Return the core as it is served, with these pieces behind it."""
+    core = squeeze_script(read_source(CORE)).replace("core.css", read_styles("core"))
+    # Pinning the script pins its pieces too.
+    parts = [core.replace("VERSION", _version())]
+    parts += [
+        f"{{{_build(name).replace('export default[', f'__testimonials.{_version()}{name}=[')}}}"
+        for name in pieces
+    ]
+    return "\n".join(parts).encode()
 
 
 @cache
-def build_module(name: str) -> bytes:
-    """Return one of the `MODULES` as it is served."""
-    styles = squeeze((FOLDER / name / f"{name}.css").read_text(encoding="utf-8"), "")
-    script = squeeze_script(read_source(name, MODULES[name]))
-    return script.replace(f"{name}.css", styles).encode()
+def build_piece(name: str) -> bytes:
+    """Return one of the `PIECES` as it is served by itself, a module."""
+    return _build(name).encode()
 
 
 @cache
 def script_digest() -> str:
     """Return the start of the script's SHA-256, which is part of its pinned URL."""
-    return _digest_of(build_script())
+    return hashlib.sha256(build_script(*WALL)).hexdigest()[:16]
 
 
-@cache
-def module_digest(name: str) -> str:
-    """Return the same of a module, whose only URL is the pinned one."""
-    return _digest_of(build_module(name))
+def piece_digest(name: str) -> str:
+    """Return what stands in its place in the URL of a piece, which is always a pinned one."""
+    return _version() + name
 
 
 @cache
 def script_integrity() -> str:
     """Return the value of the ``integrity`` attribute (Subresource Integrity)."""
-    return "sha384-" + b64encode(hashlib.sha384(build_script()).digest()).decode()
+    return "sha384-" + b64encode(hashlib.sha384(build_script(*WALL)).digest()).decode()
 
 
-def _digest_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+def _build(name: str) -> str:
+    source = read_source(PIECES[name]) or f"export default [`{name}.css`];"
+    script = squeeze_script(source).replace("export const ", "const ")
+    return script.replace(f"{name}.css", read_styles(name))
+
+
+@cache
+def _version() -> str:
+    """Return the start of a digest of all code and styles; a letter first, as in a name."""
+    parts = [squeeze_script(read_source(CORE)), read_styles("core"), *map(_build, PIECES)]
+    return "v" + hashlib.sha256("".join(parts).encode()).hexdigest()[:7]
 
 
 def squeeze(source: str, end: str) -> str:
@@ -113,9 +187,9 @@ def squeeze_script(source: str) -> str:
 
 
 @cache
-def current_script() -> Body:
-    """Return the current script as served at the address that never changes."""
-    return make_body(0, build_script(), level=9)
+def current_script(*pieces: str) -> Body:
+    """Return the current script with these pieces."""
+    return make_body(0, build_script(*pieces), level=9)
 
 
 @cache
@@ -125,7 +199,7 @@ def _pinned_files() -> dict[str, Body]:
 
 
 def peek_script(digest: str) -> Body | None:
-    """Return the current version or module with this digest; no others are in memory."""
+    """Return the current version or piece with this digest; no others are in memory."""
     return _pinned_files().get(digest)
 
 
@@ -145,7 +219,7 @@ class WidgetScript(Base):
 def find_script(digest: str) -> Body:
     """Return the version with this digest; raise `NotFound` if it was never served here.
 
-    It may be one of its modules, which are kept as long as the scripts that import it.
+    It may be one of its pieces, which are kept as long as the scripts that import it.
     """
     if body := peek_script(digest):
         return body
@@ -166,5 +240,5 @@ def keep_script() -> None:
 
 
 def _current_files() -> list[tuple[str, bytes]]:
-    modules = [(module_digest(name), build_module(name)) for name in MODULES]
-    return [(script_digest(), build_script()), *modules]
+    pieces = [(piece_digest(name), build_piece(name)) for name in PIECES]
+    return [(script_digest(), build_script(*WALL)), *pieces]

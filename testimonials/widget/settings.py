@@ -27,6 +27,7 @@ from testimonials.widget.colors import PALETTES, read_colours, write_colours
 from testimonials.widget.container import CARDS, WHOLE, Selection
 from testimonials.widget.drafts import change_draft
 from testimonials.widget.models import SavedWidget
+from testimonials.widget.script import choose_draw
 from testimonials.widget.selection import (
     EVERYTHING,
     count_shown,
@@ -320,6 +321,17 @@ def describe_feed(
     never an e-mail address.
     """
     settings = settings or find_settings(project, selection.widget)
+    feed = _describe_page(project, after, limit, selection, settings)
+    return feed if after else feed | {"draw": choose_draw(feed)}
+
+
+def _describe_page(
+    project: Project,
+    after: str | None,
+    limit: int | None,
+    selection: Selection,
+    settings: WidgetSettings,
+) -> dict[str, Any]:
     config, content = settings.config, read_content(settings.design, selection)
     selection = selection.with_shape(settings.design["shape"])
     feed: dict[str, Any] = {

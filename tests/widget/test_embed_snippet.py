@@ -32,7 +32,8 @@ def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None
     project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
     snippet = _snippet(owner, project_id)
     assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
-    assert (snippet["projectId"], snippet["widgetUrl"]) == (project_id, f"{BASE}/widget/v1.js")
+    address = f"{BASE}/widget/v1.js?project={project_id}"
+    assert (snippet["projectId"], snippet["widgetUrl"]) == (project_id, address)
     assert Elements(snippet["script"]).found == [
         ("script", {"src": snippet["widgetUrl"], "async": None})
     ]
@@ -62,5 +63,6 @@ def test_the_addresses_are_those_of_base_url(make_app: MakeApp, owner: Caller) -
     other = make_app(base_url="https://api.example.org:8443").test_client()
     caller = Caller(other, owner.account_id, owner.email, owner.api_key)
     answer = caller.get(f"/v1/projects/{project_id}/embed-snippet", base_url="https://evil.example")
-    assert answer.json["data"]["widgetUrl"] == "https://api.example.org:8443/widget/v1.js"
+    script = f"https://api.example.org:8443/widget/v1.js?project={project_id}"
+    assert answer.json["data"]["widgetUrl"] == script
     assert "evil.example" not in answer.text

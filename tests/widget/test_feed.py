@@ -53,6 +53,7 @@ def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: 
             }
         ],
         "next": None,
+        "draw": "single face cards single",
     }  # fmt: skip
     words = "<img src=x onerror=alert(1)></script> \u2028 & {{7*7}}"
     owner.create_testimonial(project, text=words)

@@ -117,9 +117,13 @@ def oembed_url(page_url: str) -> str:
     return f"{base_url()}/oembed?url={quote(page_url, safe='')}"
 
 
-def script_url(digest: str = "") -> str:
-    """Return the URL of the widget's script, or of the version with this digest."""
-    return f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
+def script_url(digest: str = "", query: Mapping[str, str] | None = None) -> str:
+    """Return the URL of the widget's script, or of the version with this digest.
+
+    The query names the widget for which it is to be whole.
+    """
+    address = f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
+    return f"{address}?{urlencode(query)}" if query else address
 
 
 def image_url(image_id: str | None) -> str | None:

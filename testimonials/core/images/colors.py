@@ -240,7 +240,7 @@ def _lean(hue: float) -> float:
 
 # What is shown for people without a picture: initials, on a colour made from the name.
 #
-# `static/widget/core` does the same in the browser, and a test holds the two together.
+# `static/widget/pieces/face.js` does the same in the browser, and a test holds the two together.
 
 COLOURS = 8
 

@@ -14,8 +14,9 @@ const goOut = window.fetch.bind(window);
 window.fetch = (input, options) => {
   if (!new URL(input, location).pathname.endsWith(`/widget/${project}/feed`)) return goOut(input, options);
   const { palette, layout, dark: isDark } = controls.elements;
-  const config = { ...feed.config, palette: palette.value, layout: layout.value, theme: isDark.checked ? 'dark' : 'light' };
-  return Promise.resolve(Response.json({ ...feed, config, colours: colours[palette.value] }));
+  const look = layout.value;
+  const config = { ...feed.config, palette: palette.value, layout: look, theme: isDark.checked ? 'dark' : 'light' };
+  return Promise.resolve(Response.json({ ...feed, config, colours: colours[palette.value], draw: `${look} face cards looks ${look}` }));
 };
 
 // A look can't be changed in a widget that stands, so another one takes its place once it does.

@@ -18,7 +18,14 @@ from playwright.sync_api import Browser, Locator, Page
 
 from testimonials.projects.widget_design import read_look
 from testimonials.widget.colors import read_colours, write_colours
-from testimonials.widget.script import MODULES, build_module, build_script, module_digest
+from testimonials.widget.script import (
+    PIECES,
+    WALL,
+    build_piece,
+    build_script,
+    choose_draw,
+    piece_digest,
+)
 from testimonials.widget.words import WORDS
 from tests.browser.pages import WATCH_SHIFTS
 from tests.support.servers import PATIENCE
@@ -123,10 +130,10 @@ class Pages:
         url = urlparse(path)
         self.requests.append(path)
         if url.path == "/widget/v1.js":
-            return 200, "text/javascript; charset=utf-8", build_script(), None
-        for name in MODULES:
-            if url.path == f"/widget/v1-{module_digest(name)}.js":
-                return 200, "text/javascript; charset=utf-8", build_module(name), None
+            return 200, "text/javascript; charset=utf-8", build_script(*WALL), None
+        for name in PIECES:
+            if url.path == f"/widget/v1-{piece_digest(name)}.js":
+                return 200, "text/javascript; charset=utf-8", build_piece(name), None
         if url.path.endswith("/good.png"):
             return 200, "image/svg+xml", b'<svg xmlns="http://www.w3.org/2000/svg"/>', None
         project = url.path.split("/")[2] if url.path.endswith("/feed") else ""
@@ -139,6 +146,7 @@ class Pages:
         after = int(parse_qs(url.query).get("after", ["0"])[0])
         body.setdefault("total", len(items))
         body["items"] = items[after : after + size]
+        body.setdefault("draw", choose_draw(body))
         body["next"] = str(after + size) if after + size < len(items) else None
         return 200, "application/json", json.dumps(body).encode(), None
 

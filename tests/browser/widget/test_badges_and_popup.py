@@ -1,4 +1,4 @@
-"""Badges, the row of people and the popup, drawn by the widget's second file."""
+"""Badges, the row of people and the popup, drawn by pieces of the script."""
 
 from __future__ import annotations
 

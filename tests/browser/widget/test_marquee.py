@@ -1,4 +1,4 @@
-"""Cards that move by themselves, drawn by the widget's second file."""
+"""Cards that move by themselves, drawn by a piece of the script."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Pages) -> 
         f"img-src {pages.base} data:; style-src 'self'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    # The sheet of the widget itself is in force, and that of the second file.
+    # The sheet of the widget itself is in force, and that of the piece.
     sheets = {"masonry": ("button", "minHeight"), "carousel": ("arrow", "height")}
     for layout, (button, height) in sheets.items():
         data = feed(12, layout=layout, animation="horizontal", cardStyle="quote", initialCount=6)

@@ -3,7 +3,7 @@
 import pytest
 
 from testimonials.core.images.colors import colour_of, initials_of
-from testimonials.widget.script import CORE_PARTS, read_source
+from testimonials.widget.script import PIECES, read_source
 from tests.browser.conftest import OpenPage
 
 pytestmark = [pytest.mark.browser]
@@ -29,16 +29,12 @@ NAMES = [
 
 
 def test_server_and_script_agree_on_every_name(open_page: OpenPage) -> None:
-    source = read_source("core", CORE_PARTS)
-    initials = source[source.index("const initials =") :].partition("\n};")[0]
-    colour = source[source.index("let hash = 0;") :].partition("const node")[0]
+    functions = read_source(PIECES["face"]).partition("// People’s photos")[0]
     page = open_page("about:blank")
     found = page.evaluate(
         f"""names => {{
-          {initials}
-          }};
-          const segmenter = new Intl.Segmenter();
-          return names.map((name) => {{ {colour} return [initials(name, segmenter), hash]; }});
+          {functions}
+          return names.map((name) => [initials(name), hash(name)]);
         }}""",
         NAMES,
     )

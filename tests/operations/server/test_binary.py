@@ -15,7 +15,7 @@ import pytest
 
 import testimonials
 from testimonials.core.db.migrate import head
-from testimonials.widget.script import build_script
+from testimonials.widget.script import WALL, build_script
 from tests.auth.proofs.authenticator import SECURITY, Device
 from tests.conftest import PASSWORD
 from tests.operations.server.test_serve_pictures import send_photo
@@ -125,7 +125,7 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
     # Templates, catalogs, static files, and what Pillow draws with.
     page = served.call("GET", "/kiln", headers={"Accept-Language": "de"}).body.decode()
     assert 'lang="de"' in page
-    assert served.call("GET", "/widget/v1.js").body == build_script()
+    assert served.call("GET", "/widget/v1.js").body == build_script(*WALL)
     picture = served.call("GET", _find_picture(served, page))
     assert picture.body.startswith(b"\x89PNG")
     # Without any font or library of the machine.

@@ -24,7 +24,7 @@ BRANDS = {
 def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]:
     answer: Any = client.get(f"/widget/{project}/feed").json
     return {
-        theme: dict(zip(NAMES, written.split(" "), strict=True))
+        theme: dict(zip((*NAMES, "shade", "glyph"), written.split(" "), strict=True))
         for theme, written in answer["colours"].items()
     }
 

@@ -74,7 +74,7 @@ def test_the_wall_says_what_it_is(client: FlaskClient, owner: Caller, project: s
     # Complete without the script, which only tells that it was seen; not to be framed, as other
     # pages of ours.
     assert page.count("<script") == 1
-    assert "widget/seen/wall.js" in page
+    assert "widget/wall.js" in page
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     german = {"Accept-Language": "de"}
     assert "Was Kunden über Kiln" in client.get("/kiln/wall", headers=german).text

@@ -59,10 +59,12 @@ async function answer(url) {
     here.next = next;
   }
   const isReal = state.data === 'real';
+  const total = isReal ? real.total : here.items.length;
   return Response.json({
     ...real,
     project: isReal ? real.project : { ...real.project, active: true },
-    total: isReal ? real.total : here.items.length,
+    total,
+    draw: isReal ? real.draw : `${real.draws[Math.min(total, 2)]} extras`,
     items: here.items.slice(from, until),
     next: here.next || here.items.length > until ? String(until) : null,
   });

@@ -1,8 +1,8 @@
 // One card at a time in a corner of the window. A page has one popup, once.
 let popup;
 
-const drawPopup = (widget) => {
-  const { host, root, view, cards, feed, listen, signal } = widget;
+export default [`popup.css`, (widget) => {
+  const { el, host, root, view, cards, feed, listen, signal } = widget;
   root.hidden = popup;
   if (popup) return {};
   popup = host;
@@ -38,8 +38,9 @@ const drawPopup = (widget) => {
   };
   const watch = new MutationObserver(update);
   watch.observe(document, { subtree: true, childList: true, attributes: true });
-  view.append(widget.button({ class: 'arrow close', 'aria-label': widget.say('close') }, end, widget.icon('M6 6l12 12M18 6 6 18')));
-  widget.set(view, { role: 'region', 'aria-label': widget.say('testimonials') });
+  view.append(widget.button({ class: 'arrow close', 'aria-label': widget.say('close') }, end, el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d: 'M6 6l12 12M18 6 6 18' }))));
+  view.setAttribute('role', 'region');
+  view.setAttribute('aria-label', widget.say('testimonials'));
   watchHolding(widget, update);
   listen(document, 'transitionend', update);
   listen(view, 'focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
@@ -54,4 +55,4 @@ const drawPopup = (widget) => {
       else update();
     },
   };
-};
+}];

@@ -1,6 +1,11 @@
 // Rows or columns of cards that move by themselves, until they are paused.
-const drawMarquee = (widget) => {
-  const { cards, list, view, root, listen, set, signal } = widget;
+export default [`marquee.css`, (widget) => {
+  // Who wants less motion moves the cards themselves.
+  if (matchMedia('(prefers-reduced-motion:reduce)').matches) {
+    widget.look = widget.look.replace(widget.kind, widget.kind = 'carousel');
+    return widget.use('carousel').then(([layout]) => layout);
+  }
+  const { cards, el, list, view, root, listen, signal } = widget;
   const vertical = widget.kind === 'vertical';
   const [side, start, axis] = vertical ? ['offsetHeight', 'offsetTop', 'Y('] : ['offsetWidth', 'offsetLeft', 'X('];
   // The pace is in milliseconds for a pixel.
@@ -15,8 +20,8 @@ const drawMarquee = (widget) => {
   let part;
   const update = () => lanes.forEach(({ run }) => run?.[paused || away || isHeld(view) ? 'pause' : 'play']());
   const label = () => {
-    set(button, { 'aria-label': widget.say(paused ? 'play' : 'pause') });
-    button.replaceChildren(widget.icon(paused ? 'M9 6v12l9-6z' : 'M9 6v12M15 6v12'));
+    button.setAttribute('aria-label', widget.say(paused ? 'play' : 'pause'));
+    button.replaceChildren(el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d: paused ? 'M9 6v12l9-6z' : 'M9 6v12M15 6v12' })));
   };
   const button = widget.button({ class: 'arrow' }, () => {
     paused = !paused;
@@ -94,7 +99,8 @@ const drawMarquee = (widget) => {
       if (moves) lanes.forEach((lane, k) => {
         for (const node of lane.cards.slice(0, room / (vertical ? 100 : 240) + 1)) {
           const copy = node.cloneNode(true);
-          set(copy, { 'aria-hidden': true, inert: '' });
+          copy.setAttribute('aria-hidden', true);
+          copy.inert = true;
           lane.node.append(copy);
           copies.push([copy, node]);
         }
@@ -105,4 +111,4 @@ const drawMarquee = (widget) => {
       update();
     },
   };
-};
+}];

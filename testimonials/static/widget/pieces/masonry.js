@@ -1,6 +1,7 @@
 // Cards in columns that end at the same height. Each page is such a block, so that nothing above
 // moves when more is shown.
-const drawMasonry = (widget) => {
+export default [`masonry.css`, (widget) => {
+  const { el } = widget;
   const blocks = [];
   // Of the block that was just planned, and is not laid out yet.
   let heights;
@@ -115,4 +116,4 @@ const drawMasonry = (widget) => {
       }
     },
   };
-};
+}];

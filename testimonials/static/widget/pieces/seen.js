@@ -1,8 +1,7 @@
 // Tells the service once, when the page is left, which testimonials were seen and read, and clicks on
 // the button. No cookie, nothing about the visitor; nothing at all for who asks not to be tracked.
-// The core (../core/widget.js) imports this last, and hands over the widget; the wall its cards
-// (wall.js).
-export default ({ feed, cards, root, signal, surface = 'widget', url = new URL(feed.project.id + '/seen', import.meta.url) }) => {
+// later.js hands over the widget; the wall its cards (../wall.js).
+export const watchSeen = ({ cards = [], root, signal, surface = 'widget', url }) => {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === '1' || navigator.webdriver) return;
   const ids = new Map();
   const timers = new Map();

@@ -1,7 +1,3 @@
-// The layouts beside masonry: a file of their own, which the core (../core/widget.js) imports.
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`layouts.css`);
-
 // Beside the container, up to what would cut it off.
 const findRoom = (host) => {
   const box = host.getBoundingClientRect();
@@ -17,10 +13,14 @@ const findRoom = (host) => {
 };
 
 // Cards in a row that people scroll: the still carousel, the spotlight and the strip.
-const drawCarousel = (widget) => {
-  const { el, set, icon, cards, host, list, view, nav, root, say, button, listen, signal } = widget;
+export default [`carousel.css`, (widget) => {
+  const { el, cards, host, list, view, nav, root, say, button, listen, signal } = widget;
   const strip = widget.kind === 'strip';
+  const set = (node, attributes) => {
+    for (const name in attributes) node.setAttribute(name, attributes[name]);
+  };
   set(view, { role: 'group', 'aria-roledescription': say('carousel'), 'aria-label': say('testimonials'), tabindex: 0 });
+  if (widget.kind !== 'carousel') widget.look += ' carousel';
   let page = 0;
   // Negative where writing runs to the left, as scrolling is.
   const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
@@ -61,7 +61,7 @@ const drawCarousel = (widget) => {
     const last = Math.min(first + columns() - 1, cards.length);
     widget.announce((last > first ? first + '–' : '') + last);
   };
-  const arrow = (name, by, d) => button({ class: 'arrow', 'aria-label': say(name) }, () => go(page + by), icon(d));
+  const arrow = (name, by, d) => button({ class: 'arrow', 'aria-label': say(name) }, () => go(page + by), el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d })));
   const previous = arrow('previous', -1, 'M15 5l-7 7 7 7');
   const next = arrow('next', 1, 'M9 5l7 7-7 7');
   previous.classList.add('previous');
@@ -97,9 +97,4 @@ const drawCarousel = (widget) => {
       fade();
     },
   };
-};
-
-export default (widget) => {
-  widget.host.shadowRoot.adoptedStyleSheets.push(sheet);
-  return widget.kind === 'list' ? {} : drawCarousel(widget);
-};
+}];

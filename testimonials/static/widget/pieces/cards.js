@@ -1,0 +1,164 @@
+// The cards, which all but badges have.
+// Wide letters count twice.
+const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) || []).length;
+
+// How long ago, in the largest unit that it fills.
+const UNITS = [[365, 'year'], [30, 'month'], [7, 'week'], [0, 'day']];
+
+// Returns what writes dates; nothing where the reader would see the same one at half of the cards.
+const makeDates = ({ config, design, feed, kind, locale }) => {
+  const style = design.dateStyle;
+  let format;
+  const write = (date) => {
+    if (!(date > 0)) return '';
+    if (style !== 'relative') {
+      format ||= new Intl.DateTimeFormat(locale, { day: style === 'month' ? undefined : 'numeric', month: kind === 'list' ? 'long' : 'short', year: 'numeric', timeZone: 'UTC' });
+      return format.format(date);
+    }
+    format ||= new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+    const days = Math.max(0, Math.floor((Date.now() - date) / 864e5));
+    const [size, unit] = UNITS.find(([size]) => days >= size);
+    return format.format(-Math.floor(days / (size || 1)), unit);
+  };
+  const none = () => '';
+  if (config.showDates === false) return none;
+  if (style === 'absolute') return write;
+  const shown = feed.items.map((item) => write(new Date(item.submittedAt)));
+  return shown.some((one) => shown.filter((other) => other === one).length > Math.max(1, (shown.length - 1) / 2)) ? none : write;
+};
+
+export default [`cards.css`, (widget) => {
+  const { config, design, feed, kind, host, root, signal, locale, el, webUrl, say, number, stars, face } = widget;
+  const text = (value) => (typeof value === 'string' ? value : '');
+  const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
+  // Slow devices get the work in small tasks.
+  const rest = () => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
+  const dates = makeDates(widget);
+  const extensions = [];
+  const cards = [];
+  const list = el('ul', { role: 'list' });
+  const view = el('div', { class: 'view' }, list);
+  const nav = el('div', { class: 'nav' });
+  const stage = el('div', { class: 'stage' }, nav, view);
+  const foot = el('div', { class: 'foot' });
+  const status = el('div', { role: 'status' }); // Its width is watched.
+  const progress = el('span');
+
+  const button = (attributes, handler, ...children) => {
+    const node = el('button', attributes, ...children);
+    listen(node, 'click', handler);
+    return node;
+  };
+
+  const author = (item, name) => {
+    const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
+    const date = new Date(item.submittedAt);
+    const when = dates(date);
+    const meta = el('span', { class: 'meta' }, role && el('bdi', { class: 'role' }, role),
+      item.isSample && el('span', { class: 'sample' }, say('sample')),
+      when && el('time', { class: 'date', lang: locale, datetime: date.toISOString() }, el('bdi', 0, when)));
+    return el('figcaption', { class: 'author' }, design.photoSize !== 0 && face(name, webUrl(item.authorAvatar) || item.twitter?.avatarUrl),
+      el('bdi', { class: 'name' }, name), meta.firstChild && meta);
+  };
+
+  const makeCard = (item, featured) => {
+    const name = text(item.authorName);
+    const rating = Math.min(item.rating, 5);
+    const size = weigh(text(item.text));
+    const words = el('blockquote', { class: 'text', lang: locale }, text(item.text));
+    words.className += size <= 30 ? ' short tiny' : size <= 64 ? ' short' : size <= 140 ? ' medium' : '';
+    const label = (open) => {
+      more.textContent = say(open ? 'showLess' : 'readMore');
+      more.setAttribute('aria-expanded', open);
+      more.setAttribute('aria-label', more.textContent + ': ' + name);
+    };
+    const more = button({ class: 'more', hidden: '' }, () => {
+      label(figure.classList.toggle('open'));
+      arrange();
+    });
+    label(false);
+    const top = el('div', { class: 'top' }, config.showStars !== false && rating >= 1 && stars(rating));
+    // A whole card goes by its words' first strong letter.
+    const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name));
+    const node = el('li', { tabindex: -1 }, figure);
+    if (featured) node.classList.add('featured', featured);
+    const card = { item, node, figure, words, top, more, featured };
+    for (const extend of extensions) extend(card);
+    if (!top.firstChild) top.remove();
+    return card;
+  };
+
+  let filling;
+  const measure = () => {
+    const width = status.clientWidth;
+    if (widget.width !== width) widget.version += 1;
+    const size = width / ({ narrow: .85, wide: 1.3 }[design.cardWidth] || 1);
+    widget.width = width;
+    widget.columns = Math.min(1 + (size >= 560) + (size >= 900) + (size >= 1240), widget.total);
+    root.style.setProperty('--tm-columns', widget.columns);
+    root.className = widget.look;
+    widget.gap = parseFloat(getComputedStyle(list).columnGap) || 0;
+    return width;
+  };
+  const clamp = (cards) => {
+    // Less than a line, and more than the letters of a tall font hang out of the last one.
+    const long = cards.map(({ figure, words }) => figure.matches('.open') || words.scrollHeight > words.clientHeight + 12);
+    cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
+  };
+  const arrange = () => {
+    // An observer may call once more after the end.
+    if (signal.aborted || filling || !measure()) return;
+    if (kind !== 'masonry') clamp(cards);
+    widget.layout?.arrange?.();
+  };
+  const sayProgress = (n) => say('progress', { n, total: number(widget.total) });
+
+  const fill = async (items) => {
+    const { layout } = widget;
+    filling = true;
+    // Of further pages.
+    if (items.some((item) => item.reply || item.twitter || item.highlights || item.extras)) await widget.use('extras');
+    if (items.some((item) => item.extras?.recording)) await widget.use('player');
+    measure();
+    layout?.page?.(items.length);
+    for (const item of items) {
+      if (cards.length % 3 === 0) {
+        // Measured now, it is not all measured in one task later.
+        root.offsetHeight;
+        await rest();
+      }
+      const card = makeCard(item, !cards[0] && kind === 'masonry' && item.pinned && design.featured.replace('off', ''));
+      cards.push(card);
+      layout?.add ? layout.add(card) : list.append(card.node);
+    }
+    widget.total = Math.max(widget.total, cards.length);
+    progress.textContent = sayProgress(number(cards.length));
+    await rest();
+    filling = false;
+    arrange();
+    // Whoever waits for it may ask for the next page at once.
+    host.dataset.testimonialsCount = cards.length;
+  };
+
+  Object.assign(widget, {
+    stage, nav, view, list, foot, status, cards, progress, extensions, text, listen, button, clamp, arrange, fill, version: 0, cursor: feed.next,
+    announce: (shown) => { status.textContent = sayProgress(shown); },
+    loadNext: async () => widget.cursor && (await widget.later()).loadNext(),
+  });
+  root.append(stage, foot, status);
+
+  if (feed.next && /^[ml]/.test(kind)) {
+    const showMore = button({ class: 'button' }, async () => (await widget.later()).showMore(showMore), say('showMore') + ' ', progress);
+    foot.append(showMore);
+  }
+  const href = webUrl(feed.cta?.url);
+  if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
+  if (!feed.total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));
+
+  new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);
+  // Other letters have another size.
+  listen(document.fonts, 'loadingdone', () => {
+    widget.version += 1;
+    arrange();
+  });
+}];

@@ -1,0 +1,48 @@
+// What some testimonials have beside their words: a handle, highlights, a reply, answers to the
+// owner's questions, and marks.
+const X = 'M3 3l14 18h4L7 3zM20.5 3l-7 8M10.5 13.5 4 21';
+const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5' };
+
+export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, say, text }) => {
+  const { name } = feed.project;
+  const icon = (d) => el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d }));
+
+  const drawHandle = (handle, top) => {
+    if (handle) top.append(el('a', { class: 'source', href: 'https://x.com/' + handle, rel: 'noopener nofollow', target: '_blank', dir: 'ltr' }, el('span', {}, '@' + handle), icon(X)));
+  };
+
+  const highlight = (words, ranges) => {
+    const letters = [...words.textContent];
+    const parts = [];
+    let end = 0;
+    for (const [from, to] of ranges) {
+      parts.push(letters.slice(end, from).join(''), el('mark', { class: 'mark' }, letters.slice(from, to).join('')));
+      end = to;
+    }
+    words.replaceChildren(...parts, letters.slice(end).join(''));
+  };
+
+  const drawAnswers = (card, answers) => {
+    const { words } = card;
+    const values = answers.map(([question, answer]) => [el('dt', {}, question), el('dd', {}, el('bdi', {}, answer))]);
+    const list = el('dl', { class: 'answers' }, ...values.map((pair) => el('div', {}, ...pair)));
+    words.after(list);
+    // Read more is also for what is cut of them, or all of it.
+    const cut = () => Math.max(...[words, ...values.map(([, value]) => value)].map((each) => each.scrollHeight - each.clientHeight));
+    card.words = { clientHeight: 0, get scrollHeight() { return list.clientHeight || kind === 'strip' ? cut() : Infinity; } };
+  };
+
+  const drawMarks = (marks) => el('p', { class: 'marks' }, ...marks.map((mark) => {
+    const means = say(mark + 'Means', { name });
+    return el('span', { class: mark, title: means }, icon(MARKS[mark]), say(mark), el('span', { class: 'unseen' }, '. ' + means));
+  }));
+
+  extensions.unshift((card) => {
+    const { item: { twitter, highlights, reply, extras }, figure, words, top, more } = card;
+    if (config.showSource !== false) drawHandle(text(twitter?.handle).replace(/\W/g, ''), top);
+    if (highlights && design.showHighlights !== false) highlight(words, highlights);
+    if (reply) more.before(el('div', { class: 'reply' }, el('b', {}, say('reply', { name })), el('p', { lang: locale }, el('bdi', {}, text(reply.text)))));
+    if (extras?.answers) drawAnswers(card, extras.answers);
+    if (extras?.marks) figure.append(drawMarks(extras.marks));
+  });
+}];

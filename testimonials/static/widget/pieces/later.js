@@ -1,0 +1,76 @@
+// What nobody needs before they have seen the widget: it comes once all is drawn, or is wanted.
+const fitting = new CSSStyleSheet();
+// Takes back what a snippet reserved, which may be the height of another layout.
+fitting.replaceSync(':host{min-height:0!important}');
+
+// The snippet may have reserved the height of another configuration. What is too much goes when
+// nobody sees it go, or when it answers somebody's action: then it is no layout shift.
+const fit = ({ host, root, signal }) => {
+  const { shadowRoot } = host;
+  const height = root?.offsetHeight || 0;
+  const hole = document.createElement('i');
+  hole.id = 'hole';
+  const watch = new IntersectionObserver(([{ isIntersecting, boundingClientRect: { top } }]) => {
+    if (!isIntersecting && (top > 0 || CSS.supports('overflow-anchor', 'auto'))) release();
+  });
+  const release = () => {
+    watch.disconnect();
+    hole.remove();
+    if (!signal.aborted) shadowRoot.adoptedStyleSheets.push(fitting);
+  };
+  if (host.offsetHeight <= height + 1) {
+    release();
+    return;
+  }
+  hole.style.top = height + 'px';
+  shadowRoot.append(hole);
+  watch.observe(hole);
+  for (const type of ['click', 'keydown']) addEventListener(type, release, { capture: true, once: true, signal });
+};
+
+export default [`later.css`, (widget) => {
+  const { kind, signal, url, cards, say, progress } = widget;
+
+  // A page of masonry fills its columns, and leaves none that couldn't.
+  const isEnough = (count) => kind !== 'masonry' || (count >= 2 * widget.columns && widget.total - cards.length - count >= 2 * widget.columns);
+  let loading;
+  const loadPage = async () => {
+    const items = [];
+    let after = widget.cursor;
+    while (after && !(items[0] && isEnough(items.length))) {
+      url.searchParams.set('after', after);
+      const page = await widget.load(url, signal);
+      items.push(...page.items);
+      after = page.next;
+    }
+    widget.cursor = after;
+    await widget.fill(items);
+    return items.length;
+  };
+  const loadNext = () => loading ||= loadPage().finally(() => { loading = 0; });
+
+  return {
+    loadNext,
+    async showMore(button) {
+      const label = (key) => button.replaceChildren(say(key) + ' ', progress);
+      label('loading');
+      try {
+        const from = cards.length;
+        await loadNext();
+        label('showMore');
+        cards[from]?.node.focus();
+        widget.status.textContent = progress.textContent;
+        if (!widget.cursor) button.remove();
+      } catch {
+        label('tryAgain');
+        widget.status.textContent = say('failed');
+      }
+    },
+    settle() {
+      fit(widget);
+      if (!widget.root) return;
+      watchSeen({ ...widget, url: new URL('seen', url) });
+      if (widget.config.animation !== 'none') widget.listen(matchMedia('(prefers-reduced-motion:reduce)'), 'change', widget.restart);
+    },
+  };
+}];
