@@ -21,7 +21,7 @@ class Scope(StrEnum):
     READ = (
         "read",
         gettext_noop("Read"),
-        gettext_noop("See testimonials, also pending ones, and settings."),
+        gettext_noop("See testimonials, also those that wait, and settings."),
     )
     DRAFT = (
         "draft",

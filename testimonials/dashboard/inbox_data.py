@@ -399,7 +399,7 @@ TO_ONE = {
     "delete": gettext_noop("Deleted %(name)s"),
     "restore": gettext_noop("Restored %(name)s"),
     "spam": gettext_noop("Marked %(name)s as spam"),
-    "release": gettext_noop("Moved %(name)s to Pending"),
+    "release": gettext_noop("Moved %(name)s to Waiting"),
     "edit": gettext_noop("Edited %(name)s"),
     "tag": gettext_noop("Changed the tags of %(name)s"),
     "highlight": gettext_noop("Changed the highlights of %(name)s"),
@@ -431,7 +431,7 @@ TO_MANY = {
         "Marked %(num)s testimonial as spam", "Marked %(num)s testimonials as spam", num
     ),
     "release": lambda num: ngettext(
-        "Moved %(num)s testimonial to Pending", "Moved %(num)s testimonials to Pending", num
+        "Moved %(num)s testimonial to Waiting", "Moved %(num)s testimonials to Waiting", num
     ),
     "edit": lambda num: ngettext("Edited %(num)s testimonial", "Edited %(num)s testimonials", num),
     "tag": lambda num: ngettext(

@@ -65,11 +65,11 @@ one = ProjectPage(
     role=Right.LOOK,
 )
 ALREADY = {
-    "pending": gettext_noop("%(name)s is already pending."),
+    "pending": gettext_noop("%(name)s is waiting already."),
     "approved": gettext_noop("%(name)s is already approved."),
     "rejected": gettext_noop("%(name)s is already rejected."),
     "spam": gettext_noop("%(name)s is already spam."),
-    "demo": gettext_noop("%(name)s is already demo."),
+    "demo": gettext_noop("%(name)s is a sample already."),
 }
 
 

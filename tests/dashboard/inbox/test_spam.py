@@ -68,7 +68,7 @@ def test_a_row_says_why_it_is_held(inbox: Inbox) -> None:
 def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox: Inbox) -> None:
     row = hold(inbox, "Robot")
     answer = inbox.act(row, "release")
-    assert answer.json["notice"]["text"] == "Moved Robot to Pending"
+    assert answer.json["notice"]["text"] == "Moved Robot to Waiting"
     assert (answer.json["counts"]["spam"], answer.json["counts"]["pending"]) == (0, 1)
     page = inbox.get("inbox").text
     assert "Robot</bdi>" in page
