@@ -298,7 +298,7 @@ def claim_account(account: Account, password_hash: str | None) -> None:
         require_passwords()
     account.password_hash = password_hash
     account.claimed_at = account.password_set_at = clock.now()
-    account.claim_nonce_hash = account.own_nonce_hash = None
+    account.claim_nonce_hash = account.own_nonce_hash = account.website_read = None
 
 
 def delete_account(account: Account) -> None:

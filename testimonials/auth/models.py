@@ -1,6 +1,7 @@
 """Accounts, sessions, passkeys, authenticator apps, identities at a company, access tokens."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -71,6 +72,8 @@ class Account(Base):
     hides_widgets: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
+    # Until it is claimed: which link was opened, and what the website of the address's domain says.
+    website_read: Mapped[dict[str, Any] | None] = mapped_column(JSON)
 
     @property
     def is_claimed(self) -> bool:

@@ -1,7 +1,6 @@
 """The Brand screen, and the owner's colors on pages that show what visitors will see."""
 
 import io
-from collections.abc import Sequence
 from typing import Any
 
 from flask import Response, request
@@ -15,7 +14,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
-from testimonials.core.images.colors import derive_colours
+from testimonials.core.images.colors import TEXTS, derive_colours, find_text
 from testimonials.core.images.uploads import LOGO, Image, read_image
 from testimonials.core.mail.look import FONTS, PLAIN
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
@@ -49,18 +48,24 @@ ANOTHER = "another"
 
 
 class TrialForm(FormSchema):
-    """A color and a font that somebody tries."""
+    """A color and a font that somebody tries, on the ground of their website."""
 
     color = Colour()
+    ground = Colour()
     font = Choice(*brands.FONTS)
 
 
-def write_owner_styles(color: str, font: str) -> str:
-    """Return a brand's colors, in both themes, and its font as custom properties of the page."""
+def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
+    """Return a brand's colors, in both themes, and its font as custom properties of the page.
+
+    `ground` is what the website stands on, in either theme.
+    """
     both = derive_colours(color)
     lines = [
         f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in NAMES.items()
     ]
+    if ground:
+        lines += [f"--owner-ground:{ground}", f"--on-owner-ground:{find_text(ground, TEXTS[1])}"]
     return f":root{{{';'.join(lines)};--owner-font:{FONTS.get(font, PLAIN)}}}"
 
 
@@ -72,8 +77,8 @@ def show_brand_styles(access: Access) -> Response:
     A page links it by `brand_sheet()` of `dashboard/_brand.html`, within its `head`, and draws with
     `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does.
     """
-    brand = find_brand(access.project)
-    return _send_styles(brand.color, brand.font)
+    brand, read = find_brand(access.project), access.project.brand.get("read", {})
+    return _send_styles(brand.color, brand.font, read.get("ground"))
 
 
 @settings.get("/dashboard/brand.css")
@@ -82,11 +87,11 @@ def show_tried_styles() -> Response:
     # A value that is refused is missing.
     tried = TrialForm().read(request.args).values
     color = tried.get("color") or brands.TRADES["anything"]
-    return _send_styles(color, tried.get("font") or brands.FONTS[0])
+    return _send_styles(color, tried.get("font") or brands.FONTS[0], tried.get("ground"))
 
 
-def _send_styles(color: str, font: str) -> Response:
-    response = Response(write_owner_styles(color, font), mimetype="text/css")
+def _send_styles(color: str, font: str, ground: str | None) -> Response:
+    response = Response(write_owner_styles(color, font, ground), mimetype="text/css")
     response.headers["Cache-Control"] = "no-store"
     return compress(response)
 
@@ -118,7 +123,7 @@ class BrandForm(FormSchema):
 @screen.show
 def show_brand(access: Access) -> Values:
     project, brand = access.project, find_brand(access.project)
-    return describe_screen(brand, project.brand.get("read", {}).get("colors", [])) | {
+    return describe_screen(brand, project.brand) | {
         "typed": fill_in(brand, project.business_name),
         "own": _list_own(project, brand),
         "page_url": collection_page_url(project.slug, project.own_host),
@@ -126,11 +131,17 @@ def show_brand(access: Access) -> Values:
     }
 
 
-def describe_screen(brand: Brand, colors: Sequence[str]) -> Values:
-    """Return what a form for a brand offers, and what its stage shows; `colors` were read."""
-    offered = [brand.color, *colors, *brands.TRADES.values()]
+def describe_screen(brand: Brand, stored: Values) -> Values:
+    """Return what a form for a brand offers, and what its stage shows; so much of it is `stored`.
+
+    Until there is a color, it follows the trade.
+    """
+    read = stored.get("read", {})
+    offered = [brand.color, *read.get("colors", []), *brands.TRADES.values()]
     return {
         "brand": brand,
+        "ground": read.get("ground"),
+        "has_color": bool(stored.get("color") or read.get("color")),
         "swatches": list(dict.fromkeys(offered))[: 1 + SWATCHES],
         "trades": brands.TRADE_NAMES,
         "trade_colors": brands.TRADES,

@@ -63,7 +63,7 @@ from testimonials.core.http.form_errors import to_form_errors
 from testimonials.core.http.forms import FormSchema, Secret, SentForm, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
-from testimonials.core.http.urls import collection_page_url
+from testimonials.core.http.urls import collection_page_url, image_url
 from testimonials.core.images.uploads import LOGO, Image, read_image
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
@@ -75,10 +75,19 @@ from testimonials.dashboard.brand import (
     keep_brand,
 )
 from testimonials.dashboard.framework import CORRECTABLE, Values
-from testimonials.projects.brand import TRADES, Brand, find_brand, guess_trade, set_brand_logo
+from testimonials.projects.brand import (
+    FONTS,
+    TRADES,
+    Brand,
+    FoundSchema,
+    find_brand,
+    guess_trade,
+    set_brand_logo,
+)
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
+    complete_website,
     create_project,
     find_free_slug,
     list_projects,
@@ -86,7 +95,7 @@ from testimonials.projects.projects import (
 )
 from testimonials.projects.proposals import count_waiting
 from testimonials.projects.settings import delete_projects
-from testimonials.projects.website import own_domain, read_later
+from testimonials.projects.website import begin_reading, own_domain, read_later
 from testimonials.testimonials.testimonials import (
     describe_issued,
     describe_keys,
@@ -95,6 +104,8 @@ from testimonials.testimonials.testimonials import (
 )
 
 Errors = dict[str, list[str]]
+# What a project's brand keeps of its website.
+KEPT = tuple(FoundSchema().fields)
 
 # What whoever takes over an account decides about what an agent made of it.
 
@@ -139,6 +150,8 @@ def describe_begun(account: Account | None) -> Values:
 
 class ClaimForm(BrandForm, KeyForm, PasskeyAnswerForm):
     password = Secret()
+    # One of the logos of the website.
+    picture = fields.String(load_default="")
 
 
 @dataclass(frozen=True)
@@ -148,6 +161,13 @@ class Begun:
     account: Account
     project: Project | None
     brand: Brand
+    # Of the website of the address's own domain.
+    read: Values
+
+    @property
+    def logos(self) -> dict[str, str | None]:
+        """The URLs of the pictures that it has for logos, by their ids."""
+        return {each: image_url(each) for each in self.read.get("logos", [])}
 
     @property
     def needs_name(self) -> bool:
@@ -155,13 +175,19 @@ class Begun:
 
 
 def _look(account: Account) -> Begun:
-    projects = list_projects(account.id)
-    if projects:
-        return Begun(account, projects[-1], find_brand(projects[-1]))
-    trade = guess_trade("")
-    return Begun(
-        account, None, Brand("", own_domain(account.email), None, TRADES[trade], "site", trade)
+    if projects := list_projects(account.id):
+        return Begun(account, projects[-1], find_brand(projects[-1]), {})
+    read = account.website_read or {}
+    trade = read.get("trade") or guess_trade(read.get("name", ""))
+    brand = Brand(
+        name=read.get("name", ""),
+        website=own_domain(account.email),
+        logo_url=image_url(next(iter(read.get("logos", [])), None)),
+        color=read.get("color") or TRADES[trade],
+        font=FONTS[0],
+        trade=trade,
     )
+    return Begun(account, None, brand, read)
 
 
 @dataclass(frozen=True)
@@ -184,7 +210,10 @@ def _by_company() -> Proof:
 
 @auth.get("/claim/<token>")
 def show_claim(token: str) -> ResponseReturnValue:
-    return _show(_by_link(token))
+    proof = _by_link(token)
+    if not proof.find().has_created_project:
+        begin_reading(proof.find, token)
+    return _show(proof)
 
 
 @auth.get("/login/company/claim")
@@ -313,10 +342,14 @@ def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project |
         named["name"] = values.get("name", project.business_name)
         keep_brand(project, brand, **values | named)
     elif named["name"]:
+        found = {name: begun.read[name] for name in KEPT if name in begun.read}
         whole = {"businessName": named["name"], "website": named["website"]}
-        whole["brand"] = choose(values, brand)
+        whole["brand"] = choose(values, brand) | ({"read": found} if found else {})
         project = create_project(begun.account.id, whole, finds_slug=True)
-        read_later(project)
+        if values.get("picture") in begun.logos:
+            project.brand_logo_id = values["picture"]
+        if not found or complete_website(brand.website) != project.page_config["website"]:
+            read_later(project)
     if project is not None and logo is not None:
         set_brand_logo(project, logo)
     return project
@@ -359,6 +392,7 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
     begun = _look(account)
     project, brand, sent = begun.project, begun.brand, sent or SentForm({}, {}, {})
     name = project.business_name if project is not None else brand.name
+    stored = project.brand if project is not None else {"read": begun.read}
     typed = fill_in(brand, name) | sent.typed
     tried = choose(sent.values, brand) | {"name": typed["businessName"] or _("Your business")}
     page = render_template(
@@ -370,10 +404,13 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
         can_have_passkeys=has_passkeys(),
         address=_address_of(project, typed["businessName"]),
         has_proposals=project is not None and count_waiting(project.id) > 0,
+        logos=begun.logos,
+        is_reading=begun.read.keys() == {"link"},
+        is_read=any(begun.read.get(each) for each in ("name", "color", "logos")),
         typed=typed,
         errors=errors or {},
         **describe_begun(account),
-        **describe_screen(replace(brand, **tried), []),
+        **describe_screen(replace(brand, **tried), stored),
     )
     return answer_privately(page, 422 if errors else 200)
 

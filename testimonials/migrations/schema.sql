@@ -16,7 +16,7 @@ CREATE TABLE account (
 	project_limit INTEGER, 
 	has_created_project BOOLEAN DEFAULT 0 NOT NULL, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), requires_strong BOOLEAN DEFAULT 0 NOT NULL, password_set_at BIGINT, suspended_at BIGINT, suspended_reason TEXT, hides_widgets BOOLEAN DEFAULT 0 NOT NULL, language VARCHAR(8), 
+	updated_at BIGINT NOT NULL, "plan" VARCHAR, billing_customer VARCHAR, plan_changed_at BIGINT, browser_generation INTEGER DEFAULT '0' NOT NULL, own_nonce_hash VARCHAR, display_name VARCHAR(80), requires_strong BOOLEAN DEFAULT 0 NOT NULL, password_set_at BIGINT, suspended_at BIGINT, suspended_reason TEXT, hides_widgets BOOLEAN DEFAULT 0 NOT NULL, language VARCHAR(8), website_read JSON, 
 	CONSTRAINT pk_account PRIMARY KEY (id), 
 	CONSTRAINT uq_account_email UNIQUE (email)
 );
@@ -1009,4 +1009,4 @@ CREATE TRIGGER count_visit_released AFTER UPDATE OF status ON testimonial FOR EA
   INSERT INTO insight_visit (project_id, visit, form, step) VALUES (NEW.project_id, NEW.visit, coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0012')
+INSERT INTO alembic_version (version_num) VALUES ('0013')

@@ -54,6 +54,7 @@ class FoundSchema(StrictSchema):
     color = Colour()
     trade = Choice(*TRADES)
     colors = fields.List(Colour())
+    ground = Colour()
     madeWith = Choice(*SITES)
 
 

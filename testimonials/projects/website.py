@@ -5,14 +5,17 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from html import unescape
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin
 
 from testimonials import __version__
+from testimonials.auth.models import Account
+from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.faults import refusing
@@ -21,24 +24,33 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask, may_connect
 from testimonials.core.images.colors import from_hex
-from testimonials.core.images.uploads import LOGO, Image, ImageBusy, ImageRefused, read_image
+from testimonials.core.images.uploads import (
+    LOGO,
+    Image,
+    ImageBusy,
+    ImageRefused,
+    list_colors,
+    read_image,
+)
 from testimonials.core.jobs import enqueue, job
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.brand import brand_logo_id, find_brand, follow_brand, guess_trade
 from testimonials.projects.models import Project
-from testimonials.projects.projects import lock_project, mark_changed
+from testimonials.projects.projects import complete_website, lock_project, mark_changed
 
 READINGS = Limit("website-reading", 5, "of one account")
-READ = "website.read"
+READ, READ_OWN = "website.read", "website.read-own"
 
 # For everything of a website together.
 SECONDS, MOST_BYTES = 5.0, 1024 * 1024
 MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
+# Pictures that are tried for logos: SVG is none that we can draw, so the next one counts.
+MOST_TRIED = 4
 REDIRECTS = {301, 302, 303, 307, 308}
 # Less colorful than this (in OKLCH) is a grey, and so near to black or white no brand's either.
 GREY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
 # How much a color counts by where it stands.
-IN_HEAD, IN_NAME, IN_BUTTON = 3, 3, 1
+IN_HEAD, IN_NAME, IN_LOGO, IN_BUTTON = 3, 3, 2, 1
 
 # Each pattern has a bounded length, so that no page takes longer than its letters.
 _TAG = re.compile(r"<(meta|link|img|header|/header|title)\b([^<>]{0,2000})>", re.I)
@@ -51,6 +63,7 @@ _LINKED = re.compile(
 )
 _STYLE = re.compile(r"<style[^<>]{0,200}>([^<]{1,200000})", re.I)
 _BUTTON = re.compile(r"(?:^|[\s,.>])(?:button|btn|a)\b|btn|button|cta", re.I)
+_WHOLE_PAGE = re.compile(r"(?:^|[\s,])(?:html|body|:root)\s*$")
 # In the name of a custom property.
 _OF_BRAND = re.compile("brand|primary|accent", re.I)
 # Of what stands before a rule, its end is the selector.
@@ -88,7 +101,7 @@ class WebsiteUnread(ServiceError):
 
 @dataclass
 class Found:
-    """What a website says; `logos` are addresses of pictures."""
+    """What a website says; `logos` are addresses of pictures, `images` those that could be read."""
 
     name: str = ""
     trade: str = ""
@@ -96,7 +109,20 @@ class Found:
     colors: list[str] = field(default_factory=list)
     logos: list[str] = field(default_factory=list)
     sheets: list[str] = field(default_factory=list)
-    logo: Image | None = None
+    manifest: str = ""
+    ground: str = ""
+    images: list[Image] = field(default_factory=list)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a brand keeps of it."""
+        read = {
+            "trade": self.trade,
+            "madeWith": self.made_with,
+            "color": next(iter(self.colors), ""),
+            "colors": self.colors,
+            "ground": self.ground,
+        }
+        return {name: value for name, value in read.items() if value}
 
 
 class _Budget:
@@ -133,14 +159,29 @@ def read_website(url: str) -> Found:
         raise WebsiteUnread
     budget = _Budget()
     with refusing(lambda _fault: WebsiteUnread()):
-        url, answer = budget.get(url)
+        url, answer = _open(budget, url)
         found = read_page(answer.content.decode("utf-8", "replace"), url)
         counted = Counter(dict.fromkeys(found.colors, IN_HEAD))
+        _read_manifest(budget, found, counted)
         for sheet in found.sheets[:MOST_SHEETS]:
-            counted += _read_sheet(budget, sheet)
+            counted += _read_sheet(budget, sheet, found)
+        pictures = filter(None, (_read_logo(budget, each) for each in found.logos))
+        found.images = list(islice(pictures, MOST_LOGOS))
+        for image in found.images[:1]:
+            bright = [color for color in list_colors(image) if _to_hex(color)]
+            counted.update(_list_colors(bright[:2], IN_LOGO))
         found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
-        found.logo = next(filter(None, (_read_logo(budget, each) for each in found.logos)), None)
     return found
+
+
+def _open(budget: _Budget, url: str) -> tuple[str, Answer]:
+    """Return the home page; by http where there is no https."""
+    try:
+        return budget.get(url)
+    except WebsiteUnread:
+        if not url.startswith("https://"):
+            raise
+        return budget.get(f"http://{url.removeprefix('https://')}")
 
 
 def read_page(page: str, url: str) -> Found:
@@ -162,19 +203,21 @@ def read_page(page: str, url: str) -> Found:
             kinds = told.get("rel", "").lower().split()
             if "apple-touch-icon" in kinds:
                 icons.append(told.get("href", ""))
+            if "manifest" in kinds:
+                found.manifest = _join(url, told.get("href", ""))
             if "stylesheet" in kinds:
                 found.sheets.append(_join(url, told.get("href", "")))
         elif tag == "img" and is_header and "logo" in match[2].lower():
             in_header.append(told.get("src", ""))
     for sheet in _STYLE.findall(page):
-        counted += count_colors(sheet)
+        counted += count_colors(sheet, found)
     named = next((each["name"] for each in linked if isinstance(each.get("name"), str)), "")
     words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
     found.name = (named or unescape(found.name) or words).strip()[:120]
     found.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
     found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
     logos = [_find_linked_logo(each) for each in linked] + in_header + icons
-    found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_LOGOS]
+    found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_TRIED]
     found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
     return found
 
@@ -187,20 +230,27 @@ def _join(url: str, target: str) -> str:
         return ""
 
 
-def count_colors(sheet: str) -> Counter[str]:
-    """Return the colors of a style sheet that may be a brand's, and how much each counts."""
+def count_colors(sheet: str, found: Found) -> Counter[str]:
+    """Return the colors of a style sheet that may be a brand's, and how much each counts.
+
+    The ground of the whole page is none of them.
+    """
     counted = Counter[str]()
     # By pieces rather than a pattern over the whole, which a hostile one would make slow.
     for rule in sheet.split("}"):
         selector, _, body = rule.rpartition("{")
         is_button = bool(_BUTTON.search(selector[-LONGEST_SELECTOR:]))
+        is_ground = bool(_WHOLE_PAGE.search(selector[-LONGEST_SELECTOR:]))
         for declaration in body.split(";"):
             name, _, value = declaration.partition(":")
             name = name.strip().lower()[:100]
             if name.startswith("--") and _OF_BRAND.search(name):
                 counted.update(_list_colors([value], IN_NAME))
-            elif is_button and name in ("background", "background-color"):
-                counted.update(_list_colors([value], IN_BUTTON))
+            elif name in ("background", "background-color"):
+                if is_ground:
+                    found.ground = found.ground or _read_color(value)
+                elif is_button:
+                    counted.update(_list_colors([value], IN_BUTTON))
     return counted
 
 
@@ -212,15 +262,20 @@ def _list_colors(texts: list[str], weight: int) -> Iterator[str]:
 
 def _to_hex(text: str) -> str | None:
     """Return a color as `#RRGGBB`; None for greys and for what is none."""
+    if not (color := _read_color(text)):
+        return None
+    lightness, chroma, _ = from_hex(color)
+    return color if chroma >= GREY and DARKEST <= lightness <= LIGHTEST else None
+
+
+def _read_color(text: str) -> str:
+    """Return any color as `#RRGGBB`; empty for what is none."""
     text = text.partition("!")[0].strip().lower()[:40]
     if numbers := re.fullmatch(r"rgb\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)\s*\)", text):
         text = "#" + "".join(f"{min(255, int(each)):02x}" for each in numbers.groups())
     if re.fullmatch("#[0-9a-f]{3}", text):
         text = "#" + "".join(digit * 2 for digit in text[1:])
-    if not re.fullmatch("#[0-9a-f]{6}", text):
-        return None
-    lightness, chroma, _ = from_hex(text)
-    return text.upper() if chroma >= GREY and DARKEST <= lightness <= LIGHTEST else None
+    return text.upper() if re.fullmatch("#[0-9a-f]{6}", text) else ""
 
 
 def _read_attributes(text: str) -> dict[str, str]:
@@ -259,11 +314,30 @@ def _find_trade(linked: list[dict[str, Any]], words: str) -> str:
     return "" if trade == "anything" else trade
 
 
-def _read_sheet(budget: _Budget, url: str) -> Counter[str]:
+def _read_sheet(budget: _Budget, url: str, found: Found) -> Counter[str]:
     try:
-        return count_colors(budget.get(url)[1].content.decode("utf-8", "replace"))
+        return count_colors(budget.get(url)[1].content.decode("utf-8", "replace"), found)
     except WebsiteUnread:
         return Counter()
+
+
+def _read_manifest(budget: _Budget, found: Found, counted: Counter[str]) -> None:
+    """Take the colors of a web app's manifest, and its icons after all other logos."""
+    if not found.manifest:
+        return
+    try:
+        url, answer = budget.get(found.manifest)
+        manifest = json.loads(answer.content)
+    except (WebsiteUnread, ValueError, RecursionError):
+        return
+    if not isinstance(manifest, dict):
+        return
+    counted.update(_list_colors([str(manifest.get("theme_color", ""))], IN_HEAD))
+    found.ground = found.ground or _read_color(str(manifest.get("background_color", "")))
+    icons = manifest.get("icons")
+    for icon in reversed(icons if isinstance(icons, list) else []):
+        if isinstance(icon, dict) and isinstance(icon.get("src"), str):
+            found.logos = [*found.logos, _join(url, icon["src"])][:MOST_TRIED]
 
 
 def _read_logo(budget: _Budget, url: str) -> Image | None:
@@ -295,15 +369,11 @@ def own_domain(email: str) -> str:
 def keep_found(project: Project, found: Found) -> None:
     """Keep what was read for the locked project: neither its own values nor its time change."""
     before = find_brand(project)
-    read = {"trade": found.trade, "color": found.colors[0] if found.colors else ""}
-    read["madeWith"] = found.made_with
-    read = {name: value for name, value in read.items() if value}
-    more = {"colors": found.colors} if found.colors else {}
-    project.brand = {**project.brand, "read": read | more}
-    if found.logo is not None and brand_logo_id(project) is None:
-        db.session.add(found.logo)
+    project.brand = {**project.brand, "read": found.describe()}
+    if found.images and brand_logo_id(project) is None:
+        db.session.add(found.images[0])
         db.session.flush()
-        project.brand_logo_id = found.logo.id
+        project.brand_logo_id = found.images[0].id
     follow_brand(project, before)
     mark_changed(project)
     db.session.flush()
@@ -330,3 +400,35 @@ def read_of_project(project_id: str) -> None:
     except (ServiceError, NotFound):
         # The brand stays as it is; the owner can look again.
         return
+
+
+def begin_reading(lock: Callable[[], Account], link: str) -> None:
+    """Let the website of an address's own domain be read for who claims it, once a link."""
+    account, mark = lock(), hash_secret(link)
+    is_begun = (account.website_read or {}).get("link") == mark
+    if is_begun or not own_domain(account.email) or current_settings().website_reading == "off":
+        return
+    with write(lock) as account:
+        account.website_read = {"link": mark}
+        enqueue(READ_OWN, account_id=account.id, owner=account.id)
+
+
+@job(READ_OWN, "webhooks")
+def read_of_account(owner: str) -> None:
+    account = db.session.get(Account, owner)
+    if account is None or account.is_claimed:
+        return
+    website = complete_website(own_domain(account.email))
+    db.session.rollback()
+    try:
+        limiter.count(READINGS, owner)
+        found = read_website(website)
+    except ServiceError:
+        found = Found()
+    with write(lambda: db.session.get(Account, owner, with_for_update=True)) as account:
+        if account is None or account.is_claimed:
+            return
+        db.session.add_all(found.images)
+        db.session.flush()
+        read = {"name": found.name, "logos": [each.id for each in found.images]}
+        account.website_read = (account.website_read or {}) | found.describe() | read

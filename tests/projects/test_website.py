@@ -1,5 +1,8 @@
 """Reading an owner's website for their brand, from a real server."""
 
+import contextlib
+import json
+import re
 import socket
 import threading
 import time
@@ -9,11 +12,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
+from PIL import Image
+from sqlalchemy import select, update
 
+from testimonials.auth.models import Account
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http_client import ask
-from testimonials.projects.website import READ, WebsiteUnread, read_page, read_website
-from tests.auth.browsers import open_browser
-from tests.conftest import Caller
+from testimonials.projects.models import Project
+from testimonials.projects.website import READ, READ_OWN, WebsiteUnread, read_page, read_website
+from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.links import ask_for_link
+from tests.conftest import PASSWORD, Caller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_settings, do_jobs
 
@@ -35,8 +46,10 @@ class Site:
     asked: list[str] = field(default_factory=list)
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
+@contextlib.contextmanager
+def serve_website() -> Iterator[Site]:
+    """Serve a bakery's home page, with its style sheet and its logo."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found.asked.append(self.path)
@@ -63,6 +76,12 @@ def site() -> Iterator[Site]:
     yield found
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve_website() as served:
+        yield served
 
 
 def brand_of(owner: Caller, project: str) -> dict[str, str | None]:
@@ -135,7 +154,8 @@ def test_nothing_private_is_read_and_the_operator_can_turn_it_off(
 def test_what_a_page_says_of_itself() -> None:
     found = read_page(BAKERY, "https://oat.example/")
     assert (found.name, found.trade) == ("Oat & Ember", "bakery")
-    assert found.logos == ["https://oat.example/logo.png", "https://oat.example/header.png"]
+    paths = ["logo.png", "header.png", "touch.png"]
+    assert found.logos == [f"https://oat.example/{each}" for each in paths]
     assert found.sheets == ["https://oat.example/site.css"]
     assert found.colors == []
     assert found.made_with == ""
@@ -147,6 +167,68 @@ def test_what_a_page_says_of_itself() -> None:
     assert (plain.name, plain.trade, plain.colors) == ("Salon Mira", "salon", [])
 
 
+def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app: Flask, site: Site) -> None:
+    change_settings(app, webhook_addresses="any")
+    page = """<link rel="manifest" href="/app.json"><style>body { background: #FBF6EF }</style>
+<header><img class="logo" src="/logo.svg"></header>"""
+    manifest = {"theme_color": "#2F5D50", "icons": [{"src": "/small.png"}, {"src": "/big.png"}]}
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    red = to_bytes(Image.new("RGB", (90, 90), "#B91C1C"), "PNG")
+    site.pages = {
+        "/": (200, "text/html", page.encode()),
+        "/app.json": (200, "application/json", json.dumps(manifest).encode()),
+        "/logo.svg": (200, "image/svg+xml", svg),
+        "/big.png": (200, "image/png", red),
+        "/small.png": (200, "image/png", red),
+    }
+    with app.app_context():
+        found = read_website(site.url)
+    assert (found.ground, len(found.images), found.colors[0]) == ("#FBF6EF", 2, "#2F5D50")
+    assert len(found.colors) == 2
+    site.pages["/app.json"] = (200, "application/json", b'[{"theme_color": 1}]')
+    with app.app_context():
+        assert read_website(site.url).colors == []
+
+
+def test_who_signs_up_finds_their_brand_filled_in(
+    app: Flask, client: FlaskClient, site: Site
+) -> None:
+    change_settings(app, webhook_addresses="any")
+    ask_for_link(client, "/signup", "mira@oat.example")
+    # A domain that leads to the test's own server; it has no https.
+    with app.app_context(), write():
+        email = f"mira@{site.url.removeprefix('http://')}"
+        db.session.execute(update(Account).values(email=email))
+    site.pages["/header.png"] = site.pages["/logo.png"]
+    link = mailed_path(app, "signup")
+    page = client.get(link).text
+    assert "We are reading" in page
+    assert "Look again" in page
+    # Nothing waits for it, and it is read once a link.
+    client.get(link)
+    assert site.asked == []
+    do_jobs(app, READ_OWN)
+    do_jobs(app, READ_OWN)
+    assert site.asked.count("/") == 1
+    page = client.get(link).text
+    assert "because your email ends in it. Change what isn’t right." in page
+    assert 'value="Oat &amp; Ember"' in page
+    assert 'value="#C2410C" checked' in page
+    assert '<option value="bakery" data-color="#C2410C" selected>' in page
+    logos = re.findall(r'name="picture" value="(\w+)"', page)
+    assert len(logos) == 2
+    form = {"password": PASSWORD, "businessName": "Oat & Ember", "website": site.url}
+    form |= {"color": "#C2410C", "trade": "bakery", "picture": logos[1]}
+    made = client.post(link, data=form)
+    project = made.location.split("/")[-2]
+    with app.app_context():
+        found = db.session.get_one(Project, project)
+        assert (found.brand["read"]["color"], found.brand_logo_id) == ("#C2410C", logos[1])
+        # What stood there by itself isn't set because the form had it.
+        assert found.brand.keys() == {"read"}
+        assert db.session.scalars(select(Account)).one().website_read is None
+
+
 def test_what_is_no_address_is_left_out(app: Flask, site: Site) -> None:
     change_settings(app, webhook_addresses="any")
     odd = BAKERY.replace("/touch.png", "http://[").replace('"/logo.png"', '"https://[::x"')
@@ -156,7 +238,7 @@ def test_what_is_no_address_is_left_out(app: Flask, site: Site) -> None:
     with app.app_context():
         found = read_website(site.url)
     assert (found.name, found.colors[0]) == ("Oat & Ember", "#C2410C")
-    assert found.logo is not None
+    assert found.images
 
 
 def test_a_name_that_nobody_looks_up_takes_no_longer(

@@ -107,6 +107,20 @@ def read_image(file: IO[bytes], use: Use) -> Image:
     return Image(content=found.content, width=found.width, height=found.height)
 
 
+def list_colors(image: Image) -> list[str]:
+    """Return the colors of a small picture as it stands on white, most of it first."""
+    # Most processes of the command never see a picture.
+    from PIL import Image as Pictures
+
+    with Pictures.open(io.BytesIO(image.content), formats=("WEBP",)) as picture:
+        white = Pictures.new("RGBA", picture.size, "white")
+        whole = Pictures.alpha_composite(white, picture.convert("RGBA"))
+    few = whole.convert("RGB").quantize(8)
+    palette = bytes(few.getpalette() or [])
+    counts = sorted(enumerate(few.histogram()), key=lambda each: -each[1])
+    return [f"#{palette[3 * at : 3 * at + 3].hex().upper()}" for at, count in counts if count]
+
+
 # Checking pictures from an archive, whose bytes are stored as they are.
 #
 # Uploaded pictures are decoded and encoded again (`decode`). Here the file is only checked to be

@@ -2,10 +2,16 @@
 
 import pytest
 from playwright.sync_api import expect
+from sqlalchemy import update
 
+from testimonials.auth.models import Account
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from tests.browser.axe import find_violations
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import OpenPage, Project, Site, serve_site
+from tests.browser.pages import follow
 from tests.browser.test_counted import DESK, PHONE, Taps
+from tests.projects.test_website import serve_website
 
 pytestmark = pytest.mark.browser
 
@@ -34,6 +40,33 @@ def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(
     expect(page.get_by_text("Your page is open.").first).to_be_visible()
     assert taps.count == 3
     assert page.goto(f"{site.url}/oat-ember-bakery")
+
+
+def test_what_is_read_meanwhile_fills_in_what_was_not_touched(
+    open_page: OpenPage,
+) -> None:
+    with serve_site(webhook_addresses="any") as site, serve_website() as website:
+        email = "mira@oatandember.example"
+        page = open_page(site.url)
+        page.get_by_label("Your email").fill(email)
+        follow(page.get_by_role("button", name="Mail me a link"))
+        link = site.claim_link(email)
+        # A domain that leads to the test's own server.
+        with site.app.app_context(), write():
+            domain = website.url.removeprefix("http://")
+            db.session.execute(update(Account).values(email=f"mira@{domain}"))
+        page.goto(link)
+        page.get_by_label("Business").select_option("cafe")
+        expect(page.get_by_text("because your email ends in it. Change")).to_be_visible()
+        expect(page.get_by_label("Name", exact=True)).to_have_value("Oat & Ember")
+        expect(page.get_by_label("Business")).to_have_value("cafe")
+        expect(page.locator("[name=color]:checked")).to_have_value("#C2410C")
+        expect(page.locator(".owner-name img").first).to_be_visible()
+        expect(page.locator(".owner-name").first).to_have_text("Oat & Ember")
+        button = page.locator(".stage-button").first
+        expect(button).to_have_css("background-color", "rgb(194, 65, 12)")
+        expect(page.locator("[name=picture]")).to_have_count(1)
+        assert find_violations(page) == []
 
 
 def test_the_brand_is_changed_everywhere_in_three_taps(

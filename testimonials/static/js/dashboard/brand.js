@@ -41,7 +41,7 @@ function showTrade() {
   showNames();
   const radio = form.querySelector('[name="color"]:checked');
   const trades = [...elements.trade.options].map((option) => option.dataset.color);
-  if (touched.has('color') || !trades.includes(radio.value)) return;
+  if (touched.has('color') || form.querySelector('[data-kept]') || !trades.includes(radio.value)) return;
   const color = elements.trade.selectedOptions[0].dataset.color;
   const other = form.querySelector(`[name="color"][value="${color}"]`);
   if (other) {
@@ -82,6 +82,8 @@ form.addEventListener('input', ({ target }) => {
     document.querySelector('[data-brand-site]').textContent = bare(target.value);
   } else if (target.name === 'trade') {
     showTrade();
+  } else if (target.name === 'picture') {
+    showLogo(target.nextElementSibling.src);
   } else if (target.type === 'file' && target.files[0]) {
     const reader = new FileReader();
     reader.addEventListener('load', () => showLogo(reader.result));
@@ -91,6 +93,32 @@ form.addEventListener('input', ({ target }) => {
   }
 });
 showNames();
+
+// What is read on the website meanwhile fills in what was not touched, for a few seconds.
+const isFree = (name) => !touched.has(name) && document.activeElement?.name !== name;
+function fill(page) {
+  const now = page.querySelector('[data-brand]').elements;
+  page.querySelectorAll('[data-lead], [data-tried]').forEach((each) => {
+    document.querySelector(each.matches('[data-lead]') ? '[data-lead]' : '[data-tried]').replaceWith(each);
+  });
+  if (isFree('businessName')) elements.businessName.value = now.businessName.value;
+  for (const [part, ...names] of [['logo', 'picture', 'logo'], ['color', 'color'], ['trade', 'trade']]) {
+    if (names.every(isFree)) form.querySelector(`[data-part="${part}"]`).replaceWith(page.querySelector(`[data-part="${part}"]`));
+  }
+  const logo = form.querySelector('[name="picture"]:checked');
+  if (logo) showLogo(logo.nextElementSibling.src);
+  showTrade();
+  showColors();
+  follow();
+}
+async function wait(left) {
+  const answer = await fetch(window.location.href).catch(() => null);
+  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const isRead = page && page.querySelector('[data-brand]:not([data-reading])');
+  if (isRead) fill(page);
+  else if (left) setTimeout(wait, 600, left - 1);
+}
+if ('reading' in form.dataset) setTimeout(wait, 600, 9);
 
 // Another logo comes with the page.
 document.addEventListener('saved', ({ target }) => {
