@@ -19,6 +19,7 @@ from testimonials.core.db.engine import insert_if_missing
 from testimonials.core.db.identifiers import ID_LENGTH, new_identifier, whole_of
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
+from testimonials.projects.defaults import PAGE_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
 from testimonials.projects.projects import (
     SlugReserved,
@@ -41,6 +42,7 @@ from testimonials.transfer.archives.format import Row
 from testimonials.transfer.archives.reading import Archive, Stored
 from testimonials.transfer.erasure import leave_out_erased
 from testimonials.transfer.tables.plan import finish_import
+from testimonials.widget.colors import PALETTES
 from testimonials.widget.models import SavedWidget
 
 
@@ -173,11 +175,28 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
     project.widget_design, project.widget_draft = _renew_chosen(
         project.widget_design, project.widget_draft, ids
     )
+    if not project.brand and (color := _first_color(project)):
+        project.brand = {"color": color}
     if _has_external_id(account, project.external_id):
         project.external_id = None
     db.session.add(project)
     db.session.flush()
     return project
+
+
+def _first_color(project: Project) -> str | None:
+    """Return the color of a project from before there was a brand, as its upgrade chose it.
+
+    It had both of these itself; one that has not may look like its trade.
+    """
+    palette, button = project.widget_config["palette"], project.page_config["buttonColor"]
+    if palette is None or button is None:
+        return None
+    return (
+        project.widget_design.get("brandColor")
+        or (button if button != PAGE_CONFIG["buttonColor"] else None)
+        or (PALETTES[palette] if palette != "neutral" else None)
+    )
 
 
 def _has_external_id(account: Account, external_id: str | None) -> bool:

@@ -247,6 +247,27 @@ def test_an_older_archive_gets_the_usual_value_of_a_newer_column_or_setting(
     assert project["widget_config"]["palette"] == "neutral"
 
 
+@pytest.mark.parametrize(
+    ("palette", "button", "color"),
+    [
+        ("neutral", "#4F46E5", None), ("rose", "#4F46E5", "#E11D48"),
+        ("rose", "#2F5D50", "#2F5D50"),
+    ],
+)  # fmt: skip
+def test_an_archive_from_before_the_brand_gets_the_color_that_was_chosen(
+    app: Flask, outsider: Caller, tmp_path: Path, palette: str, button: str, color: str | None
+) -> None:
+    def choose(described: dict[str, Any]) -> None:
+        described["project"]["widgetConfig"]["palette"] = palette
+        described["project"]["pageConfig"]["buttonColor"] = button
+
+    older = change_json(VERSION_1, choose, tmp_path / "older.zip")
+    arguments = ("--account", outsider.email, "--json")
+    told = json.loads(run_well(app, "projects", "import", str(older), *arguments))
+    (project,) = read_rows(app, told["_id"])["project"]
+    assert project["brand"].get("color") == color
+
+
 def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     app: Flask, project: str, archive: Path, owner: Caller
 ) -> None:
