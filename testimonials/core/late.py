@@ -11,10 +11,12 @@ import importlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import blinker
 from flask import Flask
+from sqlalchemy.orm.mapper import _CONFIGURE_MUTEX
 
 PACKAGE = __name__.partition(".")[0]
 FILE = Path(__file__).parents[1] / "routes.txt"
@@ -40,6 +42,15 @@ def read_routes() -> tuple[Route, ...]:
     return tuple(Route(*line.split(maxsplit=3)) for line in lines)
 
 
+def _load(module: str) -> ModuleType:
+    """Import a module of the package while other threads answer.
+
+    None of them may set up the models meanwhile: of those that name each other, half may be there.
+    """
+    with _CONFIGURE_MUTEX:
+        return importlib.import_module(f"{PACKAGE}.{module}")
+
+
 class Views(dict[str, Any]):
     """The views of an application by endpoint; those that aren't loaded yet are when asked for."""
 
@@ -49,7 +60,7 @@ class Views(dict[str, Any]):
         self._modules = {route.endpoint: route.module for route in read_routes()}
 
     def __missing__(self, endpoint: str) -> Any:
-        importlib.import_module(f"{PACKAGE}.{self._modules[endpoint]}")
+        _load(self._modules[endpoint])
         blueprint, _, name = endpoint.rpartition(".")
         view = self[endpoint] = vars(self._app.blueprints[blueprint])["views"][name]
         return view
@@ -66,7 +77,7 @@ def add_routes(app: Flask) -> None:
 def load_all() -> None:
     """Load every module that declares something, so that what is declared is known."""
     for module in (*dict.fromkeys(route.module for route in read_routes()), *BACKGROUND):
-        importlib.import_module(f"{PACKAGE}.{module}")
+        _load(module)
 
 
 class Declared(dict[str, T]):
@@ -92,10 +103,11 @@ def late(name: str) -> Callable[..., Any]:
     return call
 
 
+@cache
 def find_late(name: str) -> Callable[..., Any]:
     """Return the function that is called `module:function` within the package."""
     module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"{PACKAGE}.{module}"), function)
+    found: Callable[..., Any] = getattr(_load(module), function)
     return found
 
 
