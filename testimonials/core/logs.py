@@ -198,19 +198,24 @@ def _note_start() -> None:
 def _log_request(response: Response) -> Response:
     if not logger.isEnabledFor(logging.INFO):
         return response
-    line = {
-        "request_id": g.request_id,
-        "method": request.method,
-        "path": _loggable_path(),
-        "status": response.status_code,
-        "milliseconds": round((time.perf_counter() - g.started) * 1000, 1),
-    }
+    more = {"code": g.error_code} if "error_code" in g else {}
     if "actor" in g:
-        line["actor"] = str(g.actor)
-    if "error_code" in g:
-        line["code"] = g.error_code
-    logger.info("request", extra=line)
+        more["actor"] = str(g.actor)
+    log_request(
+        g.started,
+        request_id=g.request_id,
+        method=request.method,
+        path=_loggable_path(),
+        status=response.status_code,
+        **more,
+    )
     return response
+
+
+def log_request(begun: float, **fields: object) -> None:
+    """Log the line of a request that began at this `perf_counter`."""
+    milliseconds = round((time.perf_counter() - begun) * 1000, 1)
+    logger.info("request", extra=fields | {"milliseconds": milliseconds})
 
 
 def _loggable_path() -> str:

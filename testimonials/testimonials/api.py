@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Response
+from flask import Response, current_app, request
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.audit import Turn, record
-from testimonials.core.db.cache import VersionedCache
-from testimonials.core.extensions import kept
+from testimonials.core.db.cache import LIST_PAGES, VersionedCache
 from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
 from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.pagination import Page, add_link, link_to
@@ -53,9 +52,7 @@ from testimonials.testimonials.tags import delete_tag, list_project_tags
 from testimonials.testimonials.tags import rename_tag as change_name
 from testimonials.testimonials.undo import make_undo_token, undo_batch
 
-PAGES = "testimonials_pages"
 MAX_BULK_BYTES = 512 * 1024
-CACHE_BYTES = 32 * 1024 * 1024
 
 _BULK = BulkResultsSchema()
 _DECISIONS = DecisionsSchema()
@@ -159,8 +156,9 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     there are more, the header ``Link`` has the URL of the next page.
     """
     version = find_version(caller, project_id)
-    pages = kept(PAGES, lambda: VersionedCache(CACHE_BYTES))
-    key = (project_id, *query.values())
+    pages: VersionedCache = current_app.extensions[LIST_PAGES]
+    # As the request spells it, so that `widget/cache.py` finds it without reading the query.
+    key = (project_id, request.environ["QUERY_STRING"])
     body = pages.get(key, version, lambda: _write_page(project_id, query))
     response = answer_bytes(body.plain, etag=body.etag)
     add_link(response, body.link)

@@ -31,6 +31,11 @@ def choose_answer(
     )
 
 
+def choose_private(body: Body, if_none_match: str) -> Answer:
+    """Return the same as the API answers it: never compressed, and for no shared cache."""
+    return _choose(body, if_none_match, "", lambda: _write_private_headers(body))
+
+
 def choose_page(body: Body, if_none_match: str, accept_encoding: str) -> Answer:
     """Return the same of a body that has its own headers."""
     return _choose(body, if_none_match, accept_encoding, lambda: [*body.headers])
@@ -74,4 +79,16 @@ def _write_headers(body: Body, content_type: str, caching: str) -> Headers:
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", DATA_POLICY),
         ("Content-Type", content_type),
+    ]
+
+
+def _write_private_headers(body: Body) -> Headers:
+    return [
+        ("Content-Type", "application/json"),
+        ("Cache-Control", "private, no-cache"),
+        ("ETag", body.etag),
+        *([("Link", body.link)] if body.link else ()),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "strict-origin-when-cross-origin"),
+        ("Content-Security-Policy", DATA_POLICY),
     ]

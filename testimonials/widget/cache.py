@@ -1,6 +1,9 @@
 """Whole answers as bytes, kept until the project changes, and given before Flask."""
 
+import hmac
+import secrets
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,10 +13,13 @@ from flask import Flask, request
 from sqlalchemy import make_url
 
 from testimonials.core import clock
-from testimonials.core.db.cache import Answer, Body, VersionedCache, make_body
+from testimonials.core.audit import Actor, ActorKind
+from testimonials.core.db.cache import LIST_PAGES, Answer, Body, VersionedCache, make_body
+from testimonials.core.db.identifiers import hash_secret, is_api_key
 from testimonials.core.http.hosts import OwnHost
 from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.urls import AT_ROOT
+from testimonials.core.logs import log_request
 from testimonials.core.metrics import Ticker
 from testimonials.core.settings.current import current_settings
 from testimonials.widget.answers import (
@@ -25,6 +31,7 @@ from testimonials.widget.answers import (
     Headers,
     choose_answer,
     choose_page,
+    choose_private,
 )
 from testimonials.widget.container import WHOLE, read_selection
 from testimonials.widget.script import WALL, current_script, peek_script
@@ -124,6 +131,9 @@ CACHE_BYTES = 64 * 1024 * 1024
 TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
 SCRIPT, SCRIPT_END = "/widget/v1", ".js"
+# The API's list, which programs ask for again and again.
+LIST, LIST_END = "/v1/projects/", "/testimonials"
+LIST_BYTES = 32 * 1024 * 1024
 # What an answer has that is made rather than found.
 OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
 
@@ -193,7 +203,8 @@ def init_feed(app: Flask) -> None:
     # Proxies' headers are not read here, so the settings tell whether clients use https.
     policy = settings.hsts if settings.base_url.startswith("https://") else ""
     hsts = [("Strict-Transport-Security", policy)] if policy else []
-    fast = FastFeed(app.wsgi_app, bodies, sightings, versions, ticker, hsts)
+    app.extensions[LIST_PAGES] = pages = VersionedCache(LIST_BYTES)
+    fast = FastFeed(app.wsgi_app, bodies, pages, sightings, versions, ticker, hsts)
     app.wsgi_app = fast  # type: ignore[method-assign]
 
 
@@ -204,13 +215,14 @@ class FastFeed:
         self,
         application: "WSGIApplication",
         bodies: VersionedCache,
+        pages: VersionedCache,
         sightings: Sightings,
         versions: Versions,
         ticker: Ticker,
         more_headers: list[tuple[str, str]],
     ) -> None:
         self._application = application
-        self._bodies = bodies
+        self._bodies, self._pages = bodies, pages
         self._sightings = sightings
         self.versions = versions
         self._ticks = ticker.ticks
@@ -226,6 +238,8 @@ class FastFeed:
             answer = self._find_feed(path, environ)
         elif path.startswith(SCRIPT) and path.endswith(SCRIPT_END):
             answer = self._find_script(path[len(SCRIPT) : -len(SCRIPT_END)], environ)
+        elif path.startswith(LIST) and path.endswith(LIST_END):
+            answer = self._find_list(path[len(LIST) : -len(LIST_END)], environ)
         elif (key := read_page_key(environ)) is not None:
             found = self._bodies.peek(key)
             if found is None or (marks := self._judge(found, found.owner)) is None:
@@ -266,6 +280,32 @@ class FastFeed:
         caching = PINNED_CACHING if name else SCRIPT_CACHING
         answer = choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
         return _mark(answer, marks)
+
+    def _find_list(self, project_id: str, environ: "WSGIEnvironment") -> Answer | None:
+        """Return a page of the API's list to who has the account's key, as the view would.
+
+        Tokens and all that is refused are the view's.
+        """
+        begun, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
+        body = self._pages.peek((project_id, environ["QUERY_STRING"]))
+        if body is None or not is_api_key(key) or "HTTP_AUTHORIZATION" in environ:
+            return None
+        account_id = environ.get("HTTP_X_SERVICE_ACCOUNT_ID", "")
+        version, key_hash = self.versions.find_for(project_id, account_id) or (None, None)
+        is_match = hmac.compare_digest(key_hash or "", hash_secret(key))
+        if version != body.version or not is_match:
+            return None
+        answer = choose_private(body, environ.get("HTTP_IF_NONE_MATCH", ""))
+        request_id = secrets.token_hex(8)
+        log_request(
+            begun,
+            request_id=request_id,
+            method="GET",
+            path=environ["PATH_INFO"],
+            status=int(answer[0][:3]),
+            actor=str(Actor(ActorKind.AGENT, key[-4:])),
+        )
+        return _mark(answer, [("X-Request-Id", request_id)])
 
     def _judge(self, body: Body, project_id: str) -> Headers | None:
         """Return the headers that say how old `body` is, None if it must not be shown."""

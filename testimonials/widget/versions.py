@@ -29,11 +29,25 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 """
 
 
+# For who calls the API with an account's key: the version of its project, and the key's hash.
+CALLERS_QUERY = """
+SELECT project.feed_version, account.key_hash
+FROM project JOIN account ON account.id = project.account_id
+WHERE project.id = :id AND account.id = :account_id AND project.deleted_at IS NULL
+AND account.suspended_at IS NULL
+AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
+"""
+
+
 class Versions(Protocol):
     """Finds versions without Flask."""
 
     def find(self, project_id: str) -> int | None:
         """Return the version of a project that is shown, `STALE`, or None to let a view decide."""
+
+    def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
+        """Return the version of an account's project and the hash of the account's key, or None to
+        let a view decide."""
 
 
 class SqliteVersions:
@@ -45,19 +59,26 @@ class SqliteVersions:
 
     def find(self, project_id: str) -> int | None:
         """Return the version of a project that is shown."""
+        row = self._read(VERSION_QUERY, (project_id, time.time_ns() // 1_000_000))
+        return row[0] if row else None
+
+    def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
+        found: tuple[int, str | None] | None = self._read(
+            CALLERS_QUERY, _name_call(project_id, account_id)
+        )
+        return found
+
+    def _read(self, query: str, values: Any) -> Any:
         try:
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
                 connection = sqlite3.connect(self._database, uri=True, isolation_level=None)
                 connection.execute("PRAGMA busy_timeout=5000")
                 self._local.connection = connection
-            row = connection.execute(
-                VERSION_QUERY, (project_id, time.time_ns() // 1_000_000)
-            ).fetchone()
+            return connection.execute(query, values).fetchone()
         except sqlite3.Error:
             # The view asks again, and its error is logged and answered as usual.
             return None
-        return row[0] if row else None
 
     def let_go(self) -> None:
         """Forget the file's connections."""
@@ -125,6 +146,19 @@ class ToldVersions:
             if known is not None and known[1] > time.time_ns() // 1_000_000:
                 return known[0]
         return None if self._engine is None else self._ask(self._engine, project_id)
+
+    def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
+        if self._engine is None:
+            return None
+        # One statement, without a transaction around it.
+        engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            with engine.connect() as connection:
+                values = _name_call(project_id, account_id)
+                row = connection.execute(_CALLERS_TEXT, values).one_or_none()
+        except SQLAlchemyError:
+            return None
+        return (row[0], row[1]) if row else None
 
     def _ask(self, engine: Engine, project_id: str) -> int | None:
         now = time.monotonic()
@@ -228,6 +262,13 @@ class ToldVersions:
         with self._lock:
             self._known.clear()
             self._asking.clear()
+
+
+_CALLERS_TEXT = text(CALLERS_QUERY)
+
+
+def _name_call(project_id: str, account_id: str) -> dict[str, Any]:
+    return {"id": project_id, "account_id": account_id, "now": time.time_ns() // 1_000_000}
 
 
 def _read(engine: Engine, project_id: str) -> Any:

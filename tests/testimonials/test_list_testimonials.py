@@ -1,16 +1,20 @@
 """GET /v1/projects/:id/testimonials (spec, "GET /v1/projects/:id/testimonials")."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
+from werkzeug.test import TestResponse
 
+from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.extensions import db
+from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials.testimonials import list_visible
-from tests.conftest import Caller
-from tests.support.plans import explain_statements
+from testimonials.widget.versions import EXTENSION, ToldVersions
+from tests.conftest import Caller, MakeCaller
+from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_testimonial
 from tests.support.shapes import error_of
 
@@ -124,6 +128,63 @@ def test_an_offset_past_the_end_gives_an_empty_list(owner: Caller, project_id: s
         _fill(owner, project_id, 2)
         page = _list(owner, project_id, f"?offset={offset}")
         assert page == {"items": [], "limit": 50, "offset": offset}
+
+
+@pytest.fixture
+def told(app: Flask) -> Iterator[None]:
+    """Let PostgreSQL tell the application of changes, as a worker does."""
+    versions: ToldVersions | None = app.extensions.get(EXTENSION)
+    if versions is None:
+        yield
+        return
+    with app.app_context():
+        versions.begin(db.engine)
+    yield
+    versions.end()
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("query", ["", "?limit=2", "?offset=1&limit=2"])
+def test_an_unchanged_page_is_the_same_from_memory_by_one_statement(
+    app: Flask, owner: Caller, make_caller: MakeCaller, project_id: str, query: str
+) -> None:
+    path, other = f"/v1/projects/{project_id}/testimonials{query}", make_caller("eve@example.com")
+    _fill(owner, project_id, 4)
+    with app.app_context():
+        engine = db.engine
+    # On SQLite it is asked for on a connection of its own.
+    from_memory = engine.dialect.name != "sqlite"
+
+    def count(caller: Caller, **headers: str) -> tuple[int, TestResponse]:
+        answers: list[TestResponse] = []
+
+        def ask() -> None:
+            answers.append(caller.client.get(path, headers=caller.headers | headers))
+
+        return count_statements(engine, ask), answers[0]
+
+    first = count(owner)[1]
+    made, kept = count(owner)
+    assert (made, kept.status_code, kept.data) == (from_memory, 200, first.data)
+    for answer in (first, kept):
+        assert answer.headers.pop("X-Request-Id")
+        # Proxies' headers are not read, so the settings say whether there is TLS.
+        answer.headers.pop("Strict-Transport-Security", None)
+    assert dict(kept.headers) == dict(first.headers)
+    made, unchanged = count(owner, **{"If-None-Match": first.headers["ETag"]})
+    assert (made, unchanged.status_code, unchanged.data) == (from_memory, 304, b"")
+    assert count(owner, **{"x-api-key": other.api_key})[1].status_code == 401
+    assert count(owner, **{"x-api-key": "tst_live_"})[1].status_code == 401
+    assert count(other)[1].status_code == 404
+    new = owner.create_testimonial(project_id, text="Newer")["_id"]
+    assert count(owner)[1].data != first.data
+    assert new in _ids(_list(owner, project_id))
+    with app.app_context():
+        begin_write()
+        account = db.session.get_one(Account, owner.account_id)
+        account.suspended_at = clock.now()
+        db.session.commit()
+    assert count(owner)[1].status_code == 403
 
 
 def test_is_read_from_an_index_in_order(app: Flask, backend: str, project_id: str) -> None:

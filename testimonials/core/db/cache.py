@@ -11,6 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
+# The name under which the application keeps pages of the API's list.
+LIST_PAGES = "testimonials_pages"
+
 # Status, headers, content.
 Answer = tuple[str, list[tuple[str, str]], bytes]
 
