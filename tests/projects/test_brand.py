@@ -1,20 +1,28 @@
 """A project's brand: what it is by itself, where it shows, and what stays of a surface's own."""
 
+import io
 import random
 import re
 from typing import Any
 
 import pytest
 from flask import Flask
+from PIL import Image, ImageDraw
 
 from testimonials.auth.callers import Scope
-from testimonials.core.images.colors import contrast, derive_colours
+from testimonials.core.extensions import db
+from testimonials.core.images.colors import PAIRS, contrast, derive_colours
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
+from testimonials.projects.emails import project_look
+from testimonials.projects.models import Project
 from testimonials.widget.colors import PALETTES, write_colours
+from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.support.pictures import to_bytes
 from tests.support.rows import change_project
+from tests.support.sampling import sample
 
 
 @pytest.mark.parametrize(
@@ -199,3 +207,49 @@ def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#2F5D50"
     change_project(app, project["_id"], brand={"color": "#C2410C", "read": read})
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#C2410C"
+
+
+def draw_logo(number: int) -> bytes:
+    """Draw a logo in one of the shapes of real ones: wide, square, dark on transparent."""
+    size = ((320, 60), (128, 128), (200, 90))[number % 3]
+    ground = (0, 0, 0, 0) if number % 2 else (*random.Random(number).randbytes(3), 255)
+    picture = Image.new("RGBA", size, ground)
+    box = (8, 8, size[0] // 2, size[1] - 8)
+    ImageDraw.Draw(picture).ellipse(box, fill=(24, 24, 27, 255))
+    return to_bytes(picture, "PNG")
+
+
+@pytest.mark.thorough
+def test_every_surface_has_the_brand_and_nothing_of_ours(app: Flask, owner: Caller) -> None:
+    """200 colors and 20 logos with `--deep`, a few of each without."""
+    browser = open_browser(app, owner)
+    project = owner.create_project(slug="oat", businessName="Oat")
+    path, chance = f"/dashboard/projects/{project['_id']}/settings/brand", random.Random(7)
+    one = owner.create_testimonial(project["_id"], authorName="Vera", text="Good bread.")
+    colors = [f"#{chance.randrange(1 << 24):06X}" for _ in range(200)]
+    logos = sample(range(20), 2)
+    for number, color in enumerate(sample(colors, 6)):
+        if number < len(logos):
+            file = io.BytesIO(draw_logo(logos[number]))
+            browser.post(f"{path}/logo", data={"logo": (file, "logo.png")})
+        form = {"businessName": "Oat", "color": "another", "another": color}
+        assert browser.post(path, data=form).status_code == 303
+        both = derive_colours(color)
+        for theme in (both.light, both.dark):
+            for name, (grounds, least) in PAIRS.items():
+                worst = min(contrast(theme[name], theme[ground]) for ground in grounds)
+                assert worst >= least, (color, name)
+        logo = owner.get(f"/v1/projects/{project['_id']}/brand").json["data"]["brand"]["logo"]
+        surfaces = [browser.get(each).text for each in ("/oat", "/oat/wall", f"/oat/{one['_id']}")]
+        assert all(logo in page for page in surfaces)
+        shown = show(owner, project)
+        assert shown["widget"] == derive(color)
+        styles = browser.get(f"/dashboard/projects/{project['_id']}/brand.css").text
+        with app.app_context():
+            look = project_look(db.session.get_one(Project, project["_id"]))
+        assert (look.light, look.dark, look.logo_url) == (both.light, both.dark, logo)
+        for text in (shown["theme"], styles):
+            assert both.light["solid"].lower() in text.lower(), color
+            assert "#4f46e5" not in text.lower()
+        picture = Image.open(io.BytesIO(browser.get("/oat/share.png").data)).convert("RGB")
+        assert (0x4F, 0x46, 0xE5) not in {found for _, found in picture.getcolors(1 << 20) or []}
