@@ -12,7 +12,6 @@ from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db import transactions
 from testimonials.core.event_lists import read_after
-from testimonials.operations import expiry
 from testimonials.projects.models import Project
 from testimonials.testimonials import history
 from tests.auth.tokens import give_token
@@ -51,8 +50,7 @@ def on_pause(monkeypatch: pytest.MonkeyPatch) -> OnPause:
             if threading.current_thread() is threading.main_thread():
                 then(len(pauses))
 
-        for module in (transactions, expiry):
-            monkeypatch.setattr(module, "let_others_write", pause)
+        monkeypatch.setattr(transactions, "let_others_write", pause)
         return pauses
 
     return listen
