@@ -33,6 +33,8 @@ def measure_workers(
             ratio = rates[1] / rates[0]
             print(f"{case.name:32} {rates[1]:10,.0f} req/s  {ratio:6.2f} x one worker")
         print(f"memory of two workers and their parent: {_describe_memory(pair)}")
+        own = [f"{_read_megabytes(pid, 'Private_'):.0f}" for pid in pair.workers]
+        print(f"of which the workers' own: {' + '.join(own)} MB")
     finally:
         pair.kill()
 
@@ -40,13 +42,13 @@ def measure_workers(
 def _describe_memory(service: Service) -> str:
     pids = [service.process.pid, *service.workers]
     # Shared pages are counted once in all: each process has its part of them.
-    return " + ".join(f"{_proportional_megabytes(pid):.0f}" for pid in pids) + " MB"
+    return " + ".join(f"{_read_megabytes(pid, 'Pss:'):.0f}" for pid in pids) + " MB"
 
 
-def _proportional_megabytes(pid: int) -> float:
+def _read_megabytes(pid: int, kind: str) -> float:
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) / 1024 if found else 0.0
+    found = re.findall(rf"^{kind}\w*:?\s+(\d+) kB", text, re.MULTILINE)
+    return sum(map(int, found)) / 1024
 
 
 def measure_start(folder: Path, rounds: int) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.support.process import clean_environment, run_program, start_service
@@ -69,6 +70,26 @@ def test_nothing_new_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
     known = json.loads(LIST.read_text(encoding="utf-8"))
     new = {name: sorted(modules - {*known[name]}) for name, modules in found.items()}
     assert not any(new.values()), new
+
+
+def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path: Path) -> None:
+    """Models that name each other may be there by half then."""
+    service = start_service(tmp_path, (), {})
+    headers = service.sign_up()
+    project = service.make_project(headers)
+    assert service.stop() == 0
+    service.kill()
+    service = start_service(tmp_path, (), {})
+    paths = (
+        *("/v1/projects", f"/v1/projects/{project}/testimonials", f"/widget/{project}/feed"),
+        *(f"/widget/{project}", "/login", "/dashboard", "/nobody", "/nobody/wall", "/v1/me"),
+    )
+    try:
+        with ThreadPoolExecutor(len(paths)) as pool:
+            answers = [*pool.map(lambda path: service.call("GET", path, None, headers), paths * 3)]
+        assert [answer.status for answer in answers if answer.status >= 500] == []
+    finally:
+        service.kill()
 
 
 def sum_up(modules: list[str]) -> set[str]:
