@@ -49,7 +49,7 @@ def main() -> None:
             measure_workers(
                 service, folder, sites[0].cases, lambda case: measure(case, SECONDS, folder)
             )
-            measure_widget(service, sites[0].project, headers)
+            measure_widget(service, headers)
             measure_page(service, headers)
         measure_submissions(folder, rate)
         measure_start(folder, ROUNDS)

@@ -124,3 +124,26 @@ def test_the_owner_is_told_where_the_widget_was_seen(
     visitor.goto(f"{site.url}/widget/{project.id}")
     owner.reload()
     expect(owner.get_by_text(seen)).to_be_visible()
+
+
+@pytest.mark.parametrize("layout", ["masonry", "list", "carousel"])
+def test_a_widget_takes_two_requests_before_it_stands(
+    site: Site, open_page: OpenPage, host: HostPage, layout: str
+) -> None:
+    project = site.create_project()
+    fill(project, layout=layout, animation="none", cardStyle="quote")
+    snippet = project.call("GET", "/embed-snippet")
+    host.body = snippet["container"] + snippet["script"]
+    page = open_page("about:blank")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    with page.expect_request(re.compile(r"later\.js$")):
+        page.goto(host.url)
+    check_widget(page)
+    # What comes once it stands is the last.
+    paths = [url.partition("/widget/")[2] for url in asked if "/widget/" in url]
+    assert [re.sub(r"[?].*|v[0-9a-f]{7}(?=later)", "", path) for path in paths] == [
+        "v1.js",
+        f"{project.id}/feed",
+        "v1-later.js",
+    ]

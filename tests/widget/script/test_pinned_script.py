@@ -5,11 +5,13 @@ import hashlib
 import re
 from base64 import b64encode
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.projects.defaults import WIDGET_CONFIG
 from testimonials.widget.embed import build_checked_script
 from testimonials.widget.script import (
     PIECES,
@@ -19,7 +21,7 @@ from testimonials.widget.script import (
     build_script,
     keep_script,
 )
-from tests.support.rows import count_rows
+from tests.support.rows import add_testimonial, change_project, count_rows
 
 
 def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskClient) -> None:
@@ -68,3 +70,40 @@ def test_pieces_are_pinned_by_the_script(client: FlaskClient) -> None:
         assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+# What each widget loads before it is drawn, its styles included, at most: compressed.
+BUDGETS = {
+    "masonry face cards masonry": 7_800,
+    "masonry face cards looks masonry": 8_500,
+    "list face cards list": 7_100,
+    "carousel face cards carousel": 9_000,
+    "horizontal face cards marquee": 8_600,
+    "popup face cards popup": 7_800,
+    "badge badge": 3_600,
+    "people face head badge people": 5_000,
+}
+
+
+@pytest.mark.parametrize("draw", BUDGETS)
+def test_what_comes_before_the_first_paint_is_small(draw: str) -> None:
+    _, *pieces = draw.split(" ")
+    assert len(gzip.compress(build_script(*pieces), 9)) <= BUDGETS[draw]
+
+
+def test_the_script_that_names_a_widget_has_its_pieces(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    for number in range(3):
+        add_testimonial(app, project, author_name=f"Maya {number}")
+    address = f"/widget/v1.js?project={project}"
+    for layout in ("masonry", "list", "carousel"):
+        change_project(app, project, widget_config=WIDGET_CONFIG | {"layout": layout})
+        # The second answer is from memory.
+        for _ in range(2):
+            assert client.get(address).data == build_script("face", "cards", layout)
+    shape = client.get(f"{address}&shape=badge")
+    # Without a rating there is nothing to draw.
+    assert shape.data == build_script()
+    for wrong in ("?project=x", "?project=" + "0" * 24, f"?project={project}&shape=x", "?v=2"):
+        assert client.get(f"/widget/v1.js{wrong}").data == build_script(*WALL), wrong
