@@ -20,6 +20,7 @@ from testimonials.collection.submission import (
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.audit import record
+from testimonials.core.db.engine import insert_row
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language
 from testimonials.core.jobs import enqueue
@@ -62,7 +63,9 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
     is_proved = bool(order) and not is_used(project, order)
     # What the owner or the shop asked for is never held.
     is_expected = context.answers or is_proved
-    reasons = [] if is_expected else find_reasons(project, values, words, sent.signs, time)
+    # The project is written with the number of the event.
+    with db.session.no_autoflush:
+        reasons = [] if is_expected else find_reasons(project, values, words, sent.signs, time)
     row = Testimonial(
         project_id=project.id,
         status="spam" if reasons else "pending",
@@ -79,10 +82,9 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
         updated_at=time,
         **values,
     )
+    insert_row(db.session(), row)
     if context.tag:
         row.tags = spell(find_spellings(project.id), [context.tag])
-    db.session.add(row)
-    db.session.flush()
     if recording:
         _attach(project, recording, row)
     if context.answers:

@@ -284,6 +284,8 @@ def record(
     Flushes the session first, because nothing else may be locked after the record.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
+    # What is counted may write no row, and so no numbers.
+    waiting = {} if type.is_counted else _take_waiting(place)
     values = _begin(place, actor) | {"type": str(type)}
     earlier = None
     if type.is_counted:
@@ -292,7 +294,7 @@ def record(
         _count(earlier, 1, is_told=not type.is_guess)
         return
     values |= {"testimonial_id": testimonial, "action": action, "details": details}
-    _insert(place, values, [{}])
+    _insert(place, values, [{}], waiting)
 
 
 def record_changes(
@@ -310,6 +312,7 @@ def record_changes(
     such as `action` and `batch_id`. Those of a type are told as one event if they are several, or
     with `is_of_many` the rest is, or was, changed by other calls (`name_part`).
     """
+    waiting = _take_waiting(project)
     common = _begin(project, by) | values
     counts = Counter(str(row["type"]) for row in rows)
     alone = {type for type, count in counts.items() if type and count == 1 and not is_of_many}
@@ -321,7 +324,7 @@ def record_changes(
             made.append(summary | {"times": counts[name]})
         else:
             _count(earlier, counts[name])
-    _insert(project, common, made)
+    _insert(project, common, made, waiting)
 
 
 def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
@@ -341,9 +344,7 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     """Lock the record; return what all rows have that are written now."""
     network = current_network() if actor is None else None
     actor = actor or current_actor()
-    session = db.session()
-    if session.new or session.deleted or list(session.dirty) not in ([], [place]):
-        session.flush()
+    db.session.flush()
     if db.engine.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
         # commits, so nothing is missed by reading on from one. The project first, whose numbers are
@@ -361,8 +362,13 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     }
 
 
-def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows, and what is `common` to all of them.
+def _insert(
+    place: Owned | Place,
+    common: dict[str, Any],
+    rows: Sequence[dict[str, Any]],
+    waiting: dict[str, Any],
+) -> None:
+    """Write rows, what is `common` to all of them, and what waited to be written of the project.
 
     They get the next numbers of the project, and ids greater than all in the record, even if a
     clock was set back. Straight on the connection, which takes half the time: adding a testimonial
@@ -375,7 +381,6 @@ def _insert(place: Owned | Place, common: dict[str, Any], rows: Sequence[dict[st
         found = place.number, place.newest if is_alone else _find_last(place.account_id)
     elif place.id:
         taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
-        waiting = _take_waiting(place)
         found = connection.execute(_take_numbers(tuple(waiting)), taken | waiting).one_or_none()
     number, last = found or (None, _find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
@@ -392,10 +397,10 @@ _INSERT = insert(Base.metadata.tables[Event.__tablename__])
 
 
 def _take_waiting(place: Owned | Place) -> dict[str, Any]:
-    """Return the columns that were set of a project and wait to be written; they are written now.
+    """Return the columns that were set of a project and wait to be written, so that no flush does.
 
-    Its feed version and the time of its newest testimonial rise with almost every event, and a
-    flush would take a statement more and four times as long.
+    `_insert` writes them with its numbers: almost every event raises the feed version or the time
+    of the newest testimonial, and a flush takes a statement more and four times as long.
     """
     state: Any = inspect(place, raiseerr=False)
     if state is None or not state.persistent:
