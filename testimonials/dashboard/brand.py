@@ -8,6 +8,7 @@ from flask import Response, request
 from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
+from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Colour, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
@@ -15,7 +16,13 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text
-from testimonials.core.images.uploads import LOGO, Image, read_image
+from testimonials.core.images.uploads import (
+    LOGO,
+    UPLOAD_FORM_BYTES,
+    Image,
+    ImageRefused,
+    read_image,
+)
 from testimonials.core.mail.look import FONTS, PLAIN
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects import brand as brands
@@ -214,12 +221,21 @@ def choose(values: Values, shown: Brand) -> dict[str, str]:
     return {name: each for name, each in found.items() if each not in (None, getattr(shown, name))}
 
 
+def read_logo() -> Image | None:
+    """Return the logo that a form has beside its fields, if any; raise `ValidationFailed`."""
+    file = request.files.get("logo")
+    try:
+        return read_image(file.stream, LOGO) if file and file.filename else None
+    except ImageRefused as error:
+        raise ValidationFailed.of({"logo": [error.shown]}) from None
+
+
 def _read_logo(access: Access, **_sent: Any) -> Image:
     file = request.files.get("logo")
     return read_image(file.stream if file else io.BytesIO(), LOGO)
 
 
-@screen.save(at="/logo", prepare=_read_logo)
+@screen.save(at="/logo", prepare=_read_logo, takes=UPLOAD_FORM_BYTES)
 def save_logo(access: Access, prepared: Image) -> Done:
     _set_logo(access.project, prepared)
     return Done(_("Saved"))

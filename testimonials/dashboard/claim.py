@@ -64,7 +64,7 @@ from testimonials.core.http.forms import FormSchema, Secret, SentForm, add_notic
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url, image_url
-from testimonials.core.images.uploads import LOGO, Image, read_image
+from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
 from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.brand import (
@@ -73,6 +73,7 @@ from testimonials.dashboard.brand import (
     describe_screen,
     fill_in,
     keep_brand,
+    read_logo,
 )
 from testimonials.dashboard.framework import CORRECTABLE, Values
 from testimonials.projects.brand import (
@@ -261,11 +262,14 @@ def _address_of(project: Project | None, name: str) -> str:
 
 
 def _redeem(proof: Proof) -> ResponseReturnValue:
-    sent, account = ClaimForm().read(is_partial=True), proof.find()
+    # Only whoever may claim it sends a logo.
+    account = proof.find()
+    request.max_content_length = UPLOAD_FORM_BYTES
+    sent = ClaimForm().read(is_partial=True)
     values = {"key": "", "key_seen": "", "drop": None, "password": "", "passkey": ""} | sent.values
     try:
         _check(_look(account), values, proof, sent.errors)
-        logo, password_hash = _read_logo(), None
+        logo, password_hash = read_logo(), None
         if proof.person is None and not values["passkey"]:
             password_hash = hash_password(values["password"])
         with write(proof.find) as account:
@@ -304,11 +308,6 @@ def _check(begun: Begun, values: Values, proof: Proof, found: Errors) -> None:
     errors |= find_key_errors(account, "replace", values)
     if errors:
         raise ValidationFailed.of(errors)
-
-
-def _read_logo() -> Image | None:
-    file = request.files.get("logo")
-    return read_image(file.stream, LOGO) if file and file.filename else None
 
 
 def _claim(

@@ -1,6 +1,7 @@
 """The magic links that were mailed, read from the outbox."""
 
 import re
+from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -46,7 +47,7 @@ def credentials(answer: TestResponse) -> dict[str, str]:
     return {"x-service-account-id": data["accountId"], "x-api-key": data["apiKey"]}
 
 
-def redeem(client: FlaskClient, link: str, **form: str) -> TestResponse:
+def redeem(client: FlaskClient, link: str, **form: Any) -> TestResponse:
     """Send the form behind a link as the page has it; the key is kept unless `form` differs."""
     seen = re.search(r'name="key_seen" value="([^"]*)"', client.get(link).text)
     shown = {"key": "keep", "key_seen": seen[1] if seen else ""}

@@ -1,11 +1,13 @@
 """The pages behind the magic link (decisions, "Accounts, keys, claiming")."""
 
+import io
 import re
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from PIL import Image
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
@@ -14,6 +16,7 @@ from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails, redeem
 from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.support.pictures import to_bytes
 from tests.support.racing import at_once
 
 EMAIL = "new@example.com"
@@ -83,6 +86,27 @@ def test_the_form_claims_the_account_and_the_key_works_on(
     with client.application.app_context():
         assert sweep()["accounts"] == 0
     assert works(client, key)
+
+
+def test_a_large_logo_comes_along_and_another_file_is_refused_beside_it(
+    client: FlaskClient, key: dict[str, str], link: str
+) -> None:
+    noise = Image.effect_noise((400, 400), 100).convert("RGB")
+    large = to_bytes(noise, "PNG")
+    assert 256 * 1024 < len(large) < 500 * 1000
+    form = {"businessName": "Oat & Ember"}
+    answer = redeem(client, link, **form, logo=(io.BytesIO(b"no picture"), "logo.png"))
+    assert answer.status_code == 422
+    assert 'id="brand-logo-error"' in answer.text
+    assert 'value="Oat &amp; Ember"' in answer.text
+    answer = redeem(client, link, **form, logo=(io.BytesIO(large), "logo.png"))
+    assert answer.status_code == 303
+    (made,) = client.get("/v1/projects", headers=key).json["data"]
+    assert made["brand"]["logo"]
+    # And later on the Brand screen.
+    path = answer.location.partition("/collect")[0] + "/settings/brand"
+    answer = client.post(f"{path}/logo", data={"logo": (io.BytesIO(large), "logo.png")})
+    assert answer.status_code == 303
 
 
 def test_an_account_without_a_project_may_get_one(
