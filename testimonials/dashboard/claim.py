@@ -268,7 +268,7 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
     sent = ClaimForm().read(is_partial=True)
     values = {"key": "", "key_seen": "", "drop": None, "password": "", "passkey": ""} | sent.values
     try:
-        _check(_look(account), values, proof, sent.errors)
+        _check(_look(account), values, sent.errors | _find_password_problem(account, values, proof))
         logo, password_hash = read_logo(), None
         if proof.person is None and not values["passkey"]:
             password_hash = hash_password(values["password"])
@@ -276,7 +276,7 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
             # Again under the lock: only one of two clicks redeems, and an agent may have got a new
             # key.
             begun = _look(account)
-            _check(begun, values, proof, {})
+            _check(begun, values, {})
             new_key = _claim(account, values, password_hash, proof.person)
             project = None if values["drop"] else _keep_project(begun, values, logo)
             cookie = _sign_in(account, proof, by_passkey=bool(values["passkey"]))
@@ -292,20 +292,22 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
     return response
 
 
-def _check(begun: Begun, values: Values, proof: Proof, found: Errors) -> None:
-    """Raise `ValidationFailed` for what was `found` and what only the account can tell.
+def _find_password_problem(account: Account, values: Values, proof: Proof) -> Errors:
+    """Return what is wrong with the password, before anybody waits; raises `PasswordsOff`."""
+    if proof.person is not None:
+        return {}
+    require_passwords()
+    is_needed = not values["passkey"]
+    problem = judge_password(values["password"], account.email) if is_needed else None
+    return {"password": [problem]} if problem else {}
 
-    Raises `PasswordsOff`.
-    """
-    account, errors = begun.account, {**found}
+
+def _check(begun: Begun, values: Values, found: Errors) -> None:
+    """Raise `ValidationFailed` for what was `found` and what only the account can tell."""
+    errors = {**found}
     if begun.needs_name and not values.get("name"):
         errors["businessName"] = [_("Add the name of your business.")]
-    if proof.person is None:
-        require_passwords()
-        problem = judge_password(values["password"], account.email)
-        if problem and not values["passkey"]:
-            errors["password"] = [problem]
-    errors |= find_key_errors(account, "replace", values)
+    errors |= find_key_errors(begun.account, "replace", values)
     if errors:
         raise ValidationFailed.of(errors)
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,6 +14,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
 from testimonials.core.extensions import db
+from testimonials.core.images.worker import decoder
 from testimonials.operations.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails, redeem
 from tests.conftest import PASSWORD, Caller, MovableClock
@@ -142,6 +144,20 @@ def test_a_weak_password_ends_no_link(client: FlaskClient, key: dict[str, str], 
         assert re.findall(r'value="(keep|replace)" checked', answer.text) == ["replace"]
     assert works(client, key)
     assert redeem(client, link).status_code == 303
+
+
+def test_nobody_waits_while_a_password_is_judged(
+    client: FlaskClient, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, writing = decoder.run, list[bool]()
+
+    def run(*arguments: Any, **named: Any) -> Any:
+        writing.append("writing" in db.session().info)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(decoder, "run", run)
+    assert redeem(client, link, businessName="Oat & Ember").status_code == 303
+    assert writing == [False]
 
 
 def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) -> None:
