@@ -11,6 +11,7 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from tests.attacks.world import World, build_world
 from tests.conftest import MakeCaller
+from tests.support.applications import let_go_of_file
 
 _kept: list[tuple[bytes, World]] = []
 
@@ -40,6 +41,7 @@ def restore(app: Flask, instance: Path, content: bytes | None = None) -> None:
     with app.app_context():
         db.session.remove()
         db.engine.dispose()
+    let_go_of_file(app)
     for name in ("-wal", "-shm"):
         Path(f"{file}{name}").unlink(missing_ok=True)
     file.write_bytes(content or _kept[0][0])

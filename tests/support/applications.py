@@ -134,11 +134,16 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
     for cache in app.extensions.values():
         if isinstance(cache, VersionedCache):
             cache.__init__(cache._max_bytes)  # type: ignore[misc]
+    let_go_of_file(app)
+
+
+def let_go_of_file(app: Flask) -> None:
+    """Close what answers before Flask has open of an SQLite file that is about to be replaced."""
     feed: Any = app.wsgi_app
     # What reads addresses is around it.
     while not isinstance(feed, FastFeed):
         feed = feed.application
-    if isinstance(feed, FastFeed) and isinstance(feed.versions, SqliteVersions):
+    if isinstance(feed.versions, SqliteVersions):
         feed.versions.let_go()
 
 
