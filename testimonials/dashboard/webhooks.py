@@ -130,7 +130,7 @@ def add_webhook(
     wanted = _or_all(events)
     made = add_endpoint(access.project, **by, url=url, events=wanted, template=template)
     if template == BUILD:
-        told = _("Added. A build starts within a minute of what can change your site.")
+        told = _("Added. When something changes your site, a build starts within a minute.")
         return Done(told, url_for(".show_webhook", webhook_id=made.id))
     return Done(page=listing, shown={"new_secret": {"url": url, "plain": made.secret}})
 

@@ -211,7 +211,7 @@ def test_who_signs_up_finds_their_brand_filled_in(
     do_jobs(app, READ_OWN)
     assert site.asked.count("/") == 1
     page = client.get(link).text
-    assert "because your email ends in it. Change what isn’t right." in page
+    assert "because your email address ends in it. Change what isn’t right." in page
     assert 'value="Oat &amp; Ember"' in page
     assert 'value="#C2410C" checked' in page
     assert '<option value="bakery" data-color="#C2410C" selected>' in page

@@ -55,7 +55,7 @@ def test_a_build_hook_has_no_secret_and_its_own_events(
     endpoint = stored(app)
     assert (endpoint.template, endpoint.events) == ("build", list(BUILD_EVENTS))
     page = browser.get(added.headers["Location"]).text
-    assert "Added. A build starts within a minute of what can change your site." in page
+    assert "Added. When something changes your site, a build starts within a minute." in page
     assert endpoint.secret not in page
     assert "whsec_" not in page
     # They can be changed to fewer.
