@@ -54,14 +54,25 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_words
 
-WIDGET = "/dashboard/projects/<project_id>/widget"
 SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
 # As many cards as a look shows here, and to how many samples fill up the owner's own words.
 CARDS, LEAST = 9, 6
 
-gallery = ProjectPage(widget_pages, f"{WIDGET}/look", "widget/gallery.html", nav="widget")
-beginning = ProjectPage(widget_pages, f"{WIDGET}/new", "widget/gallery.html", nav="widget")
-naming = ProjectPage(widget_pages, f"{WIDGET}s/<widget_name>", "widget/name.html", nav="widget")
+gallery = ProjectPage(
+    widget_pages,
+    "/dashboard/projects/<project_id>/widget/look",
+    "widget/gallery.html",
+    nav="widget",
+)
+beginning = ProjectPage(
+    widget_pages, "/dashboard/projects/<project_id>/widget/new", "widget/gallery.html", nav="widget"
+)
+naming = ProjectPage(
+    widget_pages,
+    "/dashboard/projects/<project_id>/widgets/<widget_name>",
+    "widget/name.html",
+    nav="widget",
+)
 
 
 class LookForm(FormSchema):

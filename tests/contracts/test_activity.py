@@ -32,7 +32,8 @@ WAITING = "A file is a change once it is imported."
 SILENT_VIEWS = {
     "auth.go_to_company": AWAY, "dashboard.account.prove_by_company": AWAY,
     "auth.send_new_link": ASKING, "auth.sign_up": ASKING, "auth.send_reset_link": ASKING,
-    "auth.begin_passkey": WRITES_NOTHING, "dashboard.account.begin_proof": WRITES_NOTHING,
+    "auth.begin_claim_by_passkey": WRITES_NOTHING, "auth.begin_passkey": WRITES_NOTHING,
+    "dashboard.account.begin_proof": WRITES_NOTHING,
     "dashboard.account.prove_needed": WRITES_NOTHING,
     "dashboard.account.show_new_passkey": WRITES_NOTHING,
     "dashboard.account.show_new_app": WRITES_NOTHING,
