@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 
 from testimonials.auth.emails import ProjectSummary, summarizing
 from testimonials.auth.events import KEY_ISSUED
+from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event, Turn
 from testimonials.core.db.engine import insert_values
@@ -176,13 +177,15 @@ KEPT = timedelta(days=2)
 def delete_unused_images(proposed: Set[str]) -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
-    A replaced picture is kept while that can be undone, a new one until its form is sent, and those
-    that are `proposed`.
+    A replaced picture is kept while that can be undone, a new one until its form is sent, those
+    that are `proposed`, and the logos that whoever claims an account may choose from.
     """
     since = clock.now() - KEPT
     avatar = Event.before["avatar_id"].as_string()
     replaced = select(avatar).where(IS_HISTORY, Event.created_at > since, avatar.is_not(None))
     kept = proposed | set(db.session.scalars(replaced))
+    read = select(Account.website_read).where(Account.website_read.is_not(None))
+    kept |= {logo for each in db.session.scalars(read) if each for logo in each.get("logos", [])}
     unused = db.session.scalars(
         select(Image.id).where(
             Image.created_at <= since,

@@ -20,11 +20,12 @@ from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http_client import ask
+from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.projects.website import READ, READ_OWN, WebsiteUnread, read_page, read_website
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import ask_for_link
-from tests.conftest import PASSWORD, Caller
+from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_settings, do_jobs
 
@@ -191,7 +192,7 @@ def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app: Flask, sit
 
 
 def test_who_signs_up_finds_their_brand_filled_in(
-    app: Flask, client: FlaskClient, site: Site
+    app: Flask, client: FlaskClient, site: Site, moved_clock: MovableClock
 ) -> None:
     change_settings(app, webhook_addresses="any")
     ask_for_link(client, "/signup", "mira@oat.example")
@@ -217,6 +218,11 @@ def test_who_signs_up_finds_their_brand_filled_in(
     assert '<option value="bakery" data-color="#C2410C" selected>' in page
     logos = re.findall(r'name="picture" value="(\w+)"', page)
     assert len(logos) == 2
+    # They are there for as long as the link.
+    moved_clock.move(days=3)
+    with app.app_context():
+        sweep()
+    assert client.get(f"/media/{logos[1]}.webp").status_code == 200
     form = {"password": PASSWORD, "businessName": "Oat & Ember", "website": site.url}
     form |= {"color": "#C2410C", "trade": "bakery", "picture": logos[1]}
     made = client.post(link, data=form)
