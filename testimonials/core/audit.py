@@ -406,8 +406,10 @@ def _take_waiting(place: Owned | Place) -> dict[str, Any]:
     if state is None or not state.persistent:
         return {}
     waiting = {f"new_{name}": state.dict[name] for name in state.committed_state}
-    # What a flush does with what it has written.
-    state._commit_all(state.dict, db.session().identity_map)
+    # What a flush does with what it has written; what is taken back is read again.
+    session = db.session()
+    state._commit_all(state.dict, session.identity_map)
+    session._register_altered([state])
     return waiting
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.events import KEY_REPLACED, SESSION_ENDED, SESSION_REFUSED
 from testimonials.core import audit, clock, event_lists
-from testimonials.core.audit import Actor, ActorKind
+from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.operations.expiry import sweep
@@ -271,6 +271,17 @@ def rename(app: Flask, table: str, name: str) -> None:
     with app.app_context():
         db.session.execute(text(f"ALTER TABLE {table} RENAME TO {name}"))
         db.session.commit()
+
+
+def test_what_is_only_tried_is_forgotten(app: Flask, owner: Caller) -> None:
+    """A proposal is made and taken back first; what comes after must not see it."""
+    project_id = owner.create_project()["_id"]
+    with app.app_context(), write(lambda: lock_project(project_id)) as project:
+        trial = db.session.begin_nested()
+        project.status = "inactive"
+        record(PROJECT_PAUSED, project)
+        trial.rollback()
+        assert project.status == "active"
 
 
 def test_a_testimonials_history_outlives_who_had_it(
