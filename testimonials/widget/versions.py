@@ -81,7 +81,10 @@ class SqliteVersions:
             return None
 
     def let_go(self) -> None:
-        """Forget the file's connections."""
+        """Close this thread's connection to the file, and forget those of others."""
+        # Python would close it some time later, as it refers to itself.
+        if connection := getattr(self._local, "connection", None):
+            connection.close()
         self._local = threading.local()
 
 
