@@ -50,9 +50,9 @@ def first_column(text: str) -> list[str]:
 
 
 def test_attributes(document: str, script: str) -> None:
-    watched = re.search(r"SELECTION = \[([^\]]+)\]", script)
+    watched = re.search(r"WATCHED = \[([^\]]+)\]", script)
     assert watched
-    chosen = {"project", "theme", *re.findall(r"'(\w+)'", watched[1])}
+    chosen = set(re.findall(r"'(\w+)'", watched[1]))
     written = {name.lower() for name in re.findall(r"ta(?:set)?\.testimonials([A-Z]\w+)", script)}
     assert written >= {"state", "count"}
     table = first_column(section(document, "Attributes of the container"))
