@@ -203,7 +203,7 @@ def undo_removal(access: Access, undo: str) -> Done:
     """Give back, once, the role of somebody whom the user removed a moment ago."""
     if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
-    member = bring_back(access, undo, removal.details.get("role"))
+    member = bring_back(access, undo, removal.details["role"])
     removal.undone_at = clock.now()
     record(MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
     return Done(_("They are in the project again."))
