@@ -395,7 +395,9 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
     name = project.business_name if project is not None else brand.name
     stored = project.brand if project is not None else {"read": begun.read}
     typed = fill_in(brand, name) | sent.typed
-    tried = choose(sent.values, brand) | {"name": typed["businessName"] or _("Your business")}
+    # The stage shows it many times, so only one that may be a name.
+    tried = {"name": sent.values.get("name") or name or _("Your business")}
+    tried |= choose(sent.values, brand)
     page = render_template(
         "auth/claim.html",
         account=account,
