@@ -165,8 +165,9 @@ def _name_errors(words: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
     """Return errors of what `put_words` returned by the names of lines."""
     named: Errors = {}
     for path, texts in errors.items():
-        found = re.fullmatch(r"(?:questions\[(\d+)\]\.)?.*?(\w+)(?:\[(\d+)\])?", path)
-        question, name, place = found.groups() if found else (None, path, None)
-        part = words["questions"][int(question)] if question else {}
+        asked = re.match(r"questions\[(\d+)\]\.", path)
+        found = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", path.rpartition(".")[2])
+        name, place = found.groups() if found else (path, None)
+        part = words["questions"][int(asked[1])] if asked else {}
         named[name_line(part, name, place)] = list(texts)
     return named
