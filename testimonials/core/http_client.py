@@ -110,6 +110,7 @@ def _find_addresses(host: str, port: int, seconds: float) -> list[str]:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             answer.set_result(list(dict.fromkeys(str(each[4][0]) for each in found)))
+        # Whatever it is: who waits gets it.
         except Exception as error:
             answer.set_exception(error)
 
