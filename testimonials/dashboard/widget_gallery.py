@@ -181,9 +181,7 @@ def _describe_gallery(project: Project) -> Values:
         "next": None,
         # A paused project's widget shows nothing, but can be chosen.
         "project": feed["project"] | {"active": True},
-        "words": write_words(
-            design["labels"], header, has_extras=any("extras" in item for item in feed["items"])
-        ),
+        "words": write_words(design["labels"], header),
     }
     return {
         "looks": LOOKS,

@@ -78,6 +78,8 @@ def choose_draw(feed: Mapping[str, Any]) -> str:
         return ""
     kind = choose_kind(feed)
     is_badge = kind.startswith(("badge", "people"))
+    # A badge draws no cards, whatever the feed holds beside it.
+    items = [] if is_badge else items
     has_faces = kind in ("badge-card", "people")
     has_header = not feed.get("shape") and feed.get("header", {}).get("count")
     is_featured = kind == "masonry" and feed["design"]["featured"] != "off"

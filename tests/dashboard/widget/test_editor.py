@@ -14,7 +14,7 @@ from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
-from tests.support.rows import add_widget, change_project
+from tests.support.rows import add_testimonial, add_widget, change_project
 
 JSON = {"Accept": "application/json"}
 # Another value of each control, and what it makes of the settings.
@@ -202,6 +202,16 @@ def test_each_step_is_taken_back(browser: FlaskClient, project: str) -> None:
     assert (undo()["arrangement"], undo()["corners"]) == ("masonry", 3)
     assert undo()["theme"] == "light"
     assert undo()["theme"] == "light"
+
+
+def test_a_badge_in_the_gallery_loads_nothing_for_cards(
+    app: Flask, browser: FlaskClient, project: str
+) -> None:
+    add_testimonial(app, project, text="Warm bread.", rating=5, highlights=[[0, 4]])
+    page = LexborHTMLParser(browser.get(path(project, "/new")).text)
+    drawn = json.loads(page.css_first("#gallery").text())["drawn"]
+    assert drawn["badge"]["draw"].split() == ["badge", "badge"]
+    assert {"cards", "extras"} <= set(drawn["single"]["draw"].split())
 
 
 def test_a_look_sets_what_it_says_and_nothing_else(browser: FlaskClient, project: str) -> None:
