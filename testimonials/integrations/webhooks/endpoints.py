@@ -140,7 +140,7 @@ def add_endpoint(
         project_id=project.id,
         url=url,
         template=template,
-        events=list(events or BUILD_EVENTS if template == BUILD else events),
+        events=_events_of(template, events),
         secret=new_secret(),
         read_to=find_newest_event(project.id),
         created_by=created_by,
@@ -167,6 +167,8 @@ def change_endpoint(
     """
     if url is not None:
         require_reachable(url)
+    if events is not None:
+        events = _events_of(endpoint.template, events)
     wanted = {"url": url, "events": events, "is_active": is_active}
     changes: dict[str, Any] = {
         name: value
@@ -188,6 +190,11 @@ def change_endpoint(
         stop_endpoint(endpoint, BY_HAND)
     _record(WEBHOOK_STOPPED if is_off else WEBHOOK_CHANGED, project, endpoint)
     return True
+
+
+def _events_of(template: str, events: Sequence[str]) -> list[str]:
+    """Return what an endpoint hears of: all, for none, that a build hook has a use for."""
+    return list(events or (BUILD_EVENTS if template == BUILD else ()))
 
 
 def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:

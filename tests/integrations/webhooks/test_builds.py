@@ -48,6 +48,8 @@ def test_it_has_no_secret_and_hears_only_of_what_can_change_a_site(build: Hook) 
     assert len(shown["events"]) == 6
     assert "testimonial.submitted" not in shown["events"]
     assert build.call("POST", "/rotate")["secret"] is None
+    for events, heard in ((["testimonial.approved"],) * 2, ([], shown["events"])):
+        assert build.call("PATCH", body={"events": events})["events"] == heard
 
 
 def test_one_that_fails_is_tried_again_and_no_reason_to_miss_the_next(
