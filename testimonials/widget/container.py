@@ -72,14 +72,17 @@ class Selection:
 WHOLE = Selection()
 
 
+# The query parameters that select.
+SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
+
+
 def read_selection(arguments: Mapping[str, str]) -> Selection:
     """Read query parameters; raise `ValidationFailed`.
 
     The id of a testimonial that doesn't exist or isn't shown is valid, and selects nothing. What
     can't be the name of a widget means the project's own, as an unknown name does.
     """
-    names = ("shape", "id", "tag", "min", "theme", "widget")
-    values = {name: arguments.get(name, "") for name in names}
+    values = {name: arguments.get(name, "") for name in SELECTING}
     errors: dict[str, list[str]] = {}
     if values["shape"] not in ("", *SHAPES):
         errors["shape"] = [f"Must be one of: {', '.join(SHAPES)}."]

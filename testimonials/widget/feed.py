@@ -18,7 +18,7 @@ from testimonials.widget.answers import (
     SCRIPT_TYPE,
     choose_answer,
 )
-from testimonials.widget.container import WHOLE, Selection, read_selection
+from testimonials.widget.container import SELECTING, WHOLE, Selection, read_selection
 from testimonials.widget.script import WALL, current_script, find_script
 from testimonials.widget.settings import (
     describe_feed,
@@ -49,8 +49,10 @@ def _find_script(project_id: str) -> Body:
     project, selection = find_shown_project(project_id), read_selection(request.args)
     _, *pieces = describe_feed(project, None, selection=selection)["draw"].split(" ")
     body = replace(current_script(*pieces), version=version, owner=project_id)
-    bodies: VersionedCache = current_app.extensions[EXTENSION]
-    bodies.put((SCRIPT_TYPE, request.query_string.decode()), body)
+    # With others there would be no end of spellings, which would push out what is asked for.
+    if request.args.keys() <= {"project", *SELECTING}:
+        bodies: VersionedCache = current_app.extensions[EXTENSION]
+        bodies.put((SCRIPT_TYPE, request.query_string.decode()), body)
     return body
 
 

@@ -26,7 +26,7 @@ from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import list_colours, read_colours
-from testimonials.widget.container import BADGES, Selection
+from testimonials.widget.container import BADGES, SELECTING, Selection
 from testimonials.widget.dates import write_dates
 from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, read_styles, squeeze
@@ -437,9 +437,6 @@ def _scope(styles: str) -> str:
 
 # What the pages around a server-rendered widget have in common.
 
-# Further pages, and the wall's order, are not what somebody embeds.
-SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
-
 
 def render_page(
     template: str, project: Project, still: Still, theme: str = "", **values: Any
@@ -465,6 +462,7 @@ def render_page(
 
 def _read_address(project: Project) -> str:
     """Return this page's address with what it selects, but for the place within that."""
+    # Further pages, and the wall's order, are not what somebody embeds.
     query = {name: value for name, value in request.args.items() if value and name in SELECTING}
     below = request.path.removeprefix(f"/{project.slug}/")
     if below != request.path:

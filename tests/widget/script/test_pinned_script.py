@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.defaults import WIDGET_CONFIG
+from testimonials.widget.answers import EXTENSION, SCRIPT_TYPE
 from testimonials.widget.embed import build_checked_script
 from testimonials.widget.script import (
     PIECES,
@@ -105,5 +106,10 @@ def test_the_script_that_names_a_widget_has_its_pieces(
     shape = client.get(f"{address}&shape=badge")
     # Without a rating there is nothing to draw.
     assert shape.data == build_script()
+    # What anybody may add to the address gives the same, but isn't kept beside it.
+    assert client.get(f"{address}&x=1").data == build_script("face", "cards", "carousel")
+    kept = app.extensions[EXTENSION]
+    assert kept.peek((SCRIPT_TYPE, f"project={project}")) is not None
+    assert kept.peek((SCRIPT_TYPE, f"project={project}&x=1")) is None
     for wrong in ("?project=x", "?project=" + "0" * 24, f"?project={project}&shape=x", "?v=2"):
         assert client.get(f"/widget/v1.js{wrong}").data == build_script(*WALL), wrong
