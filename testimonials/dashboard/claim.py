@@ -131,7 +131,7 @@ def drop_what_is_unwanted(account: Account, values: Values) -> None:
     if values["drop"]:
         for gone in delete_projects(account.id):
             record(PROJECT_DELETED, gone, name=gone.name)
-    if values["key"] == "drop":
+    if values["key"] == "drop" and account.has_key:
         drop_key(account)
         record(KEY_DROPPED, account.id)
     mark_added(account.id)

@@ -44,6 +44,23 @@ def add_passkey(page: Page, name: str) -> None:
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
 
 
+def test_an_account_is_claimed_by_a_passkey(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    page = open_page(f"{site.url}/login")
+    session = plug_in(page)
+    page.goto(project.claim_link())
+    page.get_by_role("radio", name="It may go on").check()
+    page.get_by_role("button", name="Use a passkey instead").click()
+    page.wait_for_url("**/collect?*")
+    page.goto(f"{site.url}{SECURITY}")
+    expect(page.get_by_role("button", name="Do without a password")).to_have_count(0)
+    page.goto(f"{site.url}{SECURITY}/sessions")
+    page.get_by_role("button", name="Sign out everywhere", exact=True).click()
+    # It signs in from then on, without a password.
+    page.wait_for_url("**/dashboard/projects/**")
+    session.detach()
+
+
 def forget_proofs(site: Site) -> None:
     with site.app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
