@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import WATCH_SHIFTS
-from tests.browser.widget.test_npm_package import PACKAGES, run, serving
+from tests.browser.widget.test_npm_package import PACKAGES, install, run, serving
 from tests.support.rows import change_testimonial
 from tests.support.servers import free_port
 
@@ -22,16 +22,7 @@ FACES = "testimonials/*.png"
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
-    """A folder with the package, as it was packed, and the generators in a folder above."""
-    (tmp_path / "node_modules").symlink_to(EXAMPLES / "node_modules")
-    folder = tmp_path / "fresh"
-    shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("node_modules", "*.json"))
-    (folder / "package.json").write_text('{"private": true, "type": "module"}')
-    package = PACKAGES / "testimonials-static"
-    run("npm", "pack", "--silent", "--pack-destination", folder, folder=package)
-    (packed,) = folder.glob("*.tgz")
-    run("npm", "install", "--offline", "--silent", "--no-audit", packed, folder=folder)
-    return folder
+    return install("testimonials-static", EXAMPLES, tmp_path)
 
 
 @pytest.fixture

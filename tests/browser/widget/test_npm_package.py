@@ -43,22 +43,25 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
     return finished.stdout
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Path:
-    """A fresh project with the package, as it was packed, and the examples' sources.
+def install(package: str, examples: Path, place: Path) -> Path:
+    """Return a fresh project with the package, as it was packed, and the examples' sources.
 
     What else the examples need is found in a folder above, as it was installed for all tests.
     """
-    (tmp_path / "node_modules").symlink_to(TOOLS)
-    folder = tmp_path / "fresh"
-    for name in ("react", "vue"):
-        shutil.copytree(EXAMPLES / name, folder / name, ignore=shutil.ignore_patterns("dist"))
+    (place / "node_modules").symlink_to(examples / "node_modules")
+    folder = place / "fresh"
+    left_out = shutil.ignore_patterns("node_modules", "dist", "package*.json")
+    shutil.copytree(examples, folder, ignore=left_out)
     (folder / "package.json").write_text('{"private": true, "type": "module"}')
-    package = PACKAGES / "testimonials-widget"
-    run("npm", "pack", "--silent", "--pack-destination", folder, folder=package)
+    run("npm", "pack", "--silent", "--pack-destination", folder, folder=PACKAGES / package)
     (packed,) = folder.glob("*.tgz")
     run("npm", "install", "--offline", "--silent", "--no-audit", packed, folder=folder)
     return folder
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    return install("testimonials-widget", EXAMPLES, tmp_path)
 
 
 @contextlib.contextmanager
