@@ -80,10 +80,12 @@ def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: O
     site.agent_init(MIRA["email"])
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "mira")
-    expect(page.get_by_role("heading", name="Make it yours")).to_be_visible()
+    expect(page.get_by_role("heading", name="Is this you?")).to_be_visible()
     assert look(page) == []
-    page.get_by_role("radio", name="Take it away").check()
+    page.get_by_role("radio", name="Replace its key").check()
     follow(page.get_by_role("button", name="Claim my account"))
+    assert look(page) == []
+    follow(page.get_by_role("link", name="Open your dashboard"))
     expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
 
 

@@ -33,10 +33,11 @@ async function show(dialog, { page, sheet }) {
   title.id ||= 'dialog-title';
   dialog.setAttribute('aria-labelledby', title.id);
   offerCopies(dialog);
+  document.dispatchEvent(new CustomEvent('dialog', { detail: dialog }));
+  // Before it opens, so that its first key isn't lost; without its script a sheet is a plain form.
+  await Promise.all(scripts.map((src) => import(src).catch(() => {})));
   if (!dialog.open) dialog.showModal();
   (dialog.querySelector('[aria-invalid="true"], [autofocus]') ?? title).focus();
-  document.dispatchEvent(new CustomEvent('dialog', { detail: dialog }));
-  for (const src of scripts) await import(src);
 }
 
 export async function openDialog(url, opener = document.activeElement) {

@@ -129,7 +129,7 @@ document.addEventListener('keydown', (event) => {
   }
   if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isField(event.target) || document.querySelector('dialog[open]')) return;
   const key = letterOf(event);
-  if (key === 'h' && marker && !marker.hidden) {
+  if (key === 'h' && marker && readSelection()?.words.trim()) {
     event.preventDefault();
     highlight();
     return;
