@@ -18,6 +18,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     String,
+    Text,
     TextClause,
     Update,
     and_,
@@ -196,7 +197,10 @@ class Event(Base):
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Names, addresses and numbers; never a secret or the words of a testimonial.
     details: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # Of the entry, in a chain.
+    # Its entry in the project's public record, as canonical JSON; its hash, and the salt of the
+    # hashes in it.
+    entry: Mapped[str | None] = mapped_column(Text)
+    salt: Mapped[str | None] = mapped_column(String(32))
     hash: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 

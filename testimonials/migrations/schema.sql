@@ -59,7 +59,7 @@ CREATE TABLE project (
 	last_testimonial_at BIGINT, 
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, event_number BIGINT DEFAULT '0' NOT NULL, brand JSON DEFAULT '{}' NOT NULL, brand_logo_id VARCHAR, 
+	updated_at BIGINT NOT NULL, dashboard_config JSON DEFAULT '{}' NOT NULL, logo_id VARCHAR, widget_design JSON DEFAULT '{}' NOT NULL, widget_draft JSON, external_id VARCHAR(120), page_design JSON DEFAULT '{}' NOT NULL, cover_id VARCHAR, portrait_id VARCHAR, private_questions JSON DEFAULT '[]' NOT NULL, purchase_secret VARCHAR, own_host VARCHAR(253), old_purchase_secret VARCHAR, old_purchase_secret_until BIGINT, event_number BIGINT DEFAULT '0' NOT NULL, brand JSON DEFAULT '{}' NOT NULL, brand_logo_id VARCHAR, old_numbers JSON, numbers_from BIGINT, 
 	CONSTRAINT pk_project PRIMARY KEY (id), 
 	CONSTRAINT fk_project_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_project_slug UNIQUE (slug)
@@ -120,7 +120,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, visit VARCHAR(40), 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, visit VARCHAR(40), is_overdue BOOLEAN DEFAULT 0 NOT NULL, is_insider BOOLEAN DEFAULT 0 NOT NULL, set_aside VARCHAR(20), translated_from VARCHAR(35), standing VARCHAR(20) GENERATED ALWAYS AS (CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' WHEN set_aside IS NOT NULL THEN set_aside WHEN status = 'withdrawn' THEN 'withdrawn' WHEN status = 'spam' THEN 'held' WHEN deleted_at IS NOT NULL AND source <> 'public_page' THEN 'removed' WHEN status = 'pending' AND deleted_at IS NULL AND NOT is_overdue THEN 'waiting' ELSE 'genuine' END) VIRTUAL, 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -281,7 +281,7 @@ CREATE TABLE event (
 	network VARCHAR, 
 	times INTEGER NOT NULL, 
 	details JSON NOT NULL, 
-	created_at BIGINT NOT NULL, number BIGINT, testimonial_id VARCHAR, action VARCHAR, batch_id VARCHAR, actor VARCHAR(254), is_by_mail BOOLEAN DEFAULT 0 NOT NULL, reason VARCHAR(40), "before" JSON, undone_at BIGINT, hash VARCHAR(64), 
+	created_at BIGINT NOT NULL, number BIGINT, testimonial_id VARCHAR, action VARCHAR, batch_id VARCHAR, actor VARCHAR(254), is_by_mail BOOLEAN DEFAULT 0 NOT NULL, reason VARCHAR(40), "before" JSON, undone_at BIGINT, hash VARCHAR(64), entry TEXT, salt VARCHAR(32), 
 	CONSTRAINT pk_event PRIMARY KEY (id), 
 	CONSTRAINT fk_event_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 );
@@ -561,21 +561,6 @@ CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial 
 
 CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
 
-CREATE TABLE testimonial_count (
-	project_id VARCHAR NOT NULL, 
-	status VARCHAR NOT NULL, 
-	is_deleted BOOLEAN NOT NULL, 
-	kind VARCHAR(10) NOT NULL, 
-	source VARCHAR NOT NULL, 
-	form_name VARCHAR(60) NOT NULL, 
-	halves INTEGER NOT NULL, 
-	has_photo BOOLEAN NOT NULL, 
-	part BIGINT NOT NULL, 
-	number BIGINT NOT NULL, 
-	rating_sum BIGINT NOT NULL, 
-	CONSTRAINT pk_testimonial_count PRIMARY KEY (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part)
-);
-
 CREATE TABLE tag_count (
 	project_id VARCHAR NOT NULL, 
 	name VARCHAR(40) NOT NULL, 
@@ -585,19 +570,6 @@ CREATE TABLE tag_count (
 	visible BIGINT NOT NULL, 
 	CONSTRAINT pk_tag_count PRIMARY KEY (project_id, name, part)
 );
-
-CREATE TRIGGER count_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
-END;
-
-CREATE TRIGGER count_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
-END;
-
-CREATE TRIGGER count_changed AFTER UPDATE OF project_id, status, deleted_at, kind, source, form_name, rating, avatar_id, author_avatar, twitter ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
-  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
-END;
 
 CREATE TRIGGER count_tag_added AFTER INSERT ON testimonial_tag FOR EACH ROW BEGIN
   INSERT INTO tag_count (project_id, name, part, number, kept, visible) SELECT NEW.project_id, NEW.name, 0, 1, CASE WHEN it.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN it.deleted_at IS NULL AND it.status IN ('approved', 'demo') THEN 1 ELSE 0 END FROM testimonial it WHERE it.id = NEW.testimonial_id ON CONFLICT (project_id, name, part) DO UPDATE SET number = number + excluded.number, kept = kept + excluded.kept, visible = visible + excluded.visible;
@@ -689,19 +661,6 @@ CREATE TABLE day_count (
 	rating_sum BIGINT NOT NULL, 
 	CONSTRAINT pk_day_count PRIMARY KEY (project_id, day, part)
 );
-
-CREATE TRIGGER count_day_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT NEW.project_id, CAST(NEW.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN NEW.source = 'public_page' AND NEW.status <> 'spam' THEN 1 ELSE 0 END, CASE WHEN NEW.source = 'public_page' AND NEW.status = 'approved' AND NEW.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating < 1.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 1.5 AND NEW.rating < 2.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 2.5 AND NEW.rating < 3.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 3.5 AND NEW.rating < 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL THEN 1 * CAST(round(NEW.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (NEW.source = 'public_page' OR (NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
-END;
-
-CREATE TRIGGER count_day_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT OLD.project_id, CAST(OLD.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN OLD.source = 'public_page' AND OLD.status <> 'spam' THEN -1 ELSE 0 END, CASE WHEN OLD.source = 'public_page' AND OLD.status = 'approved' AND OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating < 1.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 1.5 AND OLD.rating < 2.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 2.5 AND OLD.rating < 3.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 3.5 AND OLD.rating < 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL THEN -1 * CAST(round(OLD.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (OLD.source = 'public_page' OR (OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
-END;
-
-CREATE TRIGGER count_day_changed AFTER UPDATE OF project_id, submitted_at, source, status, deleted_at, rating ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT OLD.project_id, CAST(OLD.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN OLD.source = 'public_page' AND OLD.status <> 'spam' THEN -1 ELSE 0 END, CASE WHEN OLD.source = 'public_page' AND OLD.status = 'approved' AND OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating < 1.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 1.5 AND OLD.rating < 2.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 2.5 AND OLD.rating < 3.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 3.5 AND OLD.rating < 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL AND OLD.rating >= 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL THEN -1 * CAST(round(OLD.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (OLD.source = 'public_page' OR (OLD.status = 'approved' AND OLD.deleted_at IS NULL AND OLD.source <> 'demo' AND OLD.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
-  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT NEW.project_id, CAST(NEW.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN NEW.source = 'public_page' AND NEW.status <> 'spam' THEN 1 ELSE 0 END, CASE WHEN NEW.source = 'public_page' AND NEW.status = 'approved' AND NEW.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating < 1.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 1.5 AND NEW.rating < 2.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 2.5 AND NEW.rating < 3.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 3.5 AND NEW.rating < 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL AND NEW.rating >= 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL THEN 1 * CAST(round(NEW.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (NEW.source = 'public_page' OR (NEW.status = 'approved' AND NEW.deleted_at IS NULL AND NEW.source <> 'demo' AND NEW.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
-END;
 
 CREATE TRIGGER count_day_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
   DELETE FROM day_count WHERE project_id = OLD.id;
@@ -1009,4 +968,62 @@ CREATE TRIGGER count_visit_released AFTER UPDATE OF status ON testimonial FOR EA
   INSERT INTO insight_visit (project_id, visit, form, step) VALUES (NEW.project_id, NEW.visit, coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0013')
+CREATE TABLE kept_rating (
+	project_id VARCHAR NOT NULL, 
+	day INTEGER NOT NULL, 
+	rating DOUBLE NOT NULL, 
+	number BIGINT NOT NULL, 
+	CONSTRAINT pk_kept_rating PRIMARY KEY (project_id, day, rating)
+);
+
+CREATE TABLE testimonial_count (
+	project_id VARCHAR NOT NULL, 
+	status VARCHAR NOT NULL, 
+	is_deleted BOOLEAN NOT NULL, 
+	kind VARCHAR(10) NOT NULL, 
+	source VARCHAR NOT NULL, 
+	form_name VARCHAR(60) NOT NULL, 
+	halves INTEGER NOT NULL, 
+	has_photo BOOLEAN NOT NULL, 
+	standing VARCHAR(20) NOT NULL, 
+	part BIGINT NOT NULL, 
+	number BIGINT NOT NULL, 
+	rating_sum BIGINT NOT NULL, 
+	CONSTRAINT pk_testimonial_count PRIMARY KEY (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part)
+);
+
+CREATE TRIGGER count_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, NEW.standing, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, OLD.standing, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_changed AFTER UPDATE OF project_id, status, deleted_at, kind, source, form_name, rating, avatar_id, author_avatar, twitter, set_aside, is_overdue ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part, number, rating_sum) VALUES (OLD.project_id, OLD.status, OLD.deleted_at IS NOT NULL, OLD.kind, OLD.source, coalesce(OLD.form_name, ''), CAST(coalesce(OLD.rating, 0) * 2 AS INTEGER), OLD.avatar_id IS NOT NULL OR OLD.author_avatar IS NOT NULL OR (json_extract(OLD.twitter, '$.avatarUrl')) IS NOT NULL, OLD.standing, 0, -1, -1 * CAST(round(coalesce(OLD.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO testimonial_count (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part, number, rating_sum) VALUES (NEW.project_id, NEW.status, NEW.deleted_at IS NOT NULL, NEW.kind, NEW.source, coalesce(NEW.form_name, ''), CAST(coalesce(NEW.rating, 0) * 2 AS INTEGER), NEW.avatar_id IS NOT NULL OR NEW.author_avatar IS NOT NULL OR (json_extract(NEW.twitter, '$.avatarUrl')) IS NOT NULL, NEW.standing, 0, 1, 1 * CAST(round(coalesce(NEW.rating, 0) * 1000000000) AS BIGINT)) ON CONFLICT (project_id, status, is_deleted, kind, source, form_name, halves, has_photo, standing, part) DO UPDATE SET number = number + excluded.number, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_day_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT NEW.project_id, CAST(NEW.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN NEW.source = 'public_page' AND NEW.status <> 'spam' THEN 1 ELSE 0 END, CASE WHEN NEW.source = 'public_page' AND NEW.status = 'approved' AND NEW.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating < 1.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 1.5 AND NEW.rating < 2.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 2.5 AND NEW.rating < 3.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 3.5 AND NEW.rating < 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL THEN 1 * CAST(round(NEW.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (NEW.source = 'public_page' OR (NEW.standing = 'genuine' AND NEW.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_day_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT OLD.project_id, CAST(OLD.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN OLD.source = 'public_page' AND OLD.status <> 'spam' THEN -1 ELSE 0 END, CASE WHEN OLD.source = 'public_page' AND OLD.status = 'approved' AND OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating < 1.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 1.5 AND OLD.rating < 2.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 2.5 AND OLD.rating < 3.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 3.5 AND OLD.rating < 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL THEN -1 * CAST(round(OLD.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (OLD.source = 'public_page' OR (OLD.standing = 'genuine' AND OLD.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER count_day_changed AFTER UPDATE OF project_id, submitted_at, source, status, deleted_at, rating, set_aside, is_overdue ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT OLD.project_id, CAST(OLD.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN OLD.source = 'public_page' AND OLD.status <> 'spam' THEN -1 ELSE 0 END, CASE WHEN OLD.source = 'public_page' AND OLD.status = 'approved' AND OLD.deleted_at IS NULL THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating < 1.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 1.5 AND OLD.rating < 2.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 2.5 AND OLD.rating < 3.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 3.5 AND OLD.rating < 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL AND OLD.rating >= 4.5 THEN -1 ELSE 0 END, CASE WHEN OLD.standing = 'genuine' AND OLD.rating IS NOT NULL THEN -1 * CAST(round(OLD.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (OLD.source = 'public_page' OR (OLD.standing = 'genuine' AND OLD.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
+  INSERT INTO day_count (project_id, day, part, sent, approved, stars_1, stars_2, stars_3, stars_4, stars_5, rating_sum) SELECT NEW.project_id, CAST(NEW.submitted_at / 86400000 AS INTEGER), 0, CASE WHEN NEW.source = 'public_page' AND NEW.status <> 'spam' THEN 1 ELSE 0 END, CASE WHEN NEW.source = 'public_page' AND NEW.status = 'approved' AND NEW.deleted_at IS NULL THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating < 1.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 1.5 AND NEW.rating < 2.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 2.5 AND NEW.rating < 3.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 3.5 AND NEW.rating < 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL AND NEW.rating >= 4.5 THEN 1 ELSE 0 END, CASE WHEN NEW.standing = 'genuine' AND NEW.rating IS NOT NULL THEN 1 * CAST(round(NEW.rating * 1000000000) AS BIGINT) ELSE 0 END WHERE (NEW.source = 'public_page' OR (NEW.standing = 'genuine' AND NEW.rating IS NOT NULL)) ON CONFLICT (project_id, day, part) DO UPDATE SET sent = sent + excluded.sent, approved = approved + excluded.approved, stars_1 = stars_1 + excluded.stars_1, stars_2 = stars_2 + excluded.stars_2, stars_3 = stars_3 + excluded.stars_3, stars_4 = stars_4 + excluded.stars_4, stars_5 = stars_5 + excluded.stars_5, rating_sum = rating_sum + excluded.rating_sum;
+END;
+
+CREATE TRIGGER keep_rating AFTER DELETE ON testimonial FOR EACH ROW WHEN OLD.standing = 'genuine' AND OLD.source = 'public_page' AND OLD.rating IS NOT NULL BEGIN
+  INSERT INTO kept_rating (project_id, day, rating, number) VALUES (OLD.project_id, CAST(OLD.submitted_at / 86400000 AS INTEGER), OLD.rating, 1) ON CONFLICT (project_id, day, rating) DO UPDATE SET number = kept_rating.number + 1;
+END;
+
+CREATE TRIGGER forget_kept AFTER DELETE ON project FOR EACH ROW BEGIN
+  DELETE FROM kept_rating WHERE project_id = OLD.id;
+END;
+
+INSERT INTO alembic_version (version_num) VALUES ('0014')

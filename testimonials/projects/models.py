@@ -100,6 +100,10 @@ class Project(Base):
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # How many events its record has (`core.audit`).
     event_number: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    # The numbers of before every genuine rating counted, `total` and `stars` as in `Numbers`; they
+    # stand until then.
+    old_numbers: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    numbers_from: Mapped[datetime | None] = mapped_column(Timestamp)
     # So that the next testimonial gets a later time without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # In the trash since then: only the owner can restore it, within 7 days.

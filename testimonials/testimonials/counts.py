@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    Integer,
     Select,
     Table,
     and_,
@@ -26,11 +27,14 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from testimonials.core import clock
 from testimonials.core.clock import to_milliseconds
 from testimonials.core.extensions import db
+from testimonials.projects.models import Project
 from testimonials.testimonials.models import (
     AnswerCount,
     DayCount,
+    KeptRating,
     TagCount,
     Testimonial,
     TestimonialCount,
@@ -97,6 +101,45 @@ def count_states(project_ids: Collection[str] | None = None) -> list[StateCount]
         for project_id, status, is_deleted, number in rows
         if number
     ]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The genuine ratings that a project received, whether it shows them or not."""
+
+    number: int
+    # The sum of them, in billionths.
+    total: int
+    # How many have one star, to five; halves rounded up, as people do.
+    stars: tuple[int, ...]
+    # How many genuine testimonials there are, those without stars too.
+    genuine: int
+
+    @property
+    def average(self) -> float:
+        """To one decimal; 0 without any."""
+        return average(self.total, self.number)
+
+
+def read_numbers(project: Project) -> Numbers:
+    """Return the numbers that every door shows of a project.
+
+    Those of before the upgrade that counts all genuine ratings stand until `numbers_from`.
+    """
+    of, kept = TestimonialCount, KeptRating
+    query = select(of.halves, func.sum(of.number), func.sum(of.rating_sum))
+    query = query.where(of.project_id == project.id, of.standing == "genuine").group_by(of.halves)
+    halves = cast(func.floor(kept.rating * 2), Integer)
+    total = func.sum(cast(func.round(kept.rating * BILLION), BigInteger) * kept.number)
+    others = select(halves, func.sum(kept.number), total).where(kept.project_id == project.id)
+    stars, total_sum, genuine = [0] * 6, 0, 0
+    for each, number, rating_sum in db.session.execute(query.union_all(others.group_by(halves))):
+        stars[(each + 1) // 2 if each >= 2 else 0] += int(number)
+        total_sum, genuine = total_sum + int(rating_sum), genuine + int(number)
+    old = project.old_numbers
+    if old and project.numbers_from and clock.now() < project.numbers_from:
+        return Numbers(sum(old["stars"]), old["total"], tuple(old["stars"]), genuine)
+    return Numbers(sum(stars[1:]), total_sum, tuple(stars[1:]), genuine)
 
 
 def count_ratings(project_id: str) -> list[RatingCount]:
@@ -263,6 +306,7 @@ def _count_testimonials() -> Select[Any]:
     total = func.sum(cast(func.round(func.coalesce(row.rating, 0) * BILLION), BigInteger))
     form = func.coalesce(row.form_name, "")
     key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, form, halves, _HAS_PHOTO]
+    key.append(row.standing)
     columns: list[ColumnElement[Any]] = [
         each.label(f"key_{number}") for number, each in enumerate(key)
     ]
@@ -284,7 +328,7 @@ def _count_days() -> Select[Any]:
     row = Testimonial
     day = (type_coerce(row.submitted_at, BigInteger) // DAY).label("day")
     is_sent, is_approved = row.source == "public_page", (row.status == "approved") & _IS_KEPT
-    is_rated = and_(is_approved, row.source != "demo", row.rating.is_not(None))
+    is_rated = and_(row.standing == "genuine", row.rating.is_not(None))
     # Halves are rounded up, as people do.
     stars = case(*((row.rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
     rating = cast(func.round(row.rating * BILLION), BigInteger)

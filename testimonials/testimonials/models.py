@@ -50,6 +50,19 @@ UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND
 # Those that no counted visit to a page sent: imported, written in, or sent by who isn't counted.
 UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
 VISITED = "visit IS NOT NULL"
+# Why a person set one aside, which takes its rating out of the numbers.
+REASONS = ("spam", "abusive", "off_topic", "not_customer", "same_person", "withdrawn")
+# What it is to the numbers: only what is `genuine` counts. A visitor's one does wherever a person
+# decided it, in the trash too, and after OVERDUE_DAYS of waiting.
+STANDING = (
+    "CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' "
+    "WHEN set_aside IS NOT NULL THEN set_aside "
+    "WHEN status = 'withdrawn' THEN 'withdrawn' WHEN status = 'spam' THEN 'held' "
+    "WHEN deleted_at IS NOT NULL AND source <> 'public_page' THEN 'removed' "
+    "WHEN status = 'pending' AND deleted_at IS NULL AND NOT is_overdue THEN 'waiting' "
+    "ELSE 'genuine' END"
+)
+OVERDUE_DAYS = 14
 
 
 def _index_some(name: str, condition: str, *columns: str) -> Index:
@@ -141,6 +154,14 @@ class Testimonial(Base):
     answers: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     # The name of the form it was sent from; None: the project's own page.
     form_name: Mapped[str | None] = mapped_column(String(60))
+    # Whether the author works here or is related: by their own word, or their address.
+    is_insider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    # The language that the owner, or their agent, translated the words from.
+    translated_from: Mapped[str | None] = mapped_column(String(35))
+    # One of REASONS.
+    set_aside: Mapped[str | None] = mapped_column(String(20))
+    # Whether it has waited for OVERDUE_DAYS without a decision.
+    is_overdue: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # Whether the author was promised a thank-you for writing, whatever they say.
     is_rewarded: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # The shop's own reference of the purchase, and when its link proved that the author made it.
@@ -161,6 +182,7 @@ class Testimonial(Base):
         Boolean, Computed("status IN ('approved', 'demo') AND deleted_at IS NULL", persisted=True)
     )
 
+    standing: Mapped[str] = mapped_column(String(20), Computed(STANDING), nullable=True)
     # The rating, or 0 without one, by which the best come first.
     rank: Mapped[float] = mapped_column(Double, Computed("coalesce(rating, 0)"))
 
@@ -312,6 +334,7 @@ class TestimonialCount(Base):
     # The rating in whole half stars, rounded down; 0 without a rating.
     halves: Mapped[int] = mapped_column(Integer, primary_key=True)
     has_photo: Mapped[bool] = mapped_column(Boolean, primary_key=True)
+    standing: Mapped[str] = mapped_column(String(20), primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     number: Mapped[int] = mapped_column(BigInteger)
     # In billionths of a star, so that it is exact.
@@ -343,7 +366,7 @@ class DayCount(Base):
     # By the collection page, without spam; those of them that are shown.
     sent: Mapped[int] = mapped_column(BigInteger)
     approved: Mapped[int] = mapped_column(BigInteger)
-    # Shown ones that are no samples, by whole stars, halves rounded up.
+    # Genuine ones, by whole stars, halves rounded up.
     stars_1: Mapped[int] = mapped_column(BigInteger)
     stars_2: Mapped[int] = mapped_column(BigInteger)
     stars_3: Mapped[int] = mapped_column(BigInteger)
@@ -361,4 +384,19 @@ class AnswerCount(Base):
     project_id: Mapped[str] = mapped_column(primary_key=True)
     question_id: Mapped[str] = mapped_column(primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)
+
+
+class KeptRating(Base):
+    """Genuine ratings of visitors that were deleted for good without a reason: they still count.
+
+    A trigger writes them. No foreign key, as with the counts.
+    """
+
+    __tablename__ = "kept_rating"
+
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    # As in `DayCount`.
+    day: Mapped[int] = mapped_column(Integer, primary_key=True)
+    rating: Mapped[float] = mapped_column(Double, primary_key=True)
     number: Mapped[int] = mapped_column(BigInteger)

@@ -50,9 +50,10 @@ from testimonials.testimonials.fields import (
     Captions,
     ExternalId,
     Highlights,
+    Rating,
 )
 from testimonials.testimonials.history import to_json
-from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.models import REASONS, KeptRating, Recording, Testimonial
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tags import MAX_TAGS
 from testimonials.widget.api import WIDGET_NAME, WidgetDraftSchema
@@ -298,6 +299,8 @@ PROJECT = Part(
         "account_id": "Chosen when the archive is imported.",
         "feed_version": "Increased, so that no cache shows an older state.",
         "event_number": "The record of what happened is the instance's own.",
+        "old_numbers": "Every genuine rating counts in a new place at once.",
+        "numbers_from": "It goes with the old numbers.",
         "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
         "own_host": "Proved to one instance, to which the name leads.",
@@ -344,7 +347,7 @@ CHANGE = Part(
     Event,
     {
         **dict.fromkeys(("testimonial_id", "project_id", "account_id"), _PARENT),
-        **dict.fromkeys(("number", "hash"), "They are of the record here."),
+        **dict.fromkeys(("number", "entry", "salt", "hash"), "They are of the record here."),
         **dict.fromkeys(
             ("type", "actor_kind", "actor_name", "network", "times", "reason", "details"),
             "An archive of an account has what its people are told, as `activity.csv`.",
@@ -366,6 +369,7 @@ TESTIMONIAL = Part(
         "import_id": "An import can be undone only where it was made.",
         "visit": "A visit is counted where it was.",
         "is_visible": "Derived from the status by the database.",
+        "standing": "Derived from the status by the database.",
         "rank": "Derived from the rating by the database.",
     },
     {
@@ -374,6 +378,7 @@ TESTIMONIAL = Part(
         # Empty beside a recording.
         "text": Text(TEXT_LENGTH, required=True),
         "source": Choice("public_page", "manual", "import", "demo"),
+        "set_aside": Choice(*REASONS),
         "author_email": EMAIL,
         "external_id": EXTERNAL_ID,
         "twitter": fields.Nested(StoredTwitterSchema),
@@ -391,6 +396,7 @@ TESTIMONIAL = Part(
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
     },
 )
+KEPT_RATING = Part(KeptRating, {"project_id": _PARENT}, {"rating": Rating(required=True)})
 _OF_FILE = ("state", "received", "size", "media_type", "codecs", "seconds", "width", "height")
 RECORDING = Part(
     Recording,
@@ -417,14 +423,15 @@ IMAGE = Part(
     },
     {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},
 )
-# The lists of `project.json`, in its order. Older archives lack `savedWidgets`, `forms`
-# and `recordings`.
+# The lists of `project.json`, in its order. Older archives lack `savedWidgets`, `forms`,
+# `keptRatings` and `recordings`.
 LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
     "savedWidgets": SAVED_WIDGET,
     "forms": FORM,
     "testimonials": TESTIMONIAL,
+    "keptRatings": KEPT_RATING,
     "recordings": RECORDING,
     "invitationBatches": REQUEST_BATCH,
     "invitations": REQUEST,

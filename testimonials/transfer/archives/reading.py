@@ -123,7 +123,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, most_text))
     project = PROJECT.read(described.get("project"), "project")
-    for newer in ("savedWidgets", "forms", "recordings"):
+    for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
         described.setdefault(newer, [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
     archive = Archive(project, lists, file)
@@ -190,10 +190,11 @@ def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
     kinds = (PrimaryKeyConstraint, UniqueConstraint)
     keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]
     for columns in keys:
-        (key,) = (each.name for each in columns if each.name not in part.left_out)
-        values = [row[key] for row in rows if row[key] is not None]
-        if len(set(values)) != len(values):
-            raise ValidationError(f"{name}: Two of them have the same {key}.")
+        key = [each.name for each in columns if each.name not in part.left_out]
+        values = [tuple(row[each] for each in key) for row in rows]
+        given = [value for value in values if None not in value]
+        if len(set(given)) != len(given):
+            raise ValidationError(f"{name}: Two of them have the same {', '.join(key)}.")
 
 
 def _check_references(archive: Archive) -> None:

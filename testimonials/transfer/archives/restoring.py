@@ -34,6 +34,7 @@ from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
 from testimonials.testimonials.media.uploads import note_contents
 from testimonials.testimonials.models import (
+    KeptRating,
     Recording,
     Testimonial,
     TestimonialTag,
@@ -44,6 +45,10 @@ from testimonials.transfer.erasure import leave_out_erased
 from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.colors import PALETTES
 from testimonials.widget.models import SavedWidget
+
+
+# Lists whose rows come as they are.
+PLAIN = {"widgetSightings": WidgetSighting, "forms": CollectionForm, "keptRatings": KeptRating}
 
 
 @dataclass
@@ -88,11 +93,11 @@ def restore_project(
     counts = (len(lists["testimonials"]), len(lists["images"]), len(ids))
     restored = Restored(project, *counts, erased=erased)
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
-    _insert(WidgetSighting, lists["widgetSightings"])
     for row in lists["savedWidgets"]:
         row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
     _insert(SavedWidget, lists["savedWidgets"])
-    _insert(CollectionForm, lists["forms"])
+    for name, model in PLAIN.items():
+        _insert(model, lists[name])
     _insert_images(archive, ids)
     with count_once(db.session.connection(), project.id):
         pictures = {row["id"] for row in lists["images"]}

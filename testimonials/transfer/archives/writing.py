@@ -37,12 +37,13 @@ from testimonials.projects.models import (
 )
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.media.recordings import path_of, size_of
-from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.models import KeptRating, Recording, Testimonial
 from testimonials.transfer.archives.format import (
     CHANGE,
     FORM,
     FORMAT,
     IMAGE,
+    KEPT_RATING,
     OLD_SLUG,
     PROJECT,
     RECORDING,
@@ -157,6 +158,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "savedWidgets", _describe_all(SavedWidget, SAVED_WIDGET, project)
     yield "forms", _describe_all(CollectionForm, FORM, project)
     yield "testimonials", _describe_testimonials(project, images)
+    yield "keptRatings", _describe_all(KeptRating, KEPT_RATING, project)
     yield "recordings", _describe_recordings(project, images)
     yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)

@@ -31,7 +31,7 @@ from tests.conftest import Caller
 VERSION_1 = Path(__file__).parent / "version_1.zip"
 MODELS: tuple[Any, ...] = (
     Project, OldSlug, WidgetSighting, SavedWidget, models.Testimonial, models.TestimonialTag,
-    Event, RequestBatch, MailedRequest, Image,
+    models.KeptRating, Event, RequestBatch, MailedRequest, Image,
 )  # fmt: skip
 
 
@@ -72,6 +72,8 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     row.highlights, row.reply, row.replied_at = [[0, 3]], "Thank you!", row.created_at
     row.form_name, row.purchase_reference = "after-class", "order-7"
     row.purchase_verified_at = row.created_at
+    row.translated_from, row.set_aside = "nl", "off_topic"
+    db.session.add(models.KeptRating(project_id=project.id, day=20_000, rating=2.5, number=3))
     row.import_id, row.visit = new_identifier(), "2026-11-25.number"
     row.answers = [
         {

@@ -89,6 +89,7 @@ TOLD_ANEW = {
     "project": {
         "account_id", "feed_version", "last_testimonial_at", "deleted_at", "own_host",
         "purchase_secret", "old_purchase_secret", "old_purchase_secret_until",
+        "old_numbers", "numbers_from",
     },
     "testimonial": {"import_id", "visit"},
     "event": {"id", "batch_id", "undone_at", "number", "account_id"},
@@ -157,7 +158,7 @@ def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> No
     rows = read_rows(app, project)
     for model in MODELS:
         for column in model.__table__.columns:
-            if (model.__tablename__, column.name) == ("project", "deleted_at"):
+            if model is Project and column.name in ("deleted_at", "old_numbers", "numbers_from"):
                 continue
             if model is Event and column.name in CHANGE.left_out:
                 continue
@@ -388,7 +389,8 @@ ROWS = st.fixed_dictionaries(
 @settings(deadline=None)
 def test_any_text_rating_and_time_comes_back(values: dict[str, Any]) -> None:
     row = models.Testimonial(**values | {"id": "a" * 24, "created_at": values["submitted_at"]})
-    row.updated_at, row.kind, row.is_rewarded = row.created_at, "written", False
+    row.updated_at, row.kind = row.created_at, "written"
+    row.is_rewarded = row.is_insider = row.is_overdue = False
     written = json.loads(json.dumps(TESTIMONIAL.write(row))) | {"tags": [], "changes": []}
     read = TESTIMONIAL.read(written, "")
     assert {name: read[name] for name in values} == values
