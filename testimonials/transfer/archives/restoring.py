@@ -46,7 +46,6 @@ from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.colors import PALETTES
 from testimonials.widget.models import SavedWidget
 
-
 # Lists whose rows come as they are.
 PLAIN = {"widgetSightings": WidgetSighting, "forms": CollectionForm, "keptRatings": KeptRating}
 
