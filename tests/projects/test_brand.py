@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 from PIL import Image, ImageDraw
 
 from testimonials.auth.callers import Scope
@@ -23,6 +24,7 @@ from tests.conftest import Caller
 from tests.support.pictures import to_bytes
 from tests.support.rows import change_project
 from tests.support.sampling import sample
+from tests.support.visitors import form_token
 
 
 @pytest.mark.parametrize(
@@ -219,6 +221,13 @@ def draw_logo(number: int) -> bytes:
     return to_bytes(picture, "PNG")
 
 
+def say_thanks(browser: FlaskClient, number: int) -> str:
+    """Send the form of the page; return the page that says thanks."""
+    form = {"text": f"Good bread, number {number}.", "name": "Vera", "consent": "yes"}
+    form |= {"token": form_token(browser.get("/oat").text)}
+    return browser.post("/oat", data=form, follow_redirects=True).text
+
+
 @pytest.mark.thorough
 def test_every_surface_has_the_brand_and_nothing_of_ours(app: Flask, owner: Caller) -> None:
     """200 colors and 20 logos with `--deep`, a few of each without."""
@@ -241,7 +250,11 @@ def test_every_surface_has_the_brand_and_nothing_of_ours(app: Flask, owner: Call
                 assert worst >= least, (color, name)
         logo = owner.get(f"/v1/projects/{project['_id']}/brand").json["data"]["brand"]["logo"]
         surfaces = [browser.get(each).text for each in ("/oat", "/oat/wall", f"/oat/{one['_id']}")]
+        collect = path.replace("settings/brand", "collect")
+        surfaces += [say_thanks(browser, number), browser.get(f"{collect}/card").text]
         assert all(logo in page for page in surfaces)
+        for page in (*surfaces, browser.get(f"{collect}/qr.svg").text):
+            assert "#4f46e5" not in page.lower()
         shown = show(owner, project)
         assert shown["widget"] == derive(color)
         styles = browser.get(f"/dashboard/projects/{project['_id']}/brand.css").text
