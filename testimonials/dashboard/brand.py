@@ -15,7 +15,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
-from testimonials.core.images.colors import TEXTS, derive_colours, find_text
+from testimonials.core.images.colors import TEXTS, derive_colours, find_text, from_hex
 from testimonials.core.images.uploads import (
     LOGO,
     UPLOAD_FORM_BYTES,
@@ -43,6 +43,12 @@ NAMES = {
     "owner": "solid", "on-owner": "on", "owner-accent": "accent", "owner-soft": "soft",
     "owner-tint": "tint", "owner-mark": "mark", "owner-star": "star", "owner-text": "text",
     "owner-muted": "muted", "owner-line": "line",
+}  # fmt: skip
+# Names of colors, by the greatest hue in degrees (OKLCH).
+HUES = {
+    33: gettext_noop("Red"), 43: gettext_noop("Orange-red"), 78: gettext_noop("Orange"),
+    112: gettext_noop("Yellow"), 175: gettext_noop("Green"), 215: gettext_noop("Turquoise"),
+    272: gettext_noop("Blue"), 325: gettext_noop("Violet"), 360: gettext_noop("Pink"),
 }  # fmt: skip
 FONT_NAMES = {
     "site": gettext_noop("As your site"),
@@ -144,18 +150,31 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
     Until there is a color, it follows the trade.
     """
     read = stored.get("read", {})
-    offered = [brand.color, *read.get("colors", []), *brands.TRADES.values()]
+    colors = dict.fromkeys([brand.color, *read.get("colors", []), *brands.TRADES.values()])
     return {
         "brand": brand,
         "ground": read.get("ground"),
         "has_color": bool(stored.get("color") or read.get("color")),
-        "swatches": list(dict.fromkeys(offered))[: 1 + SWATCHES],
+        "swatches": {
+            each: _(name_color(each)) for each in [*dict.fromkeys(offered)][: 1 + SWATCHES]
+        },
         "trades": brands.TRADE_NAMES,
         "trade_colors": brands.TRADES,
         "fonts": FONT_NAMES,
         "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
         "cards": {trade: _list_cards(trade) for trade in brands.TRADES},
     }
+
+
+def name_color(color: str) -> str:
+    """Return what people call a color, in English."""
+    lightness, chroma, hue = from_hex(color)
+    if chroma < 0.04:
+        dark, light = gettext_noop("Black"), gettext_noop("White")
+        return dark if lightness < 0.3 else light if lightness > 0.95 else gettext_noop("Grey")
+    if 43 <= hue < 95 and lightness < 0.5:
+        return gettext_noop("Brown")
+    return next(name for limit, name in HUES.items() if hue < limit)
 
 
 def fill_in(brand: Brand, name: str) -> Values:

@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 from testimonials.auth.callers import Scope
 from testimonials.core.extensions import db
 from testimonials.core.images.colors import PAIRS, contrast, derive_colours
+from testimonials.dashboard.brand import name_color
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
 from testimonials.projects.emails import project_look
@@ -60,6 +61,18 @@ def test_an_upgrade_makes_a_brand_of_the_first_color_that_was_chosen(
 )
 def test_a_name_tells_the_trade(name: str, trade: str) -> None:
     assert guess_trade(name) == trade
+
+
+@pytest.mark.parametrize(
+    ("color", "name"),
+    [
+        ("#C2410C", "Orange-red"), ("#7C4A21", "Brown"), ("#065F46", "Green"), ("#1D5FD1", "Blue"),
+        ("#0F766E", "Turquoise"), ("#7E3FA0", "Violet"), ("#EC4899", "Pink"), ("#F59E0B", "Orange"),
+        ("#27272A", "Black"), ("#FFFFFF", "White"), ("#8A8A8A", "Grey"), ("#DC2626", "Red"),
+    ],
+)  # fmt: skip
+def test_a_color_is_called_what_people_call_it(color: str, name: str) -> None:
+    assert name_color(color) == name
 
 
 def test_no_trade_is_grey_or_indigo() -> None:
