@@ -155,9 +155,7 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
         "brand": brand,
         "ground": read.get("ground"),
         "has_color": bool(stored.get("color") or read.get("color")),
-        "swatches": {
-            each: _(name_color(each)) for each in [*dict.fromkeys(offered)][: 1 + SWATCHES]
-        },
+        "swatches": {each: _(name_color(each)) for each in [*colors][: 1 + SWATCHES]},
         "trades": brands.TRADE_NAMES,
         "trade_colors": brands.TRADES,
         "fonts": FONT_NAMES,
