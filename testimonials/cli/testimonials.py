@@ -23,7 +23,10 @@ from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
 from testimonials.projects.proposals import Decider, decide_proposals, list_all
 from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials.fields import count_sent
-from testimonials.testimonials.schemas import TestimonialSchema
+from testimonials.testimonials.models import REASONS
+from testimonials.testimonials.moderation import ACTIONS
+from testimonials.testimonials.schemas import DecisionSchema, TestimonialSchema
+from testimonials.testimonials.submissions import decide_all
 from testimonials.testimonials.testimonials import list_all_of_project
 from testimonials.transfer.api import ImportSchema, UndoneImportSchema
 from testimonials.transfer.models import TableImport
@@ -54,7 +57,7 @@ STATES = ("pending", "approved", "rejected", "spam", "withdrawn", "demo")
 
 @click.group(cls=Group)
 def testimonials() -> None:
-    """Look at testimonials."""
+    """Look at testimonials, and decide about them."""
 
 
 @testimonials.command(
@@ -70,6 +73,24 @@ def list_testimonials_command(project: Project, status: str | None, limit: int) 
     rows = list_all_of_project(project.id, status, limit)
     records = TestimonialSchema(many=True).dump(rows)
     return Said(records, [row | {"text": _shorten(row["text"])} for row in records])
+
+
+@testimonials.command("decide", writes=True, columns=("id", "result", "status"))
+@OF_PROJECT
+@click.argument("decision", type=click.Choice(tuple(ACTIONS)))
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option(
+    "--reason",
+    type=click.Choice(REASONS),
+    help="Why: set-aside needs it, and delete may have it.",
+)
+def decide_command(
+    project: Project, decision: str, ids: tuple[str, ...], reason: str | None
+) -> Rows:
+    """Decide about testimonials in the owner's place; set-aside takes them out of the numbers."""
+    sent = {"decision": decision, "ids": list(ids)} | ({"reason": reason} if reason else {})
+    decided = decide_all(project, actor=ACTOR, **load(DecisionSchema(), sent))
+    return list(decided["results"])
 
 
 def _shorten(text: str) -> str:

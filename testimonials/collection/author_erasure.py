@@ -87,7 +87,9 @@ def disown(own: OwnTestimonial) -> None:
     forget_answers(db.session(), own.project.account_id)
     row.author_email, row.email_verified_at = None, None
     reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
-    held = {} if row.status == "withdrawn" else {"status": "spam", "held_for": reasons}
+    held = {}
+    if row.status != "withdrawn":
+        held = {"status": "spam", "held_for": reasons, "set_aside": "spam"}
     address = UnsubscribedAddress(
         account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
     )

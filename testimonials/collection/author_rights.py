@@ -256,7 +256,7 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
             changes["original_text"] = row.text
         changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
-        changes |= {"status": "pending", "reviewed_at": None}
+        changes |= {"status": "pending", "reviewed_at": None, "set_aside": None}
     _change(own, changes, "correct", returns=True)
     return True
 
@@ -297,7 +297,7 @@ def consent_again(own: OwnTestimonial) -> None:
         "consented_at": clock.now(),
     }
     if status == "pending":
-        changes["reviewed_at"] = None
+        changes |= {"reviewed_at": None, "set_aside": None}
     _change(own, changes, "consent", returns=True)
 
 

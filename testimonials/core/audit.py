@@ -208,6 +208,7 @@ class Event(Base):
     def facts(self) -> dict[str, Any]:
         """Return the details with what has a column: what others are told."""
         told: dict[str, Any] = {"action": self.action, "testimonial": self.testimonial_id}
+        told["reason"] = self.reason
         if self.is_of_many:
             told |= {"batch": self.batch_id, "count": self.times}
         return self.details | {name: value for name, value in told.items() if value is not None}

@@ -23,6 +23,15 @@ ROLES = {
     "moderator": gettext_noop("Decides"),
     "reader": gettext_noop("Reads"),
 }
+# Why one doesn't count, as it reads after a colon.
+REASONS = {
+    "spam": gettext_noop("spam"),
+    "abusive": gettext_noop("abusive or unlawful"),
+    "off_topic": gettext_noop("off topic"),
+    "not_customer": gettext_noop("not a customer"),
+    "same_person": gettext_noop("the same person twice"),
+    "withdrawn": gettext_noop("withdrawn by its author"),
+}
 WORDS = (
     gettext_noop("password"),
     gettext_noop("password and app"),
@@ -67,6 +76,8 @@ def _translate_details(event: Event) -> defaultdict[str, object]:
     details = defaultdict(str, event.facts)
     if "role" in details:
         details["role"] = ROLES.get(details["role"], details["role"])
+    if details["reason"] in REASONS:
+        details["reason"] = translate(REASONS[details["reason"]])
     details |= {name: translate(details[name]) for name in OWN_WORDS if name in details}
     if "member" in details:
         details["member"] = details["member"][-SHOWN_OF_ID:]

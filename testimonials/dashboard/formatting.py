@@ -11,6 +11,7 @@ from testimonials.auth.models import Account
 from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
 from testimonials.core import clock
 from testimonials.core.audit import Event
+from testimonials.core.event_texts import REASONS
 from testimonials.core.http.i18n import (
     ENGLISH,
     current_language,
@@ -24,13 +25,13 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.projects.page_design import SCALE_RANGE
 from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
-from testimonials.testimonials.events import BY_HAND, DISOWNED
+from testimonials.testimonials.events import DISOWNED
 from testimonials.testimonials.fields import write_answer
 from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.media.containers import tell_who_cannot_play
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import ACTIONS
+from testimonials.testimonials.moderation import ACTIONS, DELETE, SET_ASIDE, keeps_rating
 
 SOURCES = {
     "public_page": gettext_noop("Collection page"),
@@ -39,6 +40,7 @@ SOURCES = {
     "demo": gettext_noop("Sample"),
 }
 ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
+    "spam": gettext_noop("Marked as spam"),
     "edit": gettext_noop("Edited"),
     "add": gettext_noop("Added by hand"),
     "import": gettext_noop("Imported"),
@@ -52,6 +54,15 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "remove_recording": gettext_noop("Recording removed"),
     "consent": gettext_noop("Consent given again"),
     "disown": gettext_noop("Denied by the owner of the email address"),
+}
+# Why one is set aside, to choose from.
+REASON_NAMES = {
+    "spam": gettext_noop("Spam"),
+    "abusive": gettext_noop("Abusive or unlawful"),
+    "off_topic": gettext_noop("Off topic"),
+    "not_customer": gettext_noop("Not a customer"),
+    "same_person": gettext_noop("The same person twice"),
+    "withdrawn": gettext_noop("Withdrawn by its author"),
 }
 FIELD_LABELS = {
     "author_name": gettext_noop("Name"),
@@ -104,10 +115,13 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "color": colour_of(row.author_name),
         "source_label": translate(SOURCES.get(row.source, row.source)),
         "held": _describe_held(row),
+        "set_aside": row.set_aside and _say_why(row.set_aside),
         "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
+        # Deleted without a reason, its rating stays in the numbers.
+        "counts_on": row.deleted_at is None and keeps_rating(row),
     }
 
 
@@ -133,18 +147,26 @@ def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}
 
 
+def list_reasons() -> list[tuple[str, str]]:
+    """Return why one may be set aside: codes and names."""
+    return [(code, translate(name)) for code, name in REASON_NAMES.items()]
+
+
+def _say_why(reason: str) -> str:
+    return _("Set aside: %(reason)s", reason=translate(REASONS[reason]))
+
+
 def _describe_held(row: Testimonial) -> str | None:
-    """Return why a testimonial is in the spam folder, None if it isn't."""
+    """Return why a testimonial is held as spam; None if it isn't, or somebody set it aside."""
     if row.status != "spam":
         return None
     reasons = (row.held_for or "").split(",")
-    if BY_HAND in reasons:
-        return _("Marked as spam by hand")
     found = [
         _count_links(row) if reason == LINKS else translate(HELD.get(reason, ""))
         for reason in reasons
     ]
-    return _("Held: %(reasons)s", reasons=", ".join(filter(None, found)))
+    said = ", ".join(filter(None, found))
+    return _("Held: %(reasons)s", reasons=said) if said else None
 
 
 def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
@@ -158,9 +180,14 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
         if name in FIELD_LABELS and value
     )
     who = people.get(change.actor, change.actor)
+    what = translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action))
+    if change.reason and change.action == SET_ASIDE:
+        what = _say_why(change.reason)
+    elif change.reason and change.action == DELETE:
+        what = _("Deleted: %(reason)s", reason=translate(REASONS[change.reason]))
     return {
         "who": _("%(name)s, by the link in a mail", name=who) if change.is_by_mail else who,
-        "what": translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action)),
+        "what": what,
         "before": before,
         "time": change.created_at,
     }

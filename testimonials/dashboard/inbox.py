@@ -16,6 +16,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.dashboard.first_steps import describe_first_steps, note
+from testimonials.dashboard.formatting import list_reasons
 from testimonials.dashboard.framework import Done, ProjectPage, Values, lock_account_first
 from testimonials.dashboard.inbox_data import (
     MAX_LINE,
@@ -91,6 +92,7 @@ def show_inbox(access: Access) -> Values:
         **describe_first_steps(access, shell["counts"]["approved"]),
         "proposals": describe_proposals(project, proposed) if proposed else [],
         "note_length": REASON_LENGTH,
+        "reason_names": list_reasons(),
         "can_undo": bool(list_steps(project.id, access.user.email)),
     }
 
@@ -101,9 +103,11 @@ def find_chosen(access: Access, ids: Sequence[str], *, is_all: bool, **_: Any) -
 
 
 @page.save(BulkForm, at="/bulk", role=Right.DECIDE, prepare=find_chosen)
-def decide_many(access: Access, *, action: str, prepared: Sequence[str], **sent: Any) -> Done:
+def decide_many(
+    access: Access, *, action: str, reason: str, prepared: Sequence[str], **sent: Any
+) -> Done:
     """Apply an action to the selected testimonials, or to all that match the filter."""
-    batch, count = apply_to_many(access.project, prepared, action, access.user.email)
+    batch, count = apply_to_many(access.project, prepared, action, access.user.email, reason)
     if not count:
         raise ActionRefused(_("This can’t be done to any of the selected testimonials."))
     text = report_action(action, read_spelled_filter(access.project).tab, count)

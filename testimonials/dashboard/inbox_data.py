@@ -29,6 +29,7 @@ from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
 from testimonials.testimonials.inbox import (
+    ASIDE,
     KINDS,
     PAGE_SIZE,
     TABS,
@@ -39,12 +40,10 @@ from testimonials.testimonials.inbox import (
     list_inbox,
     match_filter,
 )
-from testimonials.testimonials.inbox import (
-    SOURCES as FILTERED_SOURCES,
-)
+from testimonials.testimonials.inbox import SOURCES as FILTERED_SOURCES
 from testimonials.testimonials.media.playback import load_recordings
-from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import ACTIONS
+from testimonials.testimonials.models import REASONS, Testimonial
+from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE
 from testimonials.testimonials.search import mark_words, read_words
 from testimonials.testimonials.tags import find_spellings, list_project_tags, spell
 from testimonials.testimonials.undo import Step, Undone, make_undo_token
@@ -96,12 +95,14 @@ TAB_NAMES = {
     "all": gettext_noop("All"),
     "trash": gettext_noop("Trash"),
     "spam": gettext_noop("Spam"),
+    ASIDE: gettext_noop("Set aside"),
 }
+NOBODY = (
+    gettext_noop("Nobody has written yet"),
+    gettext_noop("What customers send you arrives here, and waits for one tap."),
+)
 EMPTY = {
-    "pending": (
-        gettext_noop("Nobody has written yet"),
-        gettext_noop("What customers send you arrives here, and waits for one tap."),
-    ),
+    "pending": NOBODY,
     "approved": (
         gettext_noop("Nothing is approved yet"),
         gettext_noop("Approved testimonials show in your widget."),
@@ -113,10 +114,7 @@ EMPTY = {
             "nowhere."
         ),
     ),
-    "all": (
-        gettext_noop("Nobody has written yet"),
-        gettext_noop("What customers send you arrives here, and waits for one tap."),
-    ),
+    "all": NOBODY,
     "trash": (
         gettext_noop("The trash is empty"),
         gettext_noop("Deleted testimonials stay here."),
@@ -124,6 +122,10 @@ EMPTY = {
     "spam": (
         gettext_noop("No spam here"),
         gettext_noop("What looks like spam is held here."),
+    ),
+    ASIDE: (
+        gettext_noop("Nothing is set aside"),
+        gettext_noop("Every rating that you received counts."),
     ),
 }
 
@@ -228,7 +230,7 @@ def _list_choices(
     tags = list(dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), wanted.tag]))
     in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
     places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
-    places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash")]
+    places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", ASIDE)]
     stars = [(str(n), ngettext("%(num)s star", "%(num)s stars", n)) for n in (5, 4, 3, 2, 1)]
     sources = [(each, translate(SOURCE_NAMES[each])) for each in FILTERED_SOURCES]
     kinds = [(each, translate(KIND_NAMES[each])) for each in KINDS]
@@ -362,6 +364,8 @@ class ActionForm(ReturnForm):
             gettext_noop("This page is out of date. Reload it and try again."),
         ),
     )
+    # Why it is set aside, or deleted; empty: without a reason.
+    reason = Choice("", *REASONS, load_default="")
 
 
 def return_target(return_to: str) -> str:
@@ -398,7 +402,7 @@ TO_ONE = {
     "unpin": gettext_noop("Unpinned %(name)s"),
     "delete": gettext_noop("Deleted %(name)s"),
     "restore": gettext_noop("Restored %(name)s"),
-    "spam": gettext_noop("Marked %(name)s as spam"),
+    SET_ASIDE: gettext_noop("Set %(name)s aside"),
     "release": gettext_noop("Moved %(name)s to Waiting"),
     "edit": gettext_noop("Edited %(name)s"),
     "tag": gettext_noop("Changed the tags of %(name)s"),
@@ -427,8 +431,8 @@ TO_MANY = {
     "restore": lambda num: ngettext(
         "Restored %(num)s testimonial", "Restored %(num)s testimonials", num
     ),
-    "spam": lambda num: ngettext(
-        "Marked %(num)s testimonial as spam", "Marked %(num)s testimonials as spam", num
+    SET_ASIDE: lambda num: ngettext(
+        "Set %(num)s testimonial aside", "Set %(num)s testimonials aside", num
     ),
     "release": lambda num: ngettext(
         "Moved %(num)s testimonial to Waiting", "Moved %(num)s testimonials to Waiting", num

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from testimonials.auth.callers import Scope
 from testimonials.collection.request_mail import suggest_texts
+from testimonials.core.event_texts import REASONS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, translate
@@ -37,6 +38,10 @@ DECISIONS = {
         "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials", num
     ),
     "restore": lambda num: ngettext("Restore a testimonial", "Restore %(num)s testimonials", num),
+    "set-aside": lambda num: ngettext(
+        "Set a testimonial aside", "Set %(num)s testimonials aside", num
+    ),
+    # Of before it was one of the reasons to set one aside: it can only be declined.
     "spam": lambda num: ngettext(
         "Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials", num
     ),
@@ -145,7 +150,10 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
     if row.kind == "testimonial.add":
         return _("Add a testimonial by %(name)s", name=values["authorName"])
     if row.kind == "testimonial.decide":
-        return DECISIONS[values["decision"]](len(values["ids"]))
+        title = DECISIONS[values["decision"]](len(values["ids"]))
+        if why := REASONS.get(values.get("reason", "")):
+            title = _("%(title)s: %(reason)s", title=title, reason=translate(why))
+        return title
     if row.kind == "form":
         if row.before:
             return _("Change the form %(form)s", form=values["name"])

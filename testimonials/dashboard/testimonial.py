@@ -13,7 +13,12 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.urls import current_path
 from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
-from testimonials.dashboard.formatting import describe_change, describe_hands, describe_testimonial
+from testimonials.dashboard.formatting import (
+    describe_change,
+    describe_hands,
+    describe_testimonial,
+    list_reasons,
+)
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.inbox_data import (
     ActionForm,
@@ -108,6 +113,7 @@ def _describe(project: Project) -> Values:
         "item": None,
         "return_to": current_path(),
         "has_stars": True,
+        "reason_names": list_reasons(),
         "known_tags": [tag.name for tag in list_project_tags(project.id)],
         "text_length": TEXT_LENGTH,
         "reply_length": REPLY_LENGTH,
@@ -126,10 +132,12 @@ def edit(access: Access, testimonial_id: str, *, prepared: Image | None, **sent:
 
 
 @one.save(ActionForm, at="/action", role=Right.DECIDE)
-def decide(access: Access, testimonial_id: str, *, action: str, return_to: str) -> Done:
+def decide(
+    access: Access, testimonial_id: str, *, action: str, reason: str, return_to: str
+) -> Done:
     row = find_testimonial(access.project, testimonial_id)
     was = row.status
-    batch, count = apply_action(access.project, [row], action, access.user.email)
+    batch, count = apply_action(access.project, [row], action, access.user.email, reason=reason)
     if not count:
         raise ActionRefused(_explain(row))
     said = report_action(action, was, row.author_name)

@@ -261,9 +261,10 @@ def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Va
     """Move a testimonial to the trash.
 
     It is deleted for good after 30 days, unless the operator chose other; until then ``restore``
-    brings it back.
+    brings it back. The rating of what a visitor sent goes on counting: a decision ``delete`` with a
+    ``reason`` sets it aside too.
     """
-    return _decide(caller, project, "delete", [row.id], "Testimonial deleted")
+    return _decide(caller, project, "delete", [row.id], done="Testimonial deleted")
 
 
 @testimonials.resource(
@@ -278,16 +279,21 @@ def restore_testimonial(caller: Caller, project: Project, row: Testimonial) -> V
 
     As it was before.
     """
-    return _decide(caller, project, "restore", [row.id], "Testimonial restored")
+    return _decide(caller, project, "restore", [row.id], done="Testimonial restored")
 
 
 def _decide(
-    caller: Caller, project: Project, decision: str, ids: Sequence[str], done: str = ""
+    caller: Caller,
+    project: Project,
+    decision: str,
+    ids: Sequence[str],
+    reason: str = "",
+    done: str = "",
 ) -> Values | Answer:
     """Decide at once, or return the values of the proposal."""
     if caller.drafts_only:
-        return {"decision": decision, "ids": ids}
-    decided = decide_all(project, decision, ids, caller.label)
+        return {"decision": decision, "ids": ids} | ({"reason": reason} if reason else {})
+    decided = decide_all(project, decision, ids, caller.label, reason)
     said = done or ("Decided" if decided["undo"] else "Nothing to change")
     return Answer(said, _DECISIONS.dump(decided))
 
@@ -322,9 +328,11 @@ def list_submissions(project: Project, query: Values) -> Page:
 def decide_submissions(caller: Caller, project: Project, body: Values) -> Values | Answer:
     """Decide about testimonials.
 
-    ``release`` takes one out of spam, ``delete`` moves it to the trash. Each is
-    answered in order; one whose state doesn't allow it stays as it is and stops no other. Where a
-    project asks for captions, a recording without is not approved; 409 if that is all that hinders.
+    ``reject`` means "not shown": the rating goes on counting. Only ``set-aside`` takes it out of
+    the numbers, for a ``reason``; approving, rejecting or releasing it takes that back. ``release``
+    takes one out of spam, ``delete`` moves it to the trash. Each is answered in order; one whose
+    state doesn't allow it stays as it is and stops no other. Where a project asks for captions, a
+    recording without is not approved; 409 if that is all that hinders.
     """
     if caller.drafts_only:
         require_known(project, body["ids"])

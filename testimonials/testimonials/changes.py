@@ -223,7 +223,7 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
     if not list_open(project, rows, name):
         states = ", ".join(sorted({name_state(row) for row in rows}))
         raise ActionRefused(f"This can’t be done: the state now is {states}.")
-    batch, _ = apply_action(project, rows, name, actor)
+    batch, _ = apply_action(project, rows, name, actor, reason=values.get("reason", ""))
     return Outcome(undo=make_undo_token(project, batch))
 
 

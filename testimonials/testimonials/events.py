@@ -1,6 +1,7 @@
 """The events of testimonials, recorded where they change, so that no door can forget one."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from testimonials.core.audit import Actor, ActorKind, EventType
@@ -75,14 +76,18 @@ CHANGED = (
     gettext_noop("changed a testimonial"),
     gettext_noop("changed testimonials: %(count)s"),
 )
+SET_ASIDE = (
+    gettext_noop("set a testimonial aside: %(reason)s"),
+    gettext_noop("set testimonials aside: %(count)s (%(reason)s)"),
+)
 
 
 def _by_number(one: str, many: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda details: many if details.get("count", 1) > 1 else one
 
 
-def _name_action(details: Mapping[str, Any]) -> str:
-    return _by_number(*BECAME.get(details.get("action", ""), CHANGED))(details)
+def _name_action(details: Mapping[str, Any], usual: tuple[str, str] = CHANGED) -> str:
+    return _by_number(*BECAME.get(details.get("action", ""), usual))(details)
 
 
 TESTIMONIAL_CREATED = EventType(
@@ -110,6 +115,12 @@ TESTIMONIAL_REJECTED = EventType(
         gettext_noop("rejected a testimonial"),
         gettext_noop("rejected testimonials: %(count)s"),
     ),
+    webhook="testimonial.rejected",
+)
+TESTIMONIAL_SET_ASIDE = EventType(
+    "testimonial.set_aside",
+    partial(_name_action, usual=SET_ASIDE),
+    # Receivers show it no more; its data says that it was set aside, and why.
     webhook="testimonial.rejected",
 )
 TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
@@ -176,6 +187,8 @@ def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None
             return TESTIMONIALS_DELETED if is_gone else None
     if "deleted_at" in before:
         return TESTIMONIAL_DELETED if is_gone else TESTIMONIAL_UPDATED
+    if "set_aside" in before and row.set_aside is not None:
+        return TESTIMONIAL_SET_ASIDE
     by_status = BY_STATUS.get(row.status) if "status" in before else None
     return by_status or TESTIMONIAL_UPDATED
 

@@ -116,20 +116,26 @@ def _record(
     action: str,
     by: Actor | None = None,
 ) -> None:
-    """Record changes, named by what each of the rows was before."""
-    entries = []
+    """Record changes, named by what each of the rows was before; why, if they were set aside."""
+    entries, reasons = [], set()
     for row, before in befores:
         type = name_change(row, before)
+        reason = row.set_aside if "set_aside" in before else None
+        reasons.add(reason)
         entries.append(
             {
                 "testimonial_id": row.id,
                 "type": str(REPLY_CHANGED if type and action == "reply" else type or ""),
                 "before": {name: to_json(value) for name, value in before.items()},
                 "created_at": row.updated_at,
+                "reason": reason,
             }
         )
     values = {"action": action, "actor": actor, "batch_id": part.id}
-    record_changes(project, entries, by, is_of_many=part.is_one_of_many, **values)
+    # One for all, where they have the same.
+    reason = reasons.pop() if len(reasons) == 1 else None
+    is_of_many = part.is_one_of_many
+    record_changes(project, entries, by, is_of_many=is_of_many, reason=reason, **values)
 
 
 def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:

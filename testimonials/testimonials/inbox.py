@@ -5,11 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute, selectinload
+from sqlalchemy.orm import selectinload
 
 from testimonials.core.extensions import db
 from testimonials.testimonials.counts import count_states, count_tags, count_where
-from testimonials.testimonials.models import TagCount, Testimonial, TestimonialCount, TestimonialTag
+from testimonials.testimonials.models import (
+    REASONS,
+    TagCount,
+    Testimonial,
+    TestimonialCount,
+    TestimonialTag,
+)
 from testimonials.testimonials.search import Found, search
 
 # How testimonials with tags are found among a project's.
@@ -41,7 +47,10 @@ def match_tags(
 PAGE_SIZE = 50
 # What no count knows is counted so far, or to the end of the page.
 MOST_COUNTED = 1_000
-TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
+COUNTED_TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
+# What was taken out of the numbers, which the tabs of its states hold too.
+ASIDE = "set-aside"
+TABS = (*COUNTED_TABS, ASIDE)
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
 # Whose tags are counted, and the status that the count has and the tab has not.
@@ -95,7 +104,8 @@ def list_inbox(
         return _list_found(find_words(project_id, wanted), page)
     condition = match_filter(project_id, wanted)
     most = max(MOST_COUNTED, page * PAGE_SIZE)
-    total = _count(project_id, wanted, most) if wanted.is_narrowed else Total(counts[wanted.tab])
+    is_counted = wanted == InboxFilter(wanted.tab) and wanted.tab in counts
+    total = Total(counts[wanted.tab]) if is_counted else _count(project_id, wanted, most)
     if not total.number:
         return [], 1, total
     page = min(page, -(-total.number // PAGE_SIZE))
@@ -150,7 +160,7 @@ def find_ids(
 
 def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
     """Return how many testimonials each tab of each of the projects holds."""
-    counts = {project_id: dict.fromkeys(TABS, 0) for project_id in project_ids}
+    counts = {project_id: dict.fromkeys(COUNTED_TABS, 0) for project_id in project_ids}
     for each in count_states(project_ids):
         of_project = counts[each.project_id]
         # Testimonials that their authors withdrew are listed with the rejected ones.
@@ -189,7 +199,7 @@ def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
         found = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
         return Total(min(found, most), found <= most)
     of = TestimonialCount
-    conditions = _match_tab(of.status, of.is_deleted.is_(True), wanted.tab)
+    conditions = _match_tab(of, of.is_deleted.is_(True), wanted.tab)
     if wanted.rating is not None:
         # Two halves are a star, so a rating of four has eight or nine.
         conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
@@ -245,7 +255,7 @@ def match_filter(
         if wanted.tag
         else [(of.project_id.concat("") if is_by_id else of.project_id) == project_id]
     )
-    conditions += _match_tab(of.status, of.deleted_at.is_not(None), wanted.tab)
+    conditions += _match_tab(of, of.deleted_at.is_not(None), wanted.tab)
     if wanted.q:
         conditions.append(of.id.in_(find_words(project_id, wanted).ids))
     if wanted.rating is not None:
@@ -265,14 +275,16 @@ def match_filter(
 
 
 def _match_tab(
-    status: InstrumentedAttribute[str], is_deleted: ColumnElement[bool], tab: str
+    of: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions for a tab, of a table with these columns."""
+    """Return the conditions for a tab, of testimonials or their counts."""
     conditions = [is_deleted if tab == "trash" else ~is_deleted]
     if tab == "rejected":
-        conditions.append(status.in_(("rejected", "withdrawn")))
+        conditions.append(of.status.in_(("rejected", "withdrawn")))
     elif tab in STATES:
-        conditions.append(status == tab)
+        conditions.append(of.status == tab)
     elif tab == "all":
-        conditions.append(status != "spam")
+        conditions.append(of.status != "spam")
+    elif tab == ASIDE:
+        conditions.append(of.standing.in_(REASONS))
     return conditions

@@ -1,4 +1,4 @@
-"""Moderation: deciding, pinning, editing, spam and the trash, recorded with what was before."""
+"""Moderation: deciding, setting aside, editing and the trash, recorded with what was before."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,53 +51,88 @@ class ActionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Action:
-    """A decision: when it is allowed, what it sets, and what it is called once done."""
+    """A decision: when it is allowed, what it sets, and what it is called once done.
+
+    Those that take a reason (of REASONS) set it; an empty one is none.
+    """
 
     can: Callable[[Testimonial], bool]
-    values: Callable[[Testimonial, datetime], dict[str, Any]]
+    values: Callable[[Testimonial, datetime, str], dict[str, Any]]
     done: str
 
 
 def _decide(status: str, done: str, *sources: str) -> Action:
+    # What was set aside may be decided anew, to what it is already.
     return Action(
-        lambda row: row.deleted_at is None and row.status in sources,
-        lambda _row, now: {"status": status, "reviewed_at": now},
+        lambda row: row.deleted_at is None and (row.status in sources or _is_aside(row)),
+        lambda row, now, _reason: {"status": status, "reviewed_at": now} | _count_again(row),
         done,
     )
 
 
+def _is_aside(row: Testimonial) -> bool:
+    return row.status == "rejected" and row.set_aside is not None
+
+
+def _count_again(row: Testimonial) -> dict[str, Any]:
+    """Return what else a decision sets: whoever decides anew takes the reason back."""
+    return {"set_aside": None} if row.set_aside is not None else {}
+
+
+def _may_be_set_aside(row: Testimonial) -> bool:
+    return row.status in ("pending", "approved", "rejected") and row.set_aside is None
+
+
+def keeps_rating(row: Testimonial) -> bool:
+    """Tell whether its rating counts on, if it is deleted without a reason."""
+    return row.source == "public_page" and _may_be_set_aside(row)
+
+
+def _set_aside(row: Testimonial, now: datetime, reason: str) -> dict[str, Any]:
+    """Return what takes a rating out of the numbers, for a reason that is kept beside it."""
+    if not reason or not _may_be_set_aside(row):
+        return {}
+    status = reason if reason in ("spam", "withdrawn") else "rejected"
+    values = {"status": status, "set_aside": reason, "reviewed_at": now}
+    if status == "spam":
+        values["held_for"] = BY_HAND
+    elif status == "withdrawn":
+        values["consent_withdrawn_at"] = now
+    return values
+
+
+SET_ASIDE, DELETE = "set-aside", "delete"
+# The others take no reason.
+WITH_REASON = (SET_ASIDE, DELETE)
 ACTIONS = {
     "approve": _decide("approved", gettext_noop("Approved"), "pending", "rejected"),
     "reject": _decide("rejected", gettext_noop("Rejected"), "pending", "approved"),
+    # Also in the trash, where a visitor's rating still counts.
+    SET_ASIDE: Action(_may_be_set_aside, _set_aside, gettext_noop("Set aside")),
     "pin": Action(
         lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
-        lambda _row, _now: {"is_pinned": True},
+        lambda *_: {"is_pinned": True},
         gettext_noop("Pinned"),
     ),
     "unpin": Action(
         lambda row: row.deleted_at is None and row.is_pinned,
-        lambda _row, _now: {"is_pinned": False},
+        lambda *_: {"is_pinned": False},
         gettext_noop("Unpinned"),
     ),
-    "delete": Action(
+    DELETE: Action(
         lambda row: row.deleted_at is None,
-        lambda _row, now: {"deleted_at": now},
+        lambda row, now, reason: {"deleted_at": now} | _set_aside(row, now, reason),
         gettext_noop("Deleted"),
     ),
     "restore": Action(
         lambda row: row.deleted_at is not None,
-        lambda _row, _now: {"deleted_at": None},
+        lambda *_: {"deleted_at": None},
         gettext_noop("Restored"),
-    ),
-    "spam": Action(
-        lambda row: row.deleted_at is None and row.status == "pending",
-        lambda _row, now: {"status": "spam", "held_for": BY_HAND, "reviewed_at": now},
-        gettext_noop("Marked as spam"),
     ),
     # `held_for` stays, so that nobody is notified of it as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
-        lambda _row, _now: {"status": "pending", "reviewed_at": None},
+        lambda row, *_: {"status": "pending", "reviewed_at": None} | _count_again(row),
         gettext_noop("Not spam"),
     ),
 }
@@ -109,24 +144,30 @@ def apply_action(
     name: str,
     actor: str,
     part: Part | None = None,
+    reason: str = "",
 ) -> tuple[str, int]:
     """Do `name` (a key of ACTIONS) to each of the rows that `list_open` returns.
 
-    Returns and raises as that and `change_all`.
+    Returns and raises as that and `change_all`, and `ActionRefused` for one set aside without a
+    reason: nothing leaves the numbers unless somebody says why.
     """
+    if name == SET_ASIDE and not reason:
+        raise ActionRefused(gettext_noop("Choose why it is set aside."))
     action, now = ACTIONS[name], clock.now()
-    changes = [(row, action.values(row, now)) for row in list_open(project, rows, name)]
+    changes = [(row, action.values(row, now, reason)) for row in list_open(project, rows, name)]
     return change_all(project, changes, actor, name, part)
 
 
-def apply_to_many(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
+def apply_to_many(
+    project: Project, ids: Sequence[str], name: str, actor: str, reason: str = ""
+) -> tuple[str, int]:
     """Do `name` as `apply_action` to as many testimonials as there are, in parts (`in_parts`)."""
     refused: list[ActionRefused] = []
 
     def work(some: Sequence[str], part: Part) -> int:
         rows = find_rows(project.id, InboxFilter(), some, is_all=False)
         try:
-            return apply_action(project, rows, name, actor, part)[1]
+            return apply_action(project, rows, name, actor, part, reason)[1]
         except ActionRefused as error:
             refused.append(error)
             return 0

@@ -20,9 +20,10 @@ from testimonials.testimonials.fields import (
     SubmittedAt,
     Words,
 )
-from testimonials.testimonials.inbox import SOURCES
+from testimonials.testimonials.inbox import ASIDE, SOURCES
 from testimonials.testimonials.media.playback import describe_of, load_recordings
-from testimonials.testimonials.moderation import ACTIONS
+from testimonials.testimonials.models import REASONS
+from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE, WITH_REASON
 
 # Shapes of requests and answers about testimonials.
 
@@ -48,6 +49,7 @@ OPTIONAL = (
     "verifiedCustomer",
     "originalText",
     "heldFor",
+    "setAside",
     "deletedAt",
     "history",
 )
@@ -291,6 +293,13 @@ class SubmissionSchema(TestimonialSchema):
         attribute="held_reasons",
         metadata={"description": "Why it was taken for spam; kept when it is released."},
     )
+    setAside = fields.String(
+        attribute="set_aside",
+        metadata={
+            "enum": list(REASONS),
+            "description": "Why somebody took it out of the numbers; its rating counts no more.",
+        },
+    )
     deletedAt = Time(
         attribute="deleted_at",
         metadata={
@@ -306,8 +315,10 @@ class SubmissionQuerySchema(CursorQuerySchema):
         *STATUSES,
         TRASH,
         EVERYTHING,
+        ASIDE,
         load_default="pending",
-        description="`all` leaves out spam and the trash; without it, `pending`.",
+        description="`all` leaves out spam and the trash, `set-aside` only the trash; without it, "
+        "`pending`.",
     )
     source = Choice(*SOURCES, load_default="")
     tag = Text(TAG_LENGTH, one_line=True, blank=False, load_default="")
@@ -338,6 +349,19 @@ class DecisionSchema(StrictSchema):
 
     decision = Choice(*ACTIONS, required=True, description="What to do with all of them.")
     ids = Identifiers(least=1, required=True, description="Of testimonials, each once.")
+    reason = Choice(
+        *REASONS,
+        description="Why: `set-aside` needs it, and `delete` may have it. The others take none.",
+    )
+
+    @validates_schema
+    def _check_reason(self, data: dict[str, Any], **_: Any) -> None:
+        decision, is_given = data["decision"], data.get("reason") is not None
+        if decision == SET_ASIDE and not is_given:
+            listed = ", ".join(REASONS)
+            raise ValidationError({"reason": [f"Say why it is set aside: {listed}."]})
+        if is_given and decision not in WITH_REASON:
+            raise ValidationError({"reason": [f"Leave it out: {decision} takes no reason."]})
 
 
 class DecidedSchema(Schema):
@@ -425,6 +449,11 @@ class ChangeSchema(Schema):
         attribute="actor", required=True, metadata={"description": "A person, or an agent."}
     )
     at = Time(attribute="created_at", required=True)
+    reason = fields.String(metadata={"enum": list(REASONS), "description": "Why it was set aside."})
+
+    @post_dump
+    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {name: value for name, value in data.items() if value is not None}
 
 
 class TestimonialDetailSchema(SubmissionSchema):

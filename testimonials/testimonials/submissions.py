@@ -12,7 +12,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Page, read_page
 from testimonials.projects.models import Project
 from testimonials.testimonials.history import list_history
-from testimonials.testimonials.inbox import InboxFilter, find_rows, match_filter
+from testimonials.testimonials.inbox import ASIDE, InboxFilter, find_rows, match_filter
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import apply_action, find_testimonial, list_open
 from testimonials.testimonials.schemas import (
@@ -27,7 +27,7 @@ from testimonials.testimonials.undo import make_undo_token
 _DETAIL = TestimonialDetailSchema()
 _VISIBLE = VisibleTestimonialSchema()
 # States that are a tab of their own; the others are statuses of the tab All.
-OWN_TABS = (TRASH, EVERYTHING, "spam")
+OWN_TABS = (TRASH, EVERYTHING, ASIDE, "spam")
 
 
 def may_see_all(caller: Caller) -> bool:
@@ -83,7 +83,9 @@ def require_known(project: Project, ids: Sequence[str]) -> None:
         raise NotFound(f"There is no such testimonial in this project: {listed}.")
 
 
-def decide_all(project: Project, decision: str, ids: Sequence[str], actor: str) -> dict[str, Any]:
+def decide_all(
+    project: Project, decision: str, ids: Sequence[str], actor: str, reason: str = ""
+) -> dict[str, Any]:
     """Do one of ACTIONS to testimonials of the locked project, where their state allows it.
 
     Returns what `DecisionsSchema` dumps.
@@ -91,7 +93,7 @@ def decide_all(project: Project, decision: str, ids: Sequence[str], actor: str) 
     rows = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
     open_to_it = {row.id for row in list_open(project, list(rows.values()), decision)}
     in_order = [rows[each] for each in ids if each in rows]
-    batch, count = apply_action(project, in_order, decision, actor)
+    batch, count = apply_action(project, in_order, decision, actor, reason=reason)
     return {
         "results": [
             {

@@ -215,14 +215,14 @@ def _of_batch(batch: str, *columns: Any) -> Select[Any]:
         is_later,
         still_stands,
     )
-    query = select(*columns, change.undone_at, was_changed.label("was_changed"))
+    query = select(*columns, change.undone_at, change.reason, was_changed.label("was_changed"))
     return query.join(change, change.testimonial_id == Testimonial.id).where(_is_of(batch))
 
 
 def _can_undo(change: Any, status: str) -> bool:
     """Tell whether a change (of `_of_batch`) can be put back, for a testimonial with a status."""
-    # Only the author can revoke a withdrawal.
-    is_theirs = "status" in change.before and status == "withdrawn"
+    # Only the author can revoke a withdrawal, unless it was set aside as one.
+    is_theirs = "status" in change.before and status == "withdrawn" and change.reason is None
     return change.undone_at is None and not (change.was_changed or is_theirs)
 
 

@@ -59,6 +59,10 @@ class Machine(RuleBasedStateMachine):
         return items[index % len(items)]
 
 
+# Reasons to set one aside.
+ASIDE = ("off_topic", "spam")
+
+
 @dataclass
 class Words:
     """A testimonial as the model knows it."""
@@ -69,6 +73,7 @@ class Words:
     is_deleted: bool = False
     # Its date is before all others'.
     is_old: bool = False
+    is_aside: bool = False
 
     @property
     def is_visible(self) -> bool:
@@ -87,7 +92,7 @@ class Testimonials(Machine):
         self.base = f"/dashboard/projects/{self.id}"
         self.rows: dict[str, Words] = {}
         # What undoes each change: its token, the row, and how the row was. The last of each counts.
-        self.undoing: list[tuple[str, str, Words]] = []
+        self.undoing: list[tuple[str, str, Words, str]] = []
         self.last: dict[str, str] = {}
 
     @rule(rating=st.sampled_from([None, 1, 4.5, 5]))
@@ -112,33 +117,38 @@ class Testimonials(Machine):
     @rule(
         index=few,
         action=st.sampled_from(
-            ["approve", "reject", "pin", "unpin", "delete", "restore", "spam", "release"]
+            ["approve", "reject", "pin", "unpin", "delete", "restore", "release", *ASIDE]
         ),
     )
     def decide(self, index: int, action: str) -> None:
         key = self.choose(list(self.rows), index)
         row = self.rows[key]
         after = {
-            "approve": replace(row, status="approved"), "reject": replace(row, status="rejected"),
+            "approve": replace(row, status="approved", is_aside=False),
+            "reject": replace(row, status="rejected", is_aside=False),
             "pin": replace(row, is_pinned=True), "unpin": replace(row, is_pinned=False),
             "delete": replace(row, is_deleted=True), "restore": replace(row, is_deleted=False),
-            "spam": replace(row, status="spam"), "release": replace(row, status="pending"),
+            "off_topic": replace(row, status="rejected", is_aside=True),
+            "spam": replace(row, status="spam", is_aside=True),
+            "release": replace(row, status="pending", is_aside=False),
         }[action]  # fmt: skip
+        is_aside = action in ASIDE
         may = after != row and row.is_deleted == (action == "restore")
         if action in ("approve", "reject"):
             may = may and row.status in ("pending", "approved", "rejected")
         elif action == "pin":
             may = may and row.status == "approved"
-        elif action == "spam":
-            may = may and row.status == "pending"
+        elif is_aside:
+            may = row.status in ("pending", "approved", "rejected") and not row.is_aside
         elif action == "release":
             may = may and row.status == "spam"
         path = f"{self.base}/testimonials/{key}/action"
-        answer = self.browser.post(path, data={"action": action}, headers=JSON)
+        sent = {"action": "set-aside", "reason": action} if is_aside else {"action": action}
+        answer = self.browser.post(path, data=sent, headers=JSON)
         assert answer.status_code == (200 if may else 409), answer.text
         if may:
             token = answer.get_json()["notice"]["undo_token"]
-            self.undoing.append((token, key, row))
+            self.undoing.append((token, key, row, self.last.get(key, "")))
             self.rows[key], self.last[key] = after, token
 
     @precondition(lambda self: self.rows)
@@ -155,12 +165,12 @@ class Testimonials(Machine):
     @precondition(lambda self: self.undoing)
     @rule(index=few)
     def undo(self, index: int) -> None:
-        token, key, before = self.choose(self.undoing[::-1], index)
+        token, key, before, last = self.choose(self.undoing[::-1], index)
         is_last = self.last[key] == token
         answer = self.browser.post(f"{self.base}/inbox/undo", data={"undo": token}, headers=JSON)
         assert answer.status_code == (200 if is_last else 409), answer.text
         if is_last:
-            self.rows[key], self.last[key] = before, "undone"
+            self.rows[key], self.last[key] = before, last
 
     @invariant()
     def shows_the_same_everywhere(self) -> None:

@@ -104,9 +104,11 @@ TOOLS = (
         "decide",
         "decide_submissions",
         "Decide about testimonials",
-        "Approve, reject, pin, unpin, delete, restore, mark as spam or release from it, up to 100 "
-        "at once. What is approved is public at once; delete is the trash, for 30 days. If it "
-        "answers “Waits for the owner”, it is a proposal.",
+        "Approve, reject, set aside, pin, unpin, delete, restore or release from spam, up to 100 "
+        "at once. What is approved is public at once; what is rejected isn’t shown, but its rating "
+        "counts. Only set-aside takes it out of the numbers, for a reason that is true: never for "
+        "few stars. delete is the trash, for 30 days. If it answers “Waits for the owner”, it is a "
+        "proposal.",
         is_destructive=True,
     ),
     Tool(

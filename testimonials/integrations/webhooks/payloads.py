@@ -100,10 +100,11 @@ def _describe(row: Testimonial, short: dict[str, Any]) -> dict[str, Any]:
     """Return a testimonial, but no words that its author or the owner has taken back."""
     if row.deleted_at is not None:
         return short
+    aside = {"setAside": row.set_aside} if row.set_aside else {}
     if row.status == "withdrawn":
-        return short | {"status": row.status}
+        return short | {"status": row.status} | aside
     shown: dict[str, Any] = _TESTIMONIAL.dump(row)
-    return shown
+    return shown | aside
 
 
 def _describe_other(each: Told, project_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -168,6 +169,8 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
     }
     if event.testimonial_id:
         described["testimonialId"] = event.testimonial_id
+    if event.reason:
+        described["reason"] = event.reason
     if event.is_of_many:
         described["count"] = event.times
     return described

@@ -22,7 +22,7 @@ from tests.support.rows import count_for_planner
 
 JSON = {"Accept": "application/json"}
 # What the form for many sends; its address has the filter.
-SENT = ("ids", "all", "new_tag", "tagging")
+SENT = ("ids", "all", "new_tag", "tagging", "reason")
 
 
 @dataclass
@@ -71,10 +71,10 @@ class Inbox:
         assert answer.status_code == 200, answer.status
         return answer
 
-    def act(self, testimonial_id: str, action: str) -> TestResponse:
+    def act(self, testimonial_id: str, action: str, reason: str = "") -> TestResponse:
         """Do one thing to one testimonial, as the script of the page does."""
         path = f"{self.base}/testimonials/{testimonial_id}/action"
-        return self.client.post(path, data={"action": action}, headers=JSON)
+        return self.client.post(path, data={"action": action, "reason": reason}, headers=JSON)
 
     def bulk(self, action: str, *, do: str = "bulk", **values: Any) -> TestResponse:
         """Do something to many: to those with `ids`, or to `all` that the other values find."""

@@ -151,9 +151,11 @@ def test_what_is_held_as_spam_is_told_once_it_is_released(
     ((type, data),) = take(hook, receiver)
     assert (type, data["_id"], data["status"]) == ("testimonial.submitted", row.id, "pending")
     # What the owner takes for spam was told before.
-    for action in ("spam", "release"):
-        browser.post(here, data={"action": action})
-    assert [type for type, _ in take(hook, receiver)] == ["testimonial.updated"] * 2
+    browser.post(here, data={"action": "set-aside", "reason": "spam"})
+    ((type, data),) = take(hook, receiver)
+    assert (type, data["status"], data["setAside"]) == ("testimonial.rejected", "spam", "spam")
+    browser.post(here, data={"action": "release"})
+    assert [type for type, _ in take(hook, receiver)] == ["testimonial.updated"]
 
 
 def test_of_authors_no_word_taken_back_is_told(app: Flask, hook: Hook, receiver: Receiver) -> None:

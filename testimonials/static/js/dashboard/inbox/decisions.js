@@ -5,6 +5,8 @@ import {
   anchor, changeTotal, current, inbox, list, rows, setAnchor, setCurrent, setUp, showSelection,
 } from './rows.js';
 
+// Where a decided testimonial stays in the list.
+const STAYS = { all: ['approve', 'reject', 'set-aside'], rejected: ['reject', 'set-aside'], trash: ['set-aside'] };
 const STATUS = { approve: 'approved', reject: 'rejected' };
 
 /* -------------------------------------------------------------- answers */
@@ -96,14 +98,32 @@ let lastDecision = -1000;
 // The rows move up under the pointer: the second half of a double click would decide about the next.
 export const hasJustDecided = () => performance.now() - lastDecision < 350;
 
-export function decide(row, action) {
+// What needs a reason is asked for it in the row, by the form of the page with that name.
+export function askWhy(row, action) {
+  if (!row.querySelector(`[data-why="${action}"]`)) return;
+  closeWhy(row);
+  const form = document.querySelector(`[data-why-of="${action}"]`).content.firstElementChild.cloneNode(true);
+  form.setAttribute('action', row.querySelector('[data-decide]').getAttribute('action'));
+  row.append(form);
+  setCurrent(row, false);
+  form.querySelector('button').focus();
+  form.scrollIntoView({ block: 'nearest' });
+}
+
+export function closeWhy(row) {
+  row.querySelector('[data-reasons]')?.remove();
+}
+
+export function decide(row, action, reason = null) {
   const form = row.querySelector('[data-decide]');
-  const button = form?.querySelector(`[name="action"][value="${action}"]`);
-  if (!button || row.getAttribute('aria-busy') === 'true') return;
+  const button = reason ?? form?.querySelector(`[name="action"][value="${action}"]`);
+  if (button == null || row.getAttribute('aria-busy') === 'true') return;
   const body = new URLSearchParams(new FormData(form));
   body.set('action', action);
-  // In All a decided testimonial stays where it is, and a pin moves nothing away.
-  const leaves = !/pin$/.test(action) && !(inbox().dataset.tab === 'all' && action in STATUS);
+  if (reason !== null) body.set('reason', reason);
+  closeWhy(row);
+  // A pin moves nothing away.
+  const leaves = !/pin$/.test(action) && !STAYS[inbox().dataset.tab]?.includes(action);
   const all = rows();
   const next = all[all.indexOf(row) + 1] ?? all[all.indexOf(row) - 1] ?? null;
   let undo = () => {};
@@ -123,8 +143,8 @@ export function decide(row, action) {
       mark.textContent = action === 'approve' ? list().dataset.sayApprove : list().dataset.sayReject;
       mark.className = `mark status-${STATUS[action]}`;
       undo = () => { [mark.textContent, mark.className] = before; };
-      if (next) setCurrent(next);
     }
+    if (next && !/pin$/.test(action)) setCurrent(next);
   }
   showSelection();
   // The attribute is read because form.action is the buttons of that name.
@@ -150,6 +170,8 @@ async function refresh() {
     if (!row) continue;
     row.removeAttribute('aria-busy');
     const next = fresh?.getElementById(id);
+    // Set aside as spam, it is in the spam folder alone.
+    if (fresh && !next) { row.remove(); changeTotal(-1); }
     if (!next) continue;
     const hadFocus = row.contains(document.activeElement);
     next.dataset.order = row.dataset.order;

@@ -2,7 +2,7 @@
 // once, keys work, and Undo brings back what was decided.
 import { areKeysOn, isField, letterOf } from '../keys.js';
 import { keepList } from './list.js';
-import { decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
+import { askWhy, closeWhy, decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
 import { anchor, current, inbox, move, pick, pickAll, rows, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
 import { showToast } from '../toast.js';
 import './filters.js';
@@ -16,12 +16,20 @@ async function copy(link) {
   }
 }
 
+function leaveWhy(row) {
+  closeWhy(row);
+  setCurrent(row);
+}
+
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (form.matches('[data-decide]') && event.submitter?.name === 'action') {
     event.preventDefault();
     form.querySelector('details[open]')?.removeAttribute('open');
     decide(form.closest('[data-item]'), event.submitter.value);
+  } else if (form.matches('[data-reasons]')) {
+    event.preventDefault();
+    decide(form.closest('[data-item]'), form.elements.action.value, event.submitter.value);
   } else if (form.matches('[data-undo]')) {
     event.preventDefault();
     undo(form);
@@ -40,6 +48,14 @@ document.addEventListener('click', (event) => {
     pickAll(false);
     if (current) setCurrent(current);
   }
+  const why = event.target.closest('[data-why]');
+  if (why) {
+    event.preventDefault();
+    why.closest('details').open = false;
+    askWhy(why.closest('[data-item]'), why.dataset.why);
+    return;
+  }
+  if (event.target.closest('[data-no-why]')) leaveWhy(event.target.closest('[data-item]'));
   const link = event.target.closest('[data-copy-link]');
   if (link && navigator.clipboard) {
     event.preventDefault();
@@ -95,6 +111,8 @@ document.addEventListener('keydown', (event) => {
     undoLast();
     return;
   }
+  const asked = event.target.closest('[data-reasons]')?.closest('[data-item]');
+  if (event.key === 'Escape' && asked) leaveWhy(asked);
   if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   // Letters typed in an open menu are for what stands in it.
   if (document.querySelector('dialog[open]') || isField(event.target) || event.target.closest('details[open]')) return;
@@ -107,6 +125,7 @@ document.addEventListener('keydown', (event) => {
     k: () => move(-1),
     a: () => row && decide(row, 'approve'),
     r: () => row && decide(row, 'reject'),
+    s: () => row && askWhy(row, 'set-aside'),
     p: () => row && decide(row, row.querySelector('[data-pin]')?.value ?? 'pin'),
     e: () => row?.querySelector('[data-edit]')?.click(),
     x: () => row && pick(row, event.shiftKey),
