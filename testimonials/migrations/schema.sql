@@ -141,8 +141,6 @@ CREATE INDEX ix_account_billing_customer ON account (billing_customer);
 
 CREATE INDEX ix_project_logo_id ON project (logo_id);
 
-CREATE INDEX ix_testimonial_avatar_id ON testimonial (avatar_id);
-
 CREATE TABLE notification_choice (
 	project_id VARCHAR NOT NULL, 
 	account_id VARCHAR NOT NULL, 
@@ -187,8 +185,6 @@ CREATE TABLE testimonial_tag (
 	CONSTRAINT fk_testimonial_tag_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_testimonial_tag_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
-
-CREATE INDEX ix_testimonial_words ON testimonial (text_fingerprint, project_id, created_at);
 
 CREATE TABLE invitation_batch (
 	id VARCHAR NOT NULL, 
@@ -261,8 +257,6 @@ CREATE TABLE share_picture (
 	CONSTRAINT pk_share_picture PRIMARY KEY (project_id), 
 	CONSTRAINT fk_share_picture_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE
 );
-
-CREATE UNIQUE INDEX uq_testimonial_project_id_import_key ON testimonial (project_id, import_key);
 
 CREATE TABLE widget_script (
 	digest VARCHAR(16) NOT NULL, 
@@ -468,8 +462,6 @@ CREATE INDEX ix_webhook_delivery_endpoint_id_id ON webhook_delivery (endpoint_id
 
 CREATE UNIQUE INDEX uq_project_account_id_external_id ON project (account_id, external_id);
 
-CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (project_id, external_id);
-
 CREATE INDEX ix_testimonial_trash ON testimonial (project_id, created_at, id) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE collection_form (
@@ -557,10 +549,6 @@ CREATE INDEX ix_project_cover_id ON project (cover_id);
 
 CREATE INDEX ix_project_portrait_id ON project (portrait_id);
 
-CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial (project_id, purchase_reference);
-
-CREATE INDEX ix_testimonial_import_id ON testimonial (import_id);
-
 CREATE TABLE tag_count (
 	project_id VARCHAR NOT NULL, 
 	name VARCHAR(40) NOT NULL, 
@@ -599,8 +587,6 @@ CREATE TRIGGER count_project_removed AFTER DELETE ON project FOR EACH ROW BEGIN
 END;
 
 CREATE TABLE testimonial_search_row (number INTEGER PRIMARY KEY, testimonial_id VARCHAR NOT NULL UNIQUE);
-
-CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', prefix='2 3 4', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 
 CREATE TRIGGER search_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
   INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
@@ -1026,4 +1012,18 @@ CREATE TRIGGER forget_kept AFTER DELETE ON project FOR EACH ROW BEGIN
   DELETE FROM kept_rating WHERE project_id = OLD.id;
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0014')
+CREATE INDEX ix_testimonial_avatar_id ON testimonial (avatar_id) WHERE avatar_id IS NOT NULL;
+
+CREATE INDEX ix_testimonial_import_id ON testimonial (import_id) WHERE import_id IS NOT NULL;
+
+CREATE INDEX ix_testimonial_words ON testimonial (text_fingerprint, project_id, created_at) WHERE text_fingerprint IS NOT NULL;
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_import_key ON testimonial (project_id, import_key) WHERE import_key IS NOT NULL;
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (project_id, external_id) WHERE external_id IS NOT NULL;
+
+CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial (project_id, purchase_reference) WHERE purchase_reference IS NOT NULL;
+
+CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', prefix='2', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+
+INSERT INTO alembic_version (version_num) VALUES ('0015')

@@ -67,8 +67,20 @@ OVERDUE_DAYS = 14
 
 def _index_some(name: str, condition: str, *columns: str) -> Index:
     """Return an index of those of a project that meet a condition."""
-    where = sql(condition)
-    return Index(name, "project_id", *columns, sqlite_where=where, postgresql_where=where)
+    return _index_where(name, condition, "project_id", *columns)
+
+
+def _index_where(name: str, condition: str, *columns: str) -> Index:
+    where, is_unique = sql(condition), name.startswith("uq")
+    return Index(name, *columns, unique=is_unique, sqlite_where=where, postgresql_where=where)
+
+
+def _index_unique(column: str) -> Index:
+    name = f"uq_testimonial_project_id_{column}"
+    return _index_where(name, f"{column} IS NOT NULL", "project_id", column)
+
+
+_HAS_TEXT = "text_fingerprint IS NOT NULL"
 
 
 class Testimonial(Base):
@@ -87,21 +99,18 @@ class Testimonial(Base):
         ),
         _index_some("ix_testimonial_untold", UNTOLD, "returned_at", "created_at"),
         # Text first: PostgreSQL would use an index that starts with the project elsewhere.
-        Index("ix_testimonial_words", "text_fingerprint", "project_id", "created_at"),
+        _index_where(
+            "ix_testimonial_words", _HAS_TEXT, "text_fingerprint", "project_id", "created_at"
+        ),
+        _index_where("ix_testimonial_avatar_id", "avatar_id IS NOT NULL", "avatar_id"),
+        _index_where("ix_testimonial_import_id", "import_id IS NOT NULL", "import_id"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index("ix_testimonial_visible_pinned_first", *_PINNED, "submitted_at", "id"),
         Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "submitted_at", "id"),
         _index_some("ix_testimonial_unvisited", UNVISITED, "created_at", "source"),
         _index_some("ix_testimonial_visited", VISITED, "visit", "status", "deleted_at"),
         _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
-        Index("uq_testimonial_project_id_import_key", "project_id", "import_key", unique=True),
-        Index("uq_testimonial_project_id_external_id", "project_id", "external_id", unique=True),
-        Index(
-            "uq_testimonial_project_id_purchase_reference",
-            "project_id",
-            "purchase_reference",
-            unique=True,
-        ),
+        *map(_index_unique, ("import_key", "external_id", "purchase_reference")),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -117,7 +126,7 @@ class Testimonial(Base):
     # The URL of a picture elsewhere.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
     # The id of an uploaded image. No foreign key: a picture is deleted only when nothing uses it.
-    avatar_id: Mapped[str | None] = mapped_column(index=True)
+    avatar_id: Mapped[str | None]
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
     rating: Mapped[float | None] = mapped_column(Double)
@@ -168,7 +177,7 @@ class Testimonial(Base):
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
     purchase_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The import that added it. No foreign key: it outlives the import.
-    import_id: Mapped[str | None] = mapped_column(index=True)
+    import_id: Mapped[str | None]
     # Words that the owner highlighted: [start, end] in code points of the text, sorted.
     highlights: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # What the owner answers in public, and since when.
