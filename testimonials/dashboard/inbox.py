@@ -44,6 +44,7 @@ from testimonials.projects.models import Proposal
 from testimonials.projects.proposals import Decided, Decider, DecisionRefused, decide_proposals
 from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows
 from testimonials.testimonials.moderation import ActionRefused, apply_action, apply_to_many
+from testimonials.testimonials.new_numbers import describe_old_numbers, end_old_numbers
 from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
 from testimonials.testimonials.undo import list_steps, undo_batch, undo_last
 
@@ -93,6 +94,7 @@ def show_inbox(access: Access) -> Values:
         "proposals": describe_proposals(project, proposed) if proposed else [],
         "note_length": REASON_LENGTH,
         "reason_names": list_reasons(),
+        "new_numbers": describe_old_numbers(project),
         "can_undo": bool(list_steps(project.id, access.user.email)),
     }
 
@@ -127,6 +129,13 @@ def tag_many(
     if not count:
         raise ActionRefused(_refuse_tag(tagging))
     return _finish(access, _tell_tagged(tagging, count), batch, sent)
+
+
+@page.save(ReturnForm, at="/numbers", role=Right.DECIDE)
+def accept_numbers(access: Access, *, return_to: str) -> Done:
+    """Show the new numbers before their day: somebody has looked at what changes."""
+    end_old_numbers(access.project)
+    return Done(_("Every genuine rating counts now."), return_target(return_to))
 
 
 @page.save(SamplesForm, at="/samples", role=Right.DECIDE)

@@ -1,6 +1,7 @@
 """The frame around every page of the dashboard: who is here, which project, where one can go."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from flask import after_this_request, request, url_for
@@ -9,11 +10,14 @@ from werkzeug import Response
 from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.projects.access import Access, Role, list_last_shared
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_project
 from testimonials.testimonials.inbox import count_tabs
+from testimonials.testimonials.new_numbers import start_old_numbers_clock, starts_clock
 
 THEMES = ("system", "light", "dark")
 # The places of a project: where the navigation says that one is, a glyph, the name, the page that
@@ -69,6 +73,8 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
     theme = request.cookies.get(theme_cookie(), "system")
     access = who if isinstance(who, Access) else None
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
+    if project and starts_clock(project):
+        _start_clock(project.id)
     return {
         "email": owner.email,
         "who": owner.name,
@@ -89,6 +95,16 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         "counts": project and count_tabs(project.id)[project.id],
         "theme": theme if theme in THEMES else "system",
     }
+
+
+def _start_clock(project_id: str) -> None:
+    """Let the project's people look at its new numbers from this page on."""
+
+    @after_this_request
+    def start(response: Response) -> Response:
+        with write(partial(lock_project, project_id)) as project:
+            start_old_numbers_clock(project)
+        return response
 
 
 def _list_places(access: Access | None) -> tuple[Place, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -126,6 +126,14 @@ def read_numbers(project: Project) -> Numbers:
 
     Those of before the upgrade that counts all genuine ratings stand until `numbers_from`.
     """
+    numbers, old = count_genuine(project), project.old_numbers
+    if old and project.numbers_from and clock.now() < project.numbers_from:
+        stars = tuple(old["stars"])
+        return replace(numbers, number=sum(stars), total=old["total"], stars=stars)
+    return numbers
+
+
+def count_genuine(project: Project) -> Numbers:
     of, kept = TestimonialCount, KeptRating
     query = select(of.halves, func.sum(of.number), func.sum(of.rating_sum))
     query = query.where(of.project_id == project.id, of.standing == "genuine").group_by(of.halves)
@@ -136,9 +144,6 @@ def read_numbers(project: Project) -> Numbers:
     for each, number, rating_sum in db.session.execute(query.union_all(others.group_by(halves))):
         stars[(each + 1) // 2 if each >= 2 else 0] += int(number)
         total_sum, genuine = total_sum + int(rating_sum), genuine + int(number)
-    old = project.old_numbers
-    if old and project.numbers_from and clock.now() < project.numbers_from:
-        return Numbers(sum(old["stars"]), old["total"], tuple(old["stars"]), genuine)
     return Numbers(sum(stars[1:]), total_sum, tuple(stars[1:]), genuine)
 
 

@@ -79,6 +79,7 @@ MODERATOR_MAY = {
     f"{PROJECT}/{path}"
     for path in (
         "brand.css", "inbox", "inbox/proposals", "inbox/bulk", "inbox/undo", "inbox/samples",
+        "inbox/numbers",
         "inbox/tags", "decide", "decide/undo", "decide/<testimonial_id>", "testimonials/new",
         *(f"testimonials/<testimonial_id>{each}" for each in (
             "", "/action", "/highlights", "/reply", "/thanks", "/transcript", "/recording/remove",

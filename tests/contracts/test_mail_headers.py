@@ -51,6 +51,7 @@ from testimonials.projects.notifications import Reader
 from testimonials.projects.projects import create_project
 from testimonials.projects.proposals import tell_of_proposals
 from testimonials.testimonials import models
+from testimonials.testimonials.new_numbers import send_new_numbers_mail
 from testimonials.testimonials.notifications import send_submissions_mail
 from testimonials.widget.steps import send_steps_mail
 from tests.conftest import Case
@@ -72,6 +73,7 @@ ANSWERS = {
     "security": "The reader's own account was changed.",
     "ownership-offer": "The owner of a project that the reader is an admin of asks them; once.",
     "ownership-taken": "The reader handed their own project over.",
+    "new-numbers": "The owner's own average changes; once.",
     "left-behind": "Somebody left the reader's own project, and the reader must decide; once.",
     "webhook-stopped": "The reader's own endpoint was switched off, once.",
     "widget-steps": "Somebody sends it by hand to whoever looks after their website; once.",
@@ -199,6 +201,7 @@ def write_every_kind(account: Account, text: str) -> None:
     tell_of_flood(project, row)
     send_stopped_mail(project, text, text)
     send_left_mail(project, [text], clock.now())
+    send_new_numbers_mail(project, account.email, text, now)
     send_steps_mail(project, "", "other", "developer@example.com", account.email)
     notices.tell_of_failed_backup(text)
     notices.tell_of_failed_copy(text)

@@ -1,0 +1,131 @@
+"""The numbers of before every genuine rating counted: how long they stand, and who is told."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import or_, select
+
+from testimonials.auth.accounts import may_act
+from testimonials.auth.emails import send_plain_mail
+from testimonials.auth.models import Account
+from testimonials.core import clock
+from testimonials.core.extensions import db
+from testimonials.core.http.i18n import format_average, format_day, gettext, ngettext
+from testimonials.core.http.urls import project_url
+from testimonials.core.jobs import every
+from testimonials.core.text import cut
+from testimonials.projects.emails import SUBJECT_NAME
+from testimonials.projects.models import Project
+from testimonials.projects.notifications import tell_each
+from testimonials.projects.projects import mark_changed
+from testimonials.testimonials.counts import average, count_genuine, count_where
+from testimonials.testimonials.models import TestimonialCount
+
+# From the first time that somebody of the project opens a page of it.
+LOOK = timedelta(days=14)
+# In the old numbers, once the owner was told.
+TOLD = "told"
+
+
+def say_what_changes(project: Project) -> str:
+    """Say what the old numbers become; nothing if they don't stand, or nobody would see it."""
+    old, of = project.old_numbers, TestimonialCount
+    if not old:
+        return ""
+    was, now = average(old["total"], sum(old["stars"])), count_genuine(project).average
+    is_rejected = (of.status == "rejected", of.standing == "genuine", of.halves > 1)
+    count = count_where(project.id, *is_rejected)
+    values = {"old": format_average(was), "new": format_average(now)}
+    if was == now:
+        if not count:
+            return ""
+        return ngettext(
+            "%(num)s rating that you rejected counts now.",
+            "%(num)s ratings that you rejected count now.",
+            count,
+        )
+    if not count:
+        return gettext(
+            "%(old)s becomes %(new)s, because every genuine rating counts now.", **values
+        )
+    return ngettext(
+        "%(old)s becomes %(new)s, because %(num)s rating that you rejected counts now.",
+        "%(old)s becomes %(new)s, because %(num)s ratings that you rejected count now.",
+        count,
+        **values,
+    )
+
+
+def describe_old_numbers(project: Project) -> dict[str, str] | None:
+    """Return what the old numbers become, and when, if they stand."""
+    said, until = say_what_changes(project), project.numbers_from
+    if not said or until is None:
+        return None
+    return {"said": said, "until": format_day(min(until, clock.now() + LOOK))}
+
+
+def start_old_numbers_clock(project: Project) -> None:
+    """Let the old numbers of the locked project stand for as long as its people need to look."""
+    if project.old_numbers and project.numbers_from:
+        project.numbers_from = min(project.numbers_from, clock.now() + LOOK)
+
+
+def starts_clock(project: Project) -> bool:
+    until = project.numbers_from
+    return bool(project.old_numbers) and until is not None and until > clock.now() + LOOK
+
+
+def end_old_numbers(project: Project) -> None:
+    """Show the numbers of the locked project that count every genuine rating, from now on."""
+    if project.old_numbers:
+        project.old_numbers = project.numbers_from = None
+        mark_changed(project)
+
+
+@every("new-numbers")
+def follow_old_numbers() -> int:
+    """End the old numbers that have stood long enough, and tell owners of the others, once."""
+    return tell_each(_find_due, _follow)
+
+
+def _find_due() -> list[tuple[str, str]]:
+    is_over = Project.numbers_from <= clock.now()
+    columns = (Project.id, Project.account_id, Project.old_numbers, is_over)
+    query = select(*columns).join(Account, Account.id == Project.account_id)
+    query = query.where(Project.old_numbers.is_not(None), or_(is_over, may_act()))
+    rows = db.session.execute(query)
+    return [(row[0], row[1]) for row in rows if row[3] or TOLD not in row[2]]
+
+
+def _follow(project: Project, account_id: str) -> bool:
+    """Do what is due about a locked project's old numbers; return whether anything was."""
+    old, until = project.old_numbers, project.numbers_from
+    if not old or until is None:
+        return False
+    if until <= clock.now():
+        end_old_numbers(project)
+        return True
+    if TOLD in old:
+        return False
+    if said := say_what_changes(project):
+        send_new_numbers_mail(project, db.session.get_one(Account, account_id).email, said, until)
+    project.old_numbers = old | {TOLD: True}
+    return True
+
+
+def send_new_numbers_mail(project: Project, email: str, said: str, until: datetime) -> None:
+    send_plain_mail(
+        email,
+        "new-numbers",
+        f"The average of {cut(project.name, SUBJECT_NAME)} counts every rating now",
+        [
+            said,
+            "An average that leaves out what its owner didn’t like misleads, and laws forbid it. "
+            "So rejecting means “not shown”, and the rating counts. What isn’t genuine, such as "
+            "spam or somebody who was never your customer, you set aside with a reason: then it "
+            "doesn’t count.",
+        ],
+        footnote=f"The old number stands until you have looked, or {LOOK.days} days from when "
+        f"somebody next opens the project, until {clock.day(until)} at the latest.",
+        link=project_url(project.id, "inbox?status=rejected"),
+        button="Look through them",
+    )

@@ -1,0 +1,135 @@
+"""Setting aside in the row: S or the menu, a reason, and Undo; and the page without a script."""
+
+import os
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.looks import look
+from tests.browser.pages import next_page
+from tests.support.rows import add_testimonial, read_testimonials
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+SHOTS = os.environ.get("SHOTS", "")
+
+
+def shoot(page: Page, name: str) -> None:
+    if not SHOTS:
+        return
+    for width, scheme in ((1280, "light"), (360, "dark"), (360, "light"), (1280, "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(200)
+        page.screenshot(path=f"{SHOTS}/{name}-{width}-{scheme}.png")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(color_scheme="light")
+
+
+def fill(site: Site, status: str = "pending") -> Project:
+    project = site.create_project()
+    for name in ("Noor", "Aiko", "Wim"):
+        text = "Good bread, but I queued for half an hour on Saturday and the till was cash only."
+        values = {"status": status, "source": "public_page", "author_name": name, "text": text}
+        add_testimonial(site.app, project.id, rating=2, **values)
+    return project
+
+
+def read(site: Site, project: Project) -> dict[str, str | None]:
+    rows = read_testimonials(site.app, project.id)
+    return {row.author_name: row.set_aside for row in rows}
+
+
+def test_by_keys_and_undone(site: Site, open_page: OpenPage) -> None:
+    project = fill(site)
+    page = open_page(project.page_url)
+    project.sign_in(page, "/inbox")
+    current, toasts = page.locator(".is-current"), page.locator("[data-toasts]")
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    asked = page.get_by_role("group", name="Why is it set aside?")
+    expect(asked.get_by_role("button", name="Spam")).to_be_focused()
+    assert look(page) == []
+    shoot(page, "why")
+    page.keyboard.press("Escape")
+    expect(asked).to_have_count(0)
+    expect(current).to_be_focused()
+    page.keyboard.press("s")
+    asked.get_by_role("button", name="Off topic").press("Enter")
+    expect(toasts).to_contain_text("Set Aiko aside")
+    expect(page.locator("[data-item]")).to_have_count(2)
+    expect(current).to_contain_text("Noor")
+    page.keyboard.press("z")
+    expect(page.locator("[data-item]")).to_have_count(3)
+    # G then S is Settings, whatever the row.
+    page.keyboard.press("g")
+    with next_page(page):
+        page.keyboard.press("s")
+    assert page.url.endswith("/settings")
+
+
+def test_where_it_stays_its_state_says_why(site: Site, open_page: OpenPage) -> None:
+    project = fill(site, "rejected")
+    page = open_page(project.page_url)
+    project.sign_in(page, "/inbox?status=rejected")
+    row = page.get_by_role("listitem").filter(has_text="Noor")
+    row.locator("summary").click()
+    row.get_by_role("link", name="Set aside").click()
+    row.get_by_role("button", name="Not a customer").click()
+    expect(row).to_contain_text("Set aside: not a customer")
+    expect(page.locator("[data-item]")).to_have_count(3)
+    row = page.get_by_role("listitem").filter(has_text="Aiko")
+    row.locator("summary").click()
+    row.get_by_role("link", name="Set aside").click()
+    row.get_by_role("button", name="Spam").click()
+    expect(page.locator("[data-item]")).to_have_count(2)
+    row = page.get_by_role("listitem").filter(has_text="Wim")
+    row.locator("summary").click()
+    row.get_by_role("link", name="Delete").click()
+    expect(row).to_contain_text("Without one, its stars and its day stay in the numbers.")
+    assert look(page) == []
+    shoot(page, "delete")
+    row.get_by_role("button", name="No reason").click()
+    expect(page.locator("[data-item]")).to_have_count(1)
+    assert read(site, project) == {"Noor": "not_customer", "Aiko": "spam", "Wim": None}
+    page.goto(page.url.partition("?")[0] + "?status=set-aside")
+    expect(page.locator("[data-item]")).to_have_count(2)
+    assert look(page) == []
+    shoot(page, "folder")
+
+
+def test_without_a_script(site: Site, open_page: OpenPage) -> None:
+    project = fill(site)
+    page = open_page(project.page_url, java_script_enabled=False)
+    project.sign_in(page, "/inbox")
+    row = page.get_by_role("listitem").filter(has_text="Noor")
+    row.locator("summary").click()
+    row.get_by_role("link", name="Set aside").click()
+    shoot(page, "one")
+    page.locator("#set-aside > summary").click()
+    shoot(page, "one-open")
+    page.get_by_role("button", name="The same person twice").click()
+    expect(page.get_by_text("Set Noor aside")).to_be_visible()
+    page.goto(f"{project.dashboard}/inbox")
+    row = page.get_by_role("listitem").filter(has_text="Wim")
+    row.get_by_role("checkbox").check()
+    page.locator(".bulk summary").click()
+    page.get_by_label("Reason").select_option("Abusive or unlawful")
+    shoot(page, "bulk")
+    page.locator(".bulk").get_by_role("button", name="Set aside").click()
+    expect(page.get_by_text("Set 1 testimonial aside")).to_be_visible()
+    assert read(site, project) == {"Noor": "same_person", "Aiko": None, "Wim": "abusive"}
+
+
+def test_one_testimonial(site: Site, open_page: OpenPage) -> None:
+    project = fill(site, "approved")
+    page = open_page(project.page_url)
+    project.sign_in(page, "/inbox?status=approved")
+    page.get_by_role("link", name="Noor").click()
+    page.get_by_role("heading", name="Noor").wait_for()
+    page.keyboard.press("s")
+    expect(page.get_by_role("button", name="Withdrawn by its author")).to_be_visible()
+    shoot(page, "one-script")
+    page.get_by_role("button", name="Withdrawn by its author").click()
+    page.get_by_text("Set Noor aside").wait_for()
+    assert {each["status"] for each in project.stored()} == {"approved", "withdrawn"}
