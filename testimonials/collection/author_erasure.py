@@ -62,6 +62,9 @@ def erase(own: OwnTestimonial) -> None:
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
     note_erased(db.session(), TESTIMONIAL, [row.id])
+    # Its author takes the rating back as well; what others delete without a reason counts on.
+    row.set_aside = row.set_aside or "withdrawn"
+    db.session.flush()
     db.session.delete(row)
     db.session.flush()
     _delete_pictures(pictures)

@@ -89,7 +89,8 @@ TOPICS = {
         gettext_noop("One tap, from the mail too"),
         (
             gettext_noop("New ones wait in the inbox. Nobody sees them until you approve."),
-            gettext_noop("What you reject is shown nowhere. You find it under Rejected."),
+            gettext_noop("What you reject is shown nowhere, and its stars count."),
+            gettext_noop("What isn’t genuine, such as spam, you set aside: then they don’t."),
             gettext_noop("Mend a typing error if you like: what was sent is kept beside it."),
             gettext_noop(
                 "The mail about a new one leads to the same buttons. Opening it decides nothing."
