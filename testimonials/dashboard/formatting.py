@@ -108,6 +108,8 @@ def describe_modes() -> dict[str, tuple[str, str]]:
 
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
     """Return what the pages show of a testimonial that isn't simply one of its columns."""
+    # Its author took it back after somebody had set it aside.
+    is_taken_back = row.status == "withdrawn" != row.set_aside
     return {
         "row": row,
         "avatar_url": row.avatar_url or (row.twitter or {}).get("avatarUrl"),
@@ -115,7 +117,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "color": colour_of(row.author_name),
         "source_label": translate(SOURCES.get(row.source, row.source)),
         "held": _describe_held(row),
-        "set_aside": row.set_aside and _say_why(row.set_aside),
+        "set_aside": _say_why(row.set_aside) if row.set_aside and not is_taken_back else None,
         "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),

@@ -129,6 +129,9 @@ def test_one_testimonial(site: Site, open_page: OpenPage) -> None:
     page.get_by_role("heading", name="Noor").wait_for()
     page.keyboard.press("s")
     expect(page.get_by_role("button", name="Withdrawn by its author")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Spam")).to_be_focused()
+    assert look(page) == []
     shoot(page, "one-script")
     page.get_by_role("button", name="Withdrawn by its author").click()
     page.get_by_text("Set Noor aside").wait_for()

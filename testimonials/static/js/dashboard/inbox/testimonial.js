@@ -136,4 +136,6 @@ document.addEventListener('keydown', (event) => {
   }
   const control = document.querySelector(`[data-key="${CSS.escape(key)}"]:not([hidden])`);
   if (control) control.click();
+  // What it opens comes next.
+  if (control?.matches('summary')) control.focus();
 });
