@@ -168,7 +168,7 @@ def _describe_form(project: Project, widget: Widget) -> Values:
     draft = read_draft(widget)
     values, brand = to_controls(draft), find_brand(project)
     choices = describe_choices(is_saved=isinstance(widget, SavedWidget))
-    if (number := count_shown(project, EVERYTHING)) > 1:
+    if (number := count_shown(project, EVERYTHING)[0]) > 1:
         choices["show"][0] = ("all", _("All %(num)s approved", num=format_number(number)))
     return {
         "widget": name_in_address(),
@@ -228,6 +228,10 @@ def describe_preview(project: Project, widget: Widget, settings: Settings) -> Va
     draws = [choose_draw(active | {"total": total}) for total in range(3)]
     return (
         feed
-        | {"draws": draws, "lang": ENGLISH.code, "words": write_words(design["labels"], header)}
+        | {
+            "draws": draws,
+            "lang": ENGLISH.code,
+            "words": write_words(design["labels"], header, name=project.name),
+        }
         | ({"cta": feed["cta"] | {k: v for k, v in cta.items() if v}} if "cta" in feed else {})
     )

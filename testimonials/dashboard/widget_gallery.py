@@ -181,7 +181,7 @@ def _describe_gallery(project: Project) -> Values:
         "next": None,
         # A paused project's widget shows nothing, but can be chosen.
         "project": feed["project"] | {"active": True},
-        "words": write_words(design["labels"], header),
+        "words": write_words(design["labels"], header, name=project.name),
     }
     return {
         "looks": LOOKS,
@@ -228,5 +228,5 @@ def _count(items: list[Values]) -> Values:
     ratings = [item["rating"] for item in items if item.get("rating")]
     faces = [{"name": each["authorName"], "avatar": each.get("authorAvatar")} for each in items]
     average = round(sum(ratings) / len(ratings), 1) if ratings else 0
-    count = {"count": len(ratings), "loved": len(ratings)}
+    count = {"count": len(ratings), "people": len(items), "all": True}
     return count | {"average": average, "faces": faces[:MAX_FACES]}

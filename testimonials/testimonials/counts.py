@@ -114,6 +114,8 @@ class Numbers:
     stars: tuple[int, ...]
     # How many genuine testimonials there are, those without stars too.
     genuine: int
+    # Those of before the upgrade, which aren't of all.
+    is_old: bool = False
 
     @property
     def average(self) -> float:
@@ -129,7 +131,7 @@ def read_numbers(project: Project) -> Numbers:
     numbers, old = count_genuine(project), project.old_numbers
     if old and project.numbers_from and clock.now() < project.numbers_from:
         stars = tuple(old["stars"])
-        return replace(numbers, number=sum(stars), total=old["total"], stars=stars)
+        return replace(numbers, number=sum(stars), total=old["total"], stars=stars, is_old=True)
     return numbers
 
 

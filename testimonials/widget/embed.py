@@ -13,7 +13,13 @@ from testimonials.testimonials.media.playback import load_recordings
 from testimonials.widget.container import BADGES, CARDS, WHOLE, Selection
 from testimonials.widget.render import weigh
 from testimonials.widget.script import script_digest, script_integrity
-from testimonials.widget.selection import count_shown, describe_extras, list_shown, read_content
+from testimonials.widget.selection import (
+    count_shown,
+    describe_extras,
+    find_marks,
+    list_shown,
+    read_content,
+)
 from testimonials.widget.settings import find_settings
 
 # The height that a snippet reserves, so that nothing on the page moves when the widget loads.
@@ -29,6 +35,7 @@ NARROW, MIDDLE, WIDE = 344, 752, 1264
 # The part of a browser's window beside a container that fills it.
 MARGINS = 16
 CONTROLS = 72  # A row of buttons, with the space above it.
+PROOF = 32  # The line below all of it.
 BUTTON, PHONE = 56, 400
 HEADER = 76
 MARGIN = 1.04
@@ -111,7 +118,7 @@ def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> 
     layout = config["layout"] if len(words) > 1 else "single"
     # A carousel loads what comes next by itself.
     buttons = int(has_more and layout != "carousel") + int(config["showCtaButton"])
-    foot = CONTROLS if buttons else 0
+    foot = PROOF + (CONTROLS if buttons else 0)
     # On a phone, two buttons are stacked.
     foot += BUTTON if buttons > 1 and width < PHONE else 0
     foot += HEADER if look.design["showHeader"] else 0
@@ -260,7 +267,7 @@ FRAME_HEIGHT = 600
 FRAME_HEIGHT_OF_ONE = 360
 FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {
     "badge-card": 180,
-    "strip": 200,
+    "strip": 232,
     "single": FRAME_HEIGHT_OF_ONE,
 }
 # The heights of shapes that look the same whatever they show; a popup and what stands in a corner
@@ -269,7 +276,7 @@ HEIGHTS = {
     "badge": "44px",
     "badge-card": "146px",
     "people": "44px",
-    "strip": "158px",
+    "strip": "190px",
     "badge-sentence": "",
     "badge-corner": "",
     "popup": "",
@@ -356,6 +363,7 @@ def reserve_space(project: Project, selection: Selection) -> str:
     limit = CARDS.get(selection.shape) or config["initialCount"]
     rows, cursor = list_shown(project, content, None, limit)
     load_recordings(rows)
+    marks = find_marks(rows)
     words = [
         Words(
             weigh(row.text),
@@ -363,7 +371,7 @@ def reserve_space(project: Project, selection: Selection) -> str:
             row.rating is not None,
             len(row.reply or ""),
             row.is_pinned,
-            describe_extras(row, project) or {},
+            describe_extras(row, project, marks[row.id]) or {},
         )
         for row in rows
     ]
@@ -372,5 +380,5 @@ def reserve_space(project: Project, selection: Selection) -> str:
     # A testimonial by itself is shown without the widget's buttons.
     if not selection.is_whole:
         cursor, config = None, config | {"showCtaButton": False}
-    has_more = cursor is not None and count_shown(project, content) > len(rows)
+    has_more = cursor is not None and count_shown(project, content)[0] > len(rows)
     return reserve_height(words, Look(config, settings.design), has_more)

@@ -95,7 +95,10 @@ def _describe(
             # Only further pages could need them too, and they come without words.
             has_extras = described["next"] or any("extras" in item for item in described["items"])
             words = write_words(
-                settings.design["labels"], described.get("header"), has_extras=bool(has_extras)
+                settings.design["labels"],
+                described.get("header"),
+                name=project.name,
+                has_extras=bool(has_extras),
             )
             described |= {"lang": language, "words": words}
         return described

@@ -18,7 +18,13 @@ from testimonials.testimonials.highlights import Ranges, split_text
 from testimonials.widget.colors import read_colours
 from testimonials.widget.container import read_limit, read_selection
 from testimonials.widget.selection import list_shown, read_content
-from testimonials.widget.settings import WidgetSettings, describe_shown, find_settings
+from testimonials.widget.settings import (
+    WidgetSettings,
+    count_real,
+    describe_proof,
+    describe_shown,
+    find_settings,
+)
 from testimonials.widget.words import write_words
 
 # Which testimonials a format gets: those that the widget's data would have.
@@ -41,7 +47,11 @@ class Chosen:
     theme: str
     query: dict[str, str]
     next: str | None
-    wall_url: str
+    project: Project
+
+    @property
+    def wall_url(self) -> str:
+        return wall_url(self.project.slug, self.project.own_host)
 
 
 def choose_items(project: Project, arguments: Mapping[str, str], limit: int | None) -> Chosen:
@@ -57,9 +67,7 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     rows, cursor = list_shown(project, content, arguments.get("after"), count)
     query |= {"limit": str(own_limit)} if own_limit else {}
     items = describe_shown(project, rows)
-    return Chosen(
-        items, settings, selection.theme, query, cursor, wall_url(project.slug, project.own_host)
-    )
+    return Chosen(items, settings, selection.theme, query, cursor, project)
 
 
 def add_query(address: str, query: Mapping[str, str]) -> str:
@@ -86,10 +94,10 @@ def link_recording(item: dict[str, Any]) -> dict[str, Any] | None:
     return {"label": label, "url": recording["page"], "poster": recording.get("poster")}
 
 
-def list_marks(item: dict[str, Any]) -> list[str]:
-    """Return the marks of a testimonial in words."""
+def list_marks(item: dict[str, Any], name: str) -> list[str]:
+    """Return the marks of a testimonial in words; `name` is the project's."""
     marks = item.get("extras", {}).get("marks") or ()
-    return [write_words({})[mark] for mark in marks]
+    return [write_words({}, name=name)[mark] for mark in marks]
 
 
 def find_picture(item: dict[str, Any]) -> str | None:
@@ -191,19 +199,20 @@ def render_newsletter(chosen: Chosen) -> str:
     colours = derived.dark if chosen.theme == "dark" else derived.light
     page = render_template(
         "widget/formats/newsletter.html",
-        cards=[_describe_card(item, config, colours) for item in chosen.items],
+        cards=[_describe_card(item, config, colours, chosen.project.name) for item in chosen.items],
         has_highlights=design["showHighlights"],
         colours=colours,
         radius=design["radius"],
         fonts=SERIF if design["font"] == "serif" else SANS,
         has_photos=design["photoSize"] > 0,
         wall_url=chosen.wall_url,
+        proof=describe_proof(chosen.project, count_real(chosen.items)),
     )
     return f"{page.strip()}\n"
 
 
 def _describe_card(
-    item: dict[str, Any], config: dict[str, Any], colours: Mapping[str, str]
+    item: dict[str, Any], config: dict[str, Any], colours: Mapping[str, str], business: str
 ) -> dict[str, Any]:
     name, text = item["authorName"], shorten(item["text"])
     number = colour_of(name) % INITIALS_COLOURS
@@ -220,7 +229,7 @@ def _describe_card(
         "fore": colours[f"fore{number}"],
         "is_sample": item.get("isSample", False),
         "recording": link_recording(item),
-        "marks": list_marks(item),
+        "marks": list_marks(item, business),
     }
 
 

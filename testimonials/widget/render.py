@@ -30,7 +30,12 @@ from testimonials.widget.container import BADGES, SELECTING, Selection
 from testimonials.widget.dates import write_dates
 from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, read_styles, squeeze
-from testimonials.widget.settings import WidgetSettings, describe_feed, find_settings
+from testimonials.widget.settings import (
+    WidgetSettings,
+    describe_feed,
+    describe_proof,
+    find_settings,
+)
 from testimonials.widget.words import write_words
 
 # The parts of a server-rendered widget: what `static/widget/pieces/cards.js` makes of the feed.
@@ -50,7 +55,7 @@ _WIDE = re.compile("[\u2e80-\ud7ff]")
 class Manner:
     """How the cards of a widget are drawn: `kind` is its layout or shape.
 
-    Recordings are links to their pages unless it `is_player`, without any script.
+    Recordings are links unless it `is_player`, without any script; `record` is the feed's.
     """
 
     kind: str
@@ -59,6 +64,7 @@ class Manner:
     words: Mapping[str, str]
     project: Project
     is_player: bool = False
+    record: str = ""
 
 
 def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict[str, Any]]:
@@ -75,13 +81,12 @@ def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict
 
 def describe_header(header: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Return what is above the cards, or in a badge; `header` is the feed's."""
-    count, loved = format_number(header["count"]), format_number(header["loved"])
+    count, people = format_number(header["count"]), format_number(header["people"])
     return {
         "average": format_average(header["average"]),
         "stars": describe_stars(header["average"], words),
         "ratings": words["ratings"].replace("{n}", count),
-        "from_ratings": words["fromRatings"].replace("{n}", count),
-        "loved": words["loved"].replace("{n}", loved) if header["loved"] else "",
+        "people": words["people"].replace("{n}", people),
         "faces": [describe_face(each["name"], each["avatar"]) for each in header["faces"]],
     }
 
@@ -134,6 +139,7 @@ def _describe_card(
         "name": name,
         "role": ", ".join(filter(None, [item["authorRole"], company])),
         "is_sample": item.get("isSample", False),
+        "record": "" if item.get("isSample") else manner.record.replace("{id}", item["id"]),
         "time": item["submittedAt"],
         "date": date,
     }
@@ -220,6 +226,7 @@ class Still:
     header: dict[str, Any] | None = None
     badge: dict[str, Any] | None = None
     cta: dict[str, str] | None = None
+    proof: Mapping[str, str] | None = None
     next: str | None = None
 
     @property
@@ -255,13 +262,13 @@ def render_still(
     feed = describe_feed(project, after, limit, selection, settings)
     config, shape = feed["config"], feed.get("shape", "")
     settings = WidgetSettings(settings.name, config, settings.design)
-    header = feed.get("header")
-    words = write_words(settings.design["labels"], header)
+    words = write_words(settings.design["labels"], header := feed.get("header"), name=project.name)
     shown = header and header["count"] and describe_header(header, words)
     if "badge" in feed:
         badge = shown and shown | {"url": feed["badge"]["url"]}
         kind = STILL_KINDS.get(shape, shape)
-        return Still(kind, _classes(kind, settings), settings, words, badge=badge or None)
+        values = {"badge": badge or None, "proof": feed["proof"]}
+        return Still(kind, _classes(kind, settings), settings, words, **values)
     kind = shape or (config["layout"] if feed["total"] > 1 else "single")
     if settings.design["layout"] and not shape and feed["total"] > 1:
         kind = STILL_KINDS[settings.design["layout"]]
@@ -275,6 +282,7 @@ def render_still(
         words=words,
         header=None if shape else shown or None,
         cta=feed.get("cta") if is_active else None,
+        proof=feed.get("proof") or describe_proof(project),
         next=feed["next"],
     )
 
@@ -287,11 +295,13 @@ def make_still(
     kind: str,
     words: Mapping[str, str] | None = None,
     is_player: bool = False,
+    proof: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Still:
     """Return how these items of the feed are shown; see `Manner`."""
-    words = words or write_words(settings.design["labels"])
-    manner = Manner(kind, settings.config, settings.design, words, project, is_player)
+    words = words or write_words(settings.design["labels"], name=project.name)
+    record = proof["record"] if proof else ""
+    manner = Manner(kind, settings.config, settings.design, words, project, is_player, record)
     is_few = kind == "masonry" and len(items) < FEW
     return Still(
         kind,
@@ -300,6 +310,7 @@ def make_still(
         words,
         cards=describe_cards(items, manner),
         items=items,
+        proof=proof,
         **values,
     )
 

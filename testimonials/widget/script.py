@@ -46,10 +46,9 @@ PIECES: dict[str, tuple[str, ...]] = {
     "player": ("playing", "pieces/player"),
     "later": ("pieces/seen", "pieces/later"),
 }
+MARQUEES = ("horizontal", "vertical")
 # The layouts and shapes that another piece draws than that of their name.
-DRAWN_BY = {
-    "horizontal": "marquee",
-    "vertical": "marquee",
+DRAWN_BY = dict.fromkeys(MARQUEES, "marquee") | {
     "spotlight": "carousel",
     "strip": "carousel",
 }

@@ -2,7 +2,7 @@
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnExpressionArgument, Select, func, literal, select, tuple_
 
 from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.errors import ValidationFailed
@@ -106,21 +107,58 @@ def find_recording(testimonial: Testimonial) -> Recording | None:
     return recording if recording and recording.state == "ready" else None
 
 
-def describe_extras(testimonial: Testimonial, project: Project) -> dict[str, Any] | None:
+# What the author does to their words: sends others, or confirms these as they are shown.
+CORRECTED, CONFIRMED = "correct", "confirm"
+
+
+def describe_extras(
+    testimonial: Testimonial, project: Project, marks: Sequence[str]
+) -> dict[str, Any] | None:
     """Return `recording`, `answers` (pairs of texts) and `marks`, as far as there are any."""
     recording = find_recording(testimonial)
-    marks = {
-        "verified": testimonial.purchase_verified_at is not None,
-        "rewarded": testimonial.is_rewarded,
-    }
     extras = {
         "recording": recording and _describe_recording(recording, testimonial, project),
         "answers": write_answers(
             public_answers(testimonial, project) if testimonial.answers else ()
         ),
-        "marks": [mark for mark, is_there in marks.items() if is_there],
+        "marks": marks,
     }
     return {name: value for name, value in extras.items() if value} or None
+
+
+def find_marks(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
+    """Return the marks of testimonials by their ids; asks the history of those that were edited."""
+    rows = list(rows)
+    edited = {row.id for row in rows if row.original_text and row.original_text != row.text}
+    edited -= _find_own_words(edited) if edited else set()
+    return {
+        row.id: [
+            *(["verified"] if row.purchase_verified_at is not None else []),
+            *(["insider"] if row.is_insider else []),
+            *(["rewarded"] if row.is_rewarded else []),
+            *(["translated"] if row.translated_from else _name_edit(row, edited)),
+        ]
+        for row in rows
+    }
+
+
+def _name_edit(row: Testimonial, edited: Collection[str]) -> list[str]:
+    if row.id not in edited:
+        return []
+    return ["shortened" if len(row.text) < len(row.original_text or "") else "edited"]
+
+
+def _find_own_words(ids: Collection[str]) -> set[str]:
+    """Return which of these testimonials have words that their authors wrote or confirmed last."""
+    of = Event
+    query = select(of.testimonial_id, of.action, of.before).order_by(of.id)
+    query = query.where(of.testimonial_id.in_(ids), IS_HISTORY, of.undone_at.is_(None))
+    last = {
+        testimonial_id: action
+        for testimonial_id, action, before in db.session.execute(query)
+        if testimonial_id and ("text" in before or action == CONFIRMED)
+    }
+    return {each for each, action in last.items() if action in (CORRECTED, CONFIRMED)}
 
 
 def _describe_recording(
@@ -191,20 +229,27 @@ def list_shown(
     return read_page(query, content.order, after, limit)
 
 
-def count_shown(project: Project, content: Content) -> int:
-    """Count what the widget shows: the counts know all that have some stars, or a tag."""
+def count_shown(project: Project, content: Content) -> tuple[int, int]:
+    """Count what the widget shows, and how many samples there are among these.
+
+    The counts know all that have some stars, or a tag.
+    """
     if not project.is_active:
-        return 0
+        return 0, 0
     halves = content.min_rating * 2
     plain = replace(EVERYTHING, order=content.order, chosen=content.chosen)
     if halves == int(halves) and content == replace(plain, min_rating=content.min_rating):
-        return sum(each.number for each in count_ratings(project.id) if each.halves >= halves)
+        found = [each for each in count_ratings(project.id) if each.halves >= halves]
+        samples = sum(each.number for each in found if each.is_sample)
+        return sum(each.number for each in found), samples
+    query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
+    samples = int(db.session.scalar(query.where(Testimonial.status == "demo")) or 0)
     if len(content.tags) == 1 and content == replace(plain, tags=content.tags):
         counts = count_tags(project.id)
         wanted = fold(content.tags[0])
-        return next((shown for name, (_, shown) in counts.items() if fold(name) == wanted), 0)
-    query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
-    return int(db.session.scalar(query) or 0)
+        shown = next((shown for name, (_, shown) in counts.items() if fold(name) == wanted), 0)
+        return shown, samples
+    return int(db.session.scalar(query) or 0), samples
 
 
 def read_page(

@@ -11,14 +11,14 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.http.i18n import format_number
-from testimonials.core.http.urls import wall_url
+from testimonials.core.http.i18n import format_number, gettext
+from testimonials.core.http.urls import policy_url, record_url, wall_url
 from testimonials.projects.brand import Brand, brand_changed, find_brand
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
 from testimonials.projects.widget_design import BRAND_FONTS, read_design, read_look, trim_design
-from testimonials.testimonials.counts import count_ratings, rate_counted
+from testimonials.testimonials.counts import count_ratings, rate_counted, read_numbers
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
@@ -27,12 +27,13 @@ from testimonials.widget.colors import PALETTES, read_colours, write_colours
 from testimonials.widget.container import CARDS, WHOLE, Selection
 from testimonials.widget.drafts import change_draft
 from testimonials.widget.models import SavedWidget
-from testimonials.widget.script import choose_draw
+from testimonials.widget.script import MARQUEES, choose_draw, choose_kind
 from testimonials.widget.selection import (
     EVERYTHING,
     count_shown,
     describe_extras,
     find_conditions,
+    find_marks,
     list_shown,
     read_content,
 )
@@ -273,38 +274,34 @@ def rate(project: Project) -> tuple[float, int]:
 
 
 def describe_header(project: Project) -> dict[str, Any]:
-    """Return what a header, a badge or a row of people says of all approved ratings.
+    """Return what a header, a badge or a row of people says of all genuine ratings.
 
-    `loved` is how many give four stars or more, and whose `faces` these are: at most five people,
-    of the newest those with a picture first. Samples don't count.
+    `people` is how many have written, and `faces` at most five of those that are shown, of the
+    newest those with a picture first. Samples don't count.
     """
-    counts = count_ratings(project.id) if project.is_active else []
-    average, count = rate_counted(counts)
-    loved = sum(each.number for each in counts if each.halves >= 8 and not each.is_sample)
-    faces = {row.author_name: row.avatar_url for row in _list_loved(project)} if loved else {}
+    if not project.is_active:
+        return {"average": 0, "count": 0, "people": 0, "all": True, "faces": []}
+    numbers = read_numbers(project)
+    faces = {row.author_name: row.avatar_url for row in _list_newest(project)}
     return {
-        "average": average,
-        "count": count,
-        "loved": loved,
+        "average": numbers.average,
+        "count": numbers.number,
+        "people": numbers.genuine,
+        "all": not numbers.is_old,
         "faces": [{"name": name, "avatar": url} for name, url in faces.items()][:MAX_FACES],
     }
 
 
-def _list_loved(project: Project) -> Sequence[Testimonial]:
-    """Return some of four stars or more, from the newest; if few of these are, from the best."""
+def _list_newest(project: Project) -> Sequence[Testimonial]:
+    """Return some that are shown, whatever their stars: of the newest, those with a picture."""
     order = Testimonial.is_pinned.desc(), Testimonial.submitted_at.desc()
     conditions = find_conditions(project, EVERYTHING)
     newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(NEWEST_FACES)
-    is_loved = Testimonial.status != "demo", Testimonial.rank >= 4
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
+    query = select(Testimonial).where(Testimonial.id.in_(newest), Testimonial.status != "demo")
     # More than five, because some people have written twice.
-    query = select(Testimonial).where(Testimonial.id.in_(newest), *is_loved)
-    rows = db.session.scalars(query.order_by(has_picture.desc(), *order).limit(3 * MAX_FACES)).all()
-    if len(rows) >= MAX_FACES:
-        return rows
-    best = select(Testimonial).where(*conditions, *is_loved)
-    best = best.order_by(order[0], Testimonial.rank.desc(), order[1]).limit(3 * MAX_FACES)
-    return [*rows, *db.session.scalars(best)]
+    query = query.order_by(has_picture.desc(), order[1]).limit(3 * MAX_FACES)
+    return db.session.scalars(query).all()
 
 
 def describe_feed(
@@ -323,6 +320,22 @@ def describe_feed(
     settings = settings or find_settings(project, selection.widget)
     feed = _describe_page(project, after, limit, selection, settings)
     return feed if after else feed | {"draw": choose_draw(feed)}
+
+
+def describe_proof(project: Project, shown: int = 0) -> dict[str, str]:
+    """Return the line below what shows so many testimonials of a project, without its samples.
+
+    `url` is that of the policy, which `label` names; `record` that of the record of a testimonial.
+    `text` says that these were selected.
+    """
+    proof = {
+        "label": gettext("How we collect"),
+        "url": policy_url(project.slug, project.own_host),
+        "record": record_url(project.slug, "{id}", project.own_host),
+    }
+    if is_selected(project, shown):
+        proof["text"] = gettext("Selected by %(name)s", name=project.name)
+    return proof
 
 
 def _describe_page(
@@ -348,12 +361,11 @@ def _describe_page(
     if selection.is_whole:
         if feed["design"]["showHeader"]:
             feed["header"] = describe_header(project)
-        return feed | {
-            "cta": read_cta(project),
-            "total": count_shown(project, content),
-            "items": items,
-            "next": cursor,
-        }
+        total, samples = count_shown(project, content)
+        feed |= {"cta": read_cta(project), "total": total, "items": items, "next": cursor}
+        # Nobody gets to what follows the first page of a marquee.
+        shown = count_real(items) if choose_kind(feed) in MARQUEES else total - samples
+        return feed if after else feed | {"proof": describe_proof(project, shown)}
     if selection.shape == "strip":
         # One row, whatever the owner chose, and no column moves.
         animation = "none" if config["animation"] == "none" else "horizontal"
@@ -361,7 +373,18 @@ def _describe_page(
         feed |= {"config": config}
     if selection.shape:
         feed |= {"shape": selection.shape}
-    return feed | {"total": len(items), "items": items, "next": None}
+    feed |= {"total": len(items), "items": items, "next": None}
+    return feed if after else feed | {"proof": describe_proof(project, count_real(items))}
+
+
+def is_selected(project: Project, shown: int) -> bool:
+    """Tell whether there are genuine testimonials beside those shown, without their samples."""
+    return shown > 0 and read_numbers(project).genuine > shown
+
+
+def count_real(items: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many items of the feed are no samples."""
+    return sum("isSample" not in item for item in items)
 
 
 def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
@@ -373,16 +396,17 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
         "url": wall_url(project.slug, project.own_host),
     }
     shown = {"shape": shape, "badge": badge, "header": header, "total": count}
-    return shown | {"items": [], "next": None}
+    return shown | {"items": [], "next": None, "proof": describe_proof(project)}
 
 
 def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[str, Any]]:
     """Return what the public sees of testimonials; a sample is marked as one."""
     load_recordings(rows)
-    return [_describe(row, project) for row in rows]
+    marks = find_marks(rows)
+    return [_describe(row, project, marks[row.id]) for row in rows]
 
 
-def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
+def _describe(testimonial: Testimonial, project: Project, marks: list[str]) -> dict[str, Any]:
     # Two decimals are enough to draw and to read aloud.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
@@ -394,7 +418,7 @@ def _describe(testimonial: Testimonial, project: Project) -> dict[str, Any]:
         "isSample": testimonial.status == "demo" or None,
         "highlights": testimonial.highlights,
         "reply": _describe_reply(testimonial),
-        "extras": describe_extras(testimonial, project),
+        "extras": describe_extras(testimonial, project, marks),
     }
     return {
         "id": testimonial.id,

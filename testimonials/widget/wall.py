@@ -31,7 +31,7 @@ from testimonials.widget.selection import (
     read_content,
     read_page,
 )
-from testimonials.widget.settings import describe_shown, find_settings, rate
+from testimonials.widget.settings import describe_proof, describe_shown, find_settings, rate
 
 # What the public wall shows: a choice of testimonials, page by page, and the figures above.
 
@@ -99,7 +99,7 @@ def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[s
     a cursor that is none.
     """
     page = _remember(project, (choice, after), lambda: _read_page(project, choice, after))
-    return page | {"figures": _remember(project, None, lambda: count_figures(project))}
+    return page | {"figures": _find_figures(project)}
 
 
 def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, Any]:
@@ -159,6 +159,10 @@ def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionAr
     if choice.has_photo:
         found.append(_has_photo)
     return found
+
+
+def _find_figures(project: Project) -> dict[str, Any]:
+    return _remember(project, None, lambda: count_figures(project))
 
 
 def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
@@ -254,7 +258,13 @@ def render_wall(
     settings = find_settings(project)
     # A carousel's single row would not be a wall.
     kind = "list" if settings.config["layout"] == "list" else "masonry"
-    still = make_still(project, settings, items, kind=kind if len(items) > 1 else "single")
+    still = make_still(
+        project,
+        settings,
+        items,
+        kind=kind if len(items) > 1 else "single",
+        proof=_describe_proof(project, figures),
+    )
     filters = _list_filters(project, choice, figures)
     total = next((each["count"] for each in filters if each["is_current"]), None)
     return render_page(
@@ -277,14 +287,23 @@ def render_wall(
     )
 
 
+def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the line below the cards: of all that the wall has, whatever a visitor chose."""
+    return describe_proof(project, figures["total"] - figures["samples"])
+
+
 def render_testimonial(project: Project, item: dict[str, Any]) -> str:
     """Render the page of one item of the wall."""
+    proof = _describe_proof(project, _find_figures(project))
+    still = make_still(
+        project, find_settings(project), [item], kind="single", is_player=True, proof=proof
+    )
     text = " ".join(item["text"].split())
     is_short = len(text) <= SUMMARY_LENGTH
     return render_page(
         "widget/testimonial.html",
         project,
-        make_still(project, find_settings(project), [item], kind="single", is_player=True),
+        still,
         author=item["authorName"],
         summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
         canonical=testimonial_url(project.slug, item["id"], project.own_host),

@@ -32,13 +32,19 @@ WORDS = {
     "testimonials": gettext_noop("Testimonials"),
     "carousel": gettext_noop("carousel"),
     "empty": gettext_noop("Be the first to say a few words."),
+    "check": gettext_noop("Check this"),
 }
 
 # Of testimonials that have more than words.
 EXTRA_WORDS = {
     "cannotPlay": gettext_noop("It can’t be played here. Open its page"),
     "verified": gettext_noop("Verified customer"),
+    "insider": gettext_noop("Works here or is related"),
     "rewarded": gettext_noop("Got a thank-you for writing"),
+    "translated": gettext_noop("Translated"),
+    "translatedMeans": gettext_noop("The author wrote this in another language."),
+    "shortenedMeans": gettext_noop("The author sent more words than these."),
+    "editedMeans": gettext_noop("The author sent other words than these."),
 }
 
 
@@ -51,9 +57,13 @@ def read_language(tag: str | None) -> str | None:
 
 
 def write_words(
-    labels: Mapping[str, str], header: Mapping[str, Any] | None = None, *, has_extras: bool = True
+    labels: Mapping[str, str],
+    header: Mapping[str, Any] | None = None,
+    *,
+    name: str = "",
+    has_extras: bool = True,
 ) -> dict[str, str]:
-    """Return the words by name; `labels` are the owner's own.
+    """Return the words by name; `labels` are the owner's own, `name` is the project's.
 
     What names a number of ratings is there only with a `header` (`describe_header`), in the form
     that its numbers need. Without `has_extras`, what belongs to recordings and marks is left out.
@@ -66,28 +76,37 @@ def write_words(
         "reply": gettext("Reply from %(name)s", name="{name}"),
     }
     if has_extras:
-        words |= _write_extra_words()
+        words |= _write_extra_words(name)
     if header is not None:
-        count, loved = header["count"], header["loved"]
+        count = header["count"]
+        ratings = ngettext("from %(num)s rating", "from %(num)s ratings", count, num="{n}")
+        if header["all"]:
+            one, many = "from %(num)s rating in all", "from all %(num)s ratings"
+            ratings = ngettext(one, many, count, num="{n}")
+        people = header["people"]
         words |= {
-            "ratings": write_ratings(count, "{n}"),
-            "fromRatings": ngettext(
-                "from %(num)s rating", "from %(num)s ratings", count, num="{n}"
-            ),
-            "loved": ngettext(
-                "Loved by %(num)s customer", "Loved by %(num)s customers", loved, num="{n}"
-            ),
+            "ratings": ratings,
+            "fromRatings": ratings,
+            "people": ngettext("%(num)s person wrote", "%(num)s people wrote", people, num="{n}"),
         }
     return words | dict(labels)
 
 
-def _write_extra_words() -> dict[str, str]:
+def _write_extra_words(business: str) -> dict[str, str]:
     words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
+    # With the name in them, because scripts of before fill in none here.
+    words |= {
+        "shortened": gettext("Shortened by %(name)s", name=business),
+        "edited": gettext("Edited by %(name)s", name=business),
+    }
     return words | {
         "video": gettext("Play the video of %(name)s", name="{name}"),
         "voice": gettext("Play the recording of %(name)s", name="{name}"),
         "verifiedMeans": gettext(
-            "Bought from %(name)s: the shop’s own system confirmed it.", name="{name}"
+            "They wrote by a link that %(name)s made for their order.", name="{name}"
+        ),
+        "insiderMeans": gettext(
+            "They said so, or their address is one of %(name)s.", name="{name}"
         ),
         "rewardedMeans": gettext(
             "%(name)s thanks everybody who writes, whatever they say.", name="{name}"

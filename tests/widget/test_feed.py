@@ -53,6 +53,11 @@ def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: 
             }
         ],
         "next": None,
+        "proof": {
+            "label": "How we collect",
+            "url": "https://testimonials.example.com/kiln/wall#how-we-collect",
+            "record": "https://testimonials.example.com/kiln/{id}",
+        },
         "draw": "single face cards single",
     }  # fmt: skip
     words = "<img src=x onerror=alert(1)></script> \u2028 & {{7*7}}"

@@ -48,7 +48,7 @@ def test_a_least_length_counts_letters(app: Flask, client: FlaskClient, project:
     assert (_texts(feed), feed["total"]) == (["😀" * 41, "日" * 40], 2)
 
 
-def test_the_badge_counts_approved_ratings(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_the_badge_counts_genuine_ratings(app: Flask, client: FlaskClient, agent: Caller) -> None:
     project = agent.create_project(skipDemoTestimonials=False, slug="samples")["_id"]
     empty = read_feed(client, project, "shape=badge")
     assert (empty["total"], empty["items"]) == (0, [])
@@ -56,13 +56,13 @@ def test_the_badge_counts_approved_ratings(app: Flask, client: FlaskClient, agen
         (5, {}), (4.5, {}), (3, {"text": "short", "tags": ["other"]}), (1, {"status": "pending"}),
         (1, {"status": "rejected"}), (None, {}),
     ]:  # fmt: skip
-        add_testimonial(app, project, rating=rating, **values)
+        add_testimonial(app, project, rating=rating, source="public_page", **values)
     # Whatever else is chosen, an average is of all.
     for query in ("shape=badge", "shape=badge&min=10&tag=other"):
         feed = read_feed(client, project, query)
         wall = "https://testimonials.example.com/samples/wall"
-        assert feed["badge"] == {"average": 4.2, "label": "3 ratings", "url": wall}
-        assert (feed["total"], feed["items"], feed["next"]) == (3, [], None)
+        assert feed["badge"] == {"average": 3.4, "label": "4 ratings", "url": wall}
+        assert (feed["total"], feed["items"], feed["next"]) == (4, [], None)
 
 
 def test_badges_and_people_say_true_numbers(app: Flask, client: FlaskClient, agent: Caller) -> None:
@@ -70,18 +70,20 @@ def test_badges_and_people_say_true_numbers(app: Flask, client: FlaskClient, age
     picture = "https://example.com/ann.png"
     for name, rating, values in [
         ("Bea", 4, {}), ("Ann", 5, {"author_avatar": picture}), ("Cid", 3.5, {}),
-        ("Dora", None, {}), ("Ed", 5, {"status": "pending"}), ("Bea", 5, {}),
+        ("Dora", None, {}), ("Ed", 1, {"status": "rejected"}), ("Bea", 5, {}),
     ]:  # fmt: skip
         add_testimonial(app, project, author_name=name, rating=rating, **values)
     for shape in BADGES:
         feed = read_feed(client, project, f"shape={shape}&tag=none&min=100")
-        assert (feed["shape"], feed["total"], feed["items"]) == (shape, 4, [])
+        assert (feed["shape"], feed["total"], feed["items"]) == (shape, 5, [])
+        # Whatever their stars; nobody stands there twice, and no sample at all.
+        people = [("Ann", picture), ("Bea", None), ("Dora", None), ("Cid", None)]
         assert feed["header"] == {
-            "average": 4.4,
-            "count": 4,
-            "loved": 3,
-            # Nobody stands there twice, and no sample at all.
-            "faces": [{"name": "Ann", "avatar": picture}, {"name": "Bea", "avatar": None}],
+            "average": 3.7,
+            "count": 5,
+            "people": 6,
+            "all": True,
+            "faces": [{"name": name, "avatar": avatar} for name, avatar in people],
         }
 
 

@@ -22,7 +22,7 @@ from testimonials.collection.images.draw import LOOKS
 from testimonials.collection.models import SharePicture, TestimonialPicture
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import NotFound, ServiceError
-from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.i18n import gettext_noop, speaking
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import share_picture_url
 from testimonials.core.images.colors import TEXTS, colour_of, initials_of
@@ -32,7 +32,9 @@ from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.colors import read_colours
-from testimonials.widget.settings import find_settings
+from testimonials.widget.selection import find_marks
+from testimonials.widget.settings import describe_proof, find_settings
+from testimonials.widget.words import write_words
 
 # Drawing in the process that decodes pictures, with its limits of time and memory.
 
@@ -162,18 +164,23 @@ def describe_picture(
         raise NotFound("There are pictures of approved testimonials only.")
     settings = find_settings(project)
     colours = read_colours(settings.config, settings.design)
-    told = "Sample" if row.status == "demo" else ""
-    paid = "Got a thank-you for writing" if row.is_rewarded else ""
+    with speaking(project.whole_page_design["language"]):
+        words = write_words({}, name=project.name)
+        told = words["sample"] if row.status == "demo" else ""
+        marks = [words[mark] for mark in find_marks([row])[row.id]]
+        # One of several is one that was picked.
+        picked = describe_proof(project, int(row.status != "demo")).get("text", "")
     shown = {
         "text": row.text,
         "highlights": row.highlights or [],
         "rating": row.rating,
         "name": row.author_name,
-        "role": ", ".join(filter(None, [told, row.author_role, row.author_company, paid])),
+        "role": ", ".join(filter(None, [told, row.author_role, row.author_company, *marks])),
         "initials": initials_of(row.author_name),
         "person": colour_of(row.author_name) % INITIALS_COLOURS,
         "photo": row.avatar_id,
-        "business": project.name,
+        "business": picked or project.name,
+        "picked": bool(picked),
         "letter": initials_of(project.name)[:1],
         "logo": brand_logo_id(project),
         "light": colours.light,
@@ -201,7 +208,8 @@ def draw_picture(wanted: Wanted) -> bytes:
     if logo:
         content = base64.b64encode(logo.content).decode()
         shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
-        shown["business"] *= logo.width <= WIDE_LOGO * logo.height
+        is_named = logo.width > WIDE_LOGO * logo.height and not shown["picked"]
+        shown["business"] *= not is_named
     return run_drawing(draw_testimonial, shown)
 
 

@@ -87,6 +87,16 @@ def testimonial_url(slug: str, testimonial_id: str, host: str | None) -> str:
     return f"{collection_page_url(slug, host)}/{testimonial_id}"
 
 
+def policy_url(slug: str, host: str | None = None) -> str:
+    """Return the URL of what a project says of how it collects."""
+    return f"{wall_url(slug, host)}#how-we-collect"
+
+
+def record_url(slug: str, testimonial_id: str, host: str | None) -> str:
+    """Return the URL of the public record of one testimonial."""
+    return testimonial_url(slug, testimonial_id, host)
+
+
 def share_picture_url(slug: str, host: str | None = None) -> str:
     return f"{collection_page_url(slug, host)}/share.png"
 

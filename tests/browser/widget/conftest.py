@@ -215,6 +215,12 @@ def feed(
         "lang": "en",
         "words": ENGLISH | chosen.get("labels", {}),
         "cta": {"label": "Share your experience", "url": "https://example.com/fern"},
+        "proof": {
+            "label": "How we collect",
+            "url": "https://example.com/fern/how",
+            "record": "https://example.com/fern/{id}/record",
+            "text": "Selected by Fern & Fable",
+        },
         "items": [item(n) for n in range(1, count + 1)] if items is None else items,
     }
 
@@ -223,11 +229,12 @@ def badge(shape: str, **changes: Any) -> dict[str, Any]:
     """Return what the service would send for a badge."""
     faces = [{"name": f"Maya {letter}", "avatar": None} for letter in "ABCDE"]
     data = feed(items=[], showCtaButton=False, **changes)
-    words = {"fromRatings": "from {n} ratings", "loved": "Loved by {n} customers"}
+    ratings = "from all {n} ratings"
+    words = {"ratings": ratings, "fromRatings": ratings, "people": "{n} people wrote"}
     return data | {
         "shape": shape,
         "badge": {"average": 4.8, "label": "214 ratings", "url": "https://example.com/fern/wall"},
-        "header": {"average": 4.8, "count": 214, "loved": 206, "faces": faces},
+        "header": {"average": 4.8, "count": 214, "people": 230, "faces": faces},
         "words": data["words"] | words,
         "total": 214,
     }

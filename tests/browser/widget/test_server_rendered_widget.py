@@ -25,12 +25,13 @@ PEOPLE = (
 )
 # What a reader gets of each card: the words, and how they look.
 READ = """root => [...root.querySelectorAll('li')].map(li => [
-  ...['.text', 'mark', '.reply', '.name', '.role', '.date', '.avatar', '.sample', '.source', '.play', '.answers', '.marks'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
+  ...['.text', 'mark', '.reply', '.name', '.role', '.date', '.avatar', '.sample', '.source', '.play', '.answers', '.marks', '.check'].map(s => li.querySelector(s)?.textContent.trim() ?? ''),
   li.querySelector('.stars')?.getAttribute('aria-label') ?? '',
   li.querySelector('.stars svg')?.getAttribute('width') ?? '',
   li.querySelector('.play')?.getAttribute('aria-label') ?? '',
+  ...['.check', '.shortened'].map(s => li.querySelector(s)?.href ?? ''), root.querySelector('.proof').textContent,
   ...['.card', '.text', '.avatar', '.name', '.meta', '.reply', '.stars', '.stars svg', '.glyph', 'mark', '.recording', '.shape', '.sign',
-    '.time', '.wave', '.answers', 'dt', 'dd', '.marks', '.marks .icon'].map(s => {
+    '.time', '.wave', '.answers', 'dt', 'dd', '.marks', '.marks .icon', '.marks a', '.check'].map(s => {
     const node = li.querySelector(s);
     if (!node) return s + ' is missing';
     const look = getComputedStyle(node);
@@ -69,7 +70,8 @@ def test_the_server_renders_the_same_cards_as_the_script(
     more = {"highlights": [[0, 7]], "reply": "Thank you.", "replied_at": clock.now()}
     change_testimonial(site.app, made["_id"], twitter={"handle": "x"}, is_pinned=True, **more)
     asked = {"id": "aaaaaaaa", "question": "Will you come back?", "kind": "scale", "answer": 9}
-    others = {"answers": [asked | {"isPublic": True}], "is_rewarded": True}
+    others = {"answers": [asked | {"isPublic": True}], "is_rewarded": True, "is_insider": True}
+    others |= {"original_text": "Many more words than these, which nobody sees." * 4}
     for kind in ("video", "voice"):
         told = add_testimonial(site.app, project.id, **others, purchase_verified_at=clock.now())
         add_recording(site.app, told, kind)

@@ -118,7 +118,7 @@ def test_the_first_pinned_is_featured(page: Page, pages: Pages, case: Case) -> N
 
 def test_header_counts_all_ratings(page: Page, pages: Pages) -> None:
     people = [{"name": f"Maya {n}", "avatar": None} for n in range(5)]
-    header = {"average": 5, "count": 1280, "loved": 1200, "faces": people}
+    header = {"average": 5, "count": 1280, "people": 1300, "faces": people}
     data = feed(3, design={"showHeader": True})
     without = data | {"header": header | {"count": 0}}
     georgia = '<h2 style="font-family:Georgia">Host</h2>'
@@ -225,8 +225,10 @@ def test_a_card_has_what_is_switched_on(page: Page, pages: Pages) -> None:
     assert button.get_attribute("href") == "https://example.com/fern"
     off = {"showStars": False, "showDates": False, "showSource": False, "showCtaButton": False}
     open_widgets(page, pages, feed(items=[one], **off))
-    for gone in (page.get_by_role("img"), page.get_by_role("link"), page.locator("time")):
+    for gone in (page.get_by_role("img"), page.locator("time")):
         assert gone.count() == 0
+    # No owner can switch it off; a sample has no record.
+    assert page.get_by_role("link").all_inner_texts() == ["How we collect"]
     assert page.locator(".role").all_inner_texts() == ["Owner"]
     assert page.get_by_text("Sample", exact=True).is_visible()
     assert page.messages == []  # type: ignore[attr-defined]
@@ -401,7 +403,7 @@ def test_none_shows_the_button_or_nothing(page: Page, pages: Pages) -> None:
     height = "host.getBoundingClientRect().height"
     assert [look(page, height, n) for n in range(3)] == [300] * 3
     page.keyboard.press("Shift")
-    assert [look(page, height, n) for n in range(3)] == [0, 0, 98]
+    assert [look(page, height, n) for n in range(3)] == [0, 0, 130]
 
 
 def test_failure_keeps_the_link(page: Page, pages: Pages, case: Case) -> None:

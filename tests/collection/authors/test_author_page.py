@@ -78,6 +78,32 @@ def test_a_correction_waits_for_the_owner_who_is_told(
     assert (inbox.act(row.id, "approve").status_code, inbox.shown()) == (200, ["Noor H."])
 
 
+def test_the_card_says_whose_words_were_changed_by_the_owner(
+    visitor: Visitor, inbox: Inbox
+) -> None:
+    path = visitor.write()
+    one = visitor.row().id
+
+    def read_marks() -> list[str]:
+        inbox.act(one, "approve")
+        [item] = visitor.client.get(f"/widget/{inbox.project}/feed").json["items"]
+        return list(item.get("extras", {}).get("marks", []))
+
+    def edit(text: str) -> None:
+        form = {"author_name": "Noor", "text": text, "submitted_on": "2026-01-02"}
+        answer = inbox.client.post(f"{inbox.base}/testimonials/{one}", data=form)
+        assert answer.status_code in (200, 302, 303), answer.text
+
+    assert read_marks() == []
+    edit("They listened.")
+    assert read_marks() == ["shortened"]
+    # What its author sent last is the author's own.
+    visitor.post(path + "/correct", text="They listened, and well.", name="Noor")
+    assert read_marks() == []
+    edit("They listened, and very well. Twice.")
+    assert read_marks() == ["edited"]
+
+
 def test_a_correction_obeys_the_rules_of_sending(app: Flask, visitor: Visitor) -> None:
     path = visitor.write()
     for values, problem in (

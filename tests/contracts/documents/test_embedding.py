@@ -100,7 +100,9 @@ def test_parts(document: str, script: str) -> None:
     # Each element with a class is a part; the root is the widget's own and has none.
     assert "node.part = attributes.class" in script
     made = {
-        name for classes in re.findall(r"\{ class: '([\w ]+)'", script) for name in classes.split()
+        name
+        for classes in re.findall(r"(?:\{ class: |\blink\()'([\w ]+)'", script)
+        for name in classes.split()
     }
     assert len(made) > 10
     still = STILL.read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str)
     assert feed["words"]["verified"] == "Bestätigter Kauf"
     wall = client.get("/bakery/wall").text
     # On the card for screen readers and as a tip, and below the cards for everybody.
-    assert wall.count("Bought from Oat: the shop’s own system confirmed it.") == 3
+    assert wall.count("They wrote by a link that Oat made for their order.") == 3
     assert wall.count("Oat thanks everybody who writes, whatever they say.") == 3
     newsletter = client.get(f"/widget/{project}/newsletter").text
     assert "Verified customer" in newsletter

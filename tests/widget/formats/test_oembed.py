@@ -31,7 +31,7 @@ def test_each_page_names_its_frame(app: Flask, client: FlaskClient, project: str
     base = f"/widget/{project}"
     pages = {
         base: (base, 600), f"{base}?shape=badge": (f"{base}?shape=badge", 64),
-        f"{base}?shape=strip&theme=dark&min=2": (f"{base}?shape=strip&min=2&theme=dark", 200),
+        f"{base}?shape=strip&theme=dark&min=2": (f"{base}?shape=strip&min=2&theme=dark", 232),
         f"{base}?id={one}": (f"{base}?id={one}", 360), f"/kiln/{one}": (f"{base}?id={one}", 360),
         "/kiln/wall": (base, 600), "/KILN/wall?tag=a+%26+b": (f"{base}?tag=a+%26+b", 600),
     }  # fmt: skip

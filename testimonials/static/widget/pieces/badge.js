@@ -1,6 +1,6 @@
 // The average of all ratings: in a pill, in a corner, in a sentence, or as people.js has it.
 export default [`badge.css`, (widget) => {
-  const { kind, feed: { badge, header: { average, count }, lang, total }, host, root, el, number, say, stars } = widget;
+  const { kind, feed: { badge, header: { average, count }, lang, proof, total }, host, root, el, number, say, stars } = widget;
   widget.fill = () => {
     const star = stars(average);
     const n = number(count);
@@ -13,7 +13,9 @@ export default [`badge.css`, (widget) => {
       star.setAttribute('height', '1em');
       inside = [star, ' ', mean, ' ', el('u', 0, say('fromRatings', { n }))];
     }
-    root.append(el('a', { class: 'badge', href: badge.url, target: '_blank', rel: 'noopener', lang }, ...widget.inside || inside));
+    const link = (name, href, ...inside) => el('a', { class: name, href, target: '_blank', rel: 'noopener', lang }, ...inside);
+    root.append(link('badge', badge.url, ...widget.inside || inside));
+    if (proof) root.append(kind === 'badge-sentence' ? ' · ' : ' ', link('proof', proof.url, proof.label));
     host.dataset.testimonialsCount = total;
   };
 }];

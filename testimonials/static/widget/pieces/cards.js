@@ -29,6 +29,7 @@ const makeDates = ({ config, design, feed, kind, locale }) => {
 
 export default [`cards.css`, (widget) => {
   const { config, design, feed, kind, host, root, signal, locale, el, webUrl, say, number, stars, face } = widget;
+  const { proof } = feed;
   const text = (value) => (typeof value === 'string' ? value : '');
   const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
   // Slow devices get the work in small tasks.
@@ -50,13 +51,16 @@ export default [`cards.css`, (widget) => {
     return node;
   };
 
+  const link = (name, href, text) => el('a', { class: name, href, target: '_blank', rel: 'noopener' }, text);
+  const recordOf = (item) => !item.isSample && proof?.record.replace('{id}', item.id);
   const author = (item, name) => {
     const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
     const date = new Date(item.submittedAt);
     const when = dates(date);
     const meta = el('span', { class: 'meta' }, role && el('bdi', { class: 'role' }, role),
       item.isSample && el('span', { class: 'sample' }, say('sample')),
-      when && el('time', { class: 'date', lang: locale, datetime: date.toISOString() }, el('bdi', 0, when)));
+      when && el('time', { class: 'date', lang: locale, datetime: date.toISOString() }, el('bdi', 0, when)),
+      recordOf(item) && link('check', recordOf(item), say('check')));
     return el('figcaption', { class: 'author' }, design.photoSize !== 0 && face(name, webUrl(item.authorAvatar) || item.twitter?.avatarUrl),
       el('bdi', { class: 'name' }, name), meta.firstChild && meta);
   };
@@ -141,18 +145,19 @@ export default [`cards.css`, (widget) => {
   };
 
   Object.assign(widget, {
-    stage, nav, view, list, foot, status, cards, progress, extensions, text, listen, button, clamp, arrange, fill, version: 0, cursor: feed.next,
+    stage, nav, view, list, foot, status, cards, progress, extensions, recordOf, text, listen, button, clamp, arrange, fill, version: 0, cursor: feed.next,
     announce: (shown) => { status.textContent = sayProgress(shown); },
     loadNext: async () => widget.cursor && (await widget.later()).loadNext(),
   });
   root.append(stage, foot, status);
+  if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
     const showMore = button({ class: 'button' }, async () => (await widget.later()).showMore(showMore), say('showMore') + ' ', progress);
     foot.append(showMore);
   }
   const href = webUrl(feed.cta?.url);
-  if (config.showCtaButton !== false && href) foot.append(el('a', { class: 'button cta', href, target: '_blank', rel: 'noopener' }, text(feed.cta.label)));
+  if (config.showCtaButton !== false && href) foot.append(link('button cta', href, text(feed.cta.label)));
   if (!feed.total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));
 
   new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);

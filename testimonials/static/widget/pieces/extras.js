@@ -1,9 +1,9 @@
 // What some testimonials have beside their words: a handle, highlights, a reply, answers to the
 // owner's questions, and marks.
 const X = 'M3 3l14 18h4L7 3zM20.5 3l-7 8M10.5 13.5 4 21';
-const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5' };
+const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5', insider: 'M12 4a4 4 0 1 0 .01 0zM4 21c1-9 15-9 16 0', translated: 'M3 6h10M8 3v3c0 5-2 8-5 9M5 9c1 3 4 5 6 6M12 21l4.5-11L21 21M14 17h5' };
 
-export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, say, text }) => {
+export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, recordOf, say, text }) => {
   const { name } = feed.project;
   const icon = (d) => el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d }));
 
@@ -32,9 +32,11 @@ export default [`extras.css`, ({ config, design, el, extensions, feed, kind, loc
     card.words = { clientHeight: 0, get scrollHeight() { return list.clientHeight || kind === 'strip' ? cut() : Infinity; } };
   };
 
-  const drawMarks = (marks) => el('p', { class: 'marks' }, ...marks.map((mark) => {
+  // Who follows what was done to the words sees what is known of those that were sent.
+  const drawMarks = (marks, record) => el('p', { class: 'marks' }, ...marks.map((mark) => {
     const means = say(mark + 'Means', { name });
-    return el('span', { class: mark, title: means }, icon(MARKS[mark]), say(mark), el('span', { class: 'unseen' }, '. ' + means));
+    const link = record && /^[est]/.test(mark) && { href: record, target: '_blank', rel: 'noopener' };
+    return el(link ? 'a' : 'span', { class: mark, title: means, ...link }, icon(MARKS[mark] || 'M4 6h16M4 12h16M4 18h7'), say(mark), el('span', { class: 'unseen' }, '. ' + means));
   }));
 
   extensions.unshift((card) => {
@@ -43,6 +45,6 @@ export default [`extras.css`, ({ config, design, el, extensions, feed, kind, loc
     if (highlights && design.showHighlights !== false) highlight(words, highlights);
     if (reply) more.before(el('div', { class: 'reply' }, el('b', {}, say('reply', { name })), el('p', { lang: locale }, el('bdi', {}, text(reply.text)))));
     if (extras?.answers) drawAnswers(card, extras.answers);
-    if (extras?.marks) figure.append(drawMarks(extras.marks));
+    if (extras?.marks) figure.append(drawMarks(extras.marks, recordOf(card.item)));
   });
 }];

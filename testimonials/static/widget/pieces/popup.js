@@ -38,7 +38,7 @@ export default [`popup.css`, (widget) => {
   };
   const watch = new MutationObserver(update);
   watch.observe(document, { subtree: true, childList: true, attributes: true });
-  view.append(widget.button({ class: 'arrow close', 'aria-label': widget.say('close') }, end, el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d: 'M6 6l12 12M18 6 6 18' }))));
+  view.append(root.querySelector('.proof') || '', widget.button({ class: 'arrow close', 'aria-label': widget.say('close') }, end, el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d: 'M6 6l12 12M18 6 6 18' }))));
   view.setAttribute('role', 'region');
   view.setAttribute('aria-label', widget.say('testimonials'));
   watchHolding(widget, update);
