@@ -13,7 +13,7 @@ from tests.dashboard.inbox.test_setting_aside import number
 from tests.support.rows import add_testimonial, change_project, read_project
 
 DAY = 24 * 60 * 60
-pytestmark = pytest.mark.recount
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from testimonials.testimonials.models import REASONS
 from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import add_testimonial, read_testimonials
 
-pytestmark = pytest.mark.recount
+pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
 
 def number(inbox: Inbox) -> int:
