@@ -77,7 +77,7 @@ def fill_project(app: Flask, project_id: str, name: str) -> None:
     for status, values in {
         "approved": much | {"author_name": "N" * 100},
         "pending": much | {"author_name": "ليلى منصور", "text": "صالون هادئ ونظيف."},
-        "rejected": {"consent_withdrawn_at": now},
+        "rejected": {"consent_withdrawn_at": now, "set_aside": "off_topic"},
         "spam": {"held_for": "links", "text": "https://a.example " * 9},
         "trash": {"status": "approved", "deleted_at": now},
     }.items():

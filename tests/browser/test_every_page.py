@@ -56,7 +56,9 @@ MORE = {
     "owner": (
         *(
             f"{PROJECT}/inbox?status={status}"
-            for status in ("approved", "rejected", "spam", "trash", "all", "all&q=nothing+such")
+            for status in (
+                "approved", "rejected", "spam", "trash", "set-aside", "all", "all&q=nothing+such",
+            )
         ),
         "/dashboard/account/activity?q=nothing+such",
         f"{PROJECT}/collect/page/words?lang=de", f"{PROJECT}/collect/page?form=after-class",

@@ -24,7 +24,7 @@ from testimonials.testimonials.counts import count_again, count_days, find_wrong
 from testimonials.testimonials.fields import count_answers, count_sent
 from testimonials.testimonials.history import Part, change_all, delete_matching
 from testimonials.testimonials.inbox import InboxFilter, count_tabs, find_rows
-from testimonials.testimonials.moderation import apply_action
+from testimonials.testimonials.moderation import WITH_REASON, apply_action
 from testimonials.testimonials.tags import add_tag, delete_tag, list_project_tags, rename_tag
 from testimonials.testimonials.undo import undo_last
 from testimonials.widget.selection import EVERYTHING, Content, count_shown
@@ -35,6 +35,7 @@ from tests.support.plans import explain_statements
 from tests.support.sampling import rounds
 
 STATUSES = ("pending", "approved", "rejected", "spam", "demo", "withdrawn")
+DECISIONS = ("approve", "reject", "set-aside", "delete", "restore", "release")
 # Halves, those between them, and what has no end in binary.
 RATINGS = (None, 1.0, 1.4, 2.5, 3.49, 3.5, 4.0, 4.3, 4.499999, 4.5, 13 / 3, 5.0)
 QUESTIONS = ("why", 'a "quoted" one')
@@ -103,8 +104,9 @@ class Walk:
 
     def decide(self) -> None:
         project = self.project()
-        name = self.random.choice(("approve", "reject", "delete", "restore", "spam", "release"))
-        apply_action(project, self.rows(project), name, WHO)
+        name = self.random.choice(DECISIONS)
+        reason = self.random.choice(models.REASONS) if name in WITH_REASON else ""
+        apply_action(project, self.rows(project), name, WHO, reason=reason)
 
     def tag(self) -> None:
         project, name = self.project(), self.random.choice(NAMES)
