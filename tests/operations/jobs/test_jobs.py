@@ -172,7 +172,7 @@ def test_every_job_leaves_its_row(app: Flask) -> None:
     with app.app_context():
         run_due("jobs")
     wanted = [name for name, kind in KINDS.items() if kind.thread == "jobs"]
-    assert len(wanted) == 5
+    assert len(wanted) == 6
     assert all(_row(app, name).finished_at is not None for name in wanted)
 
 
