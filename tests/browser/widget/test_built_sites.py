@@ -77,6 +77,7 @@ def test_a_built_site_needs_no_script_and_asks_nobody(
         page.goto(website, wait_until="networkidle")
         assert page.locator("[part~=card]").count() == 3
         assert page.get_by_text("Maya {{ 7*7 }}").count() == 3
+        assert page.get_by_role("link", name="How we collect").count() == 1
         # A picture that can't be had leaves initials.
         assert page.locator("[part~=avatar] img").evaluate("img => img.naturalWidth") > 0
         (face,) = built.glob(FACES)

@@ -1,5 +1,6 @@
 """The embed snippet, as the API returns it, on a page of another origin."""
 
+import json
 import re
 
 import pytest
@@ -16,6 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.process]
 IS_DRAWN = (
     "() => document.querySelector('[data-testimonials-project]').shadowRoot?.querySelector('a')"
 )
+FOCUSED = "document.activeElement.shadowRoot?.activeElement?.textContent ?? ''"
 TEXTS = (
     "By Friday we had five new bookings.",
     '<img src=x onerror="document.title=1"><script>document.title=2</script> & so on',
@@ -57,6 +59,27 @@ def test_snippet_as_returned_shows_the_testimonials(
     for text in TEXTS:
         framed = still.frame_locator("iframe").locator("blockquote").get_by_text(text, exact=True)
         expect(framed.first).to_be_visible()
+
+
+def test_policy_and_record_are_near_by_keyboard(
+    site: Site, host: HostPage, open_page: OpenPage
+) -> None:
+    project = site.create_project()
+    fill(project)
+    snippet = project.call("GET", "/embed-snippet")
+    host.body = snippet["container"] + snippet["script"]
+    page = open_page(host.url)
+    check_widget(page)
+    feed = json.loads(site.service.call("GET", f"/widget/{project.id}/feed").body)
+    record = feed["proof"]["record"].replace("{id}", feed["items"][0]["id"])
+    for name, address in (("Check this", record), ("How we collect", feed["proof"]["url"])):
+        while page.evaluate(FOCUSED) != name:
+            page.keyboard.press("Tab")
+            assert page.evaluate(FOCUSED) != "", name
+        with page.expect_popup() as opened:
+            page.keyboard.press("Enter")
+        assert opened.value.url == address
+        expect(opened.value.get_by_role("heading").first).to_be_attached()
 
 
 def test_strict_policy_of_the_host_needs_the_service_alone(
