@@ -232,12 +232,15 @@ class _Drawing:
         self.words = Text.read(shown["text"], family, "display", shown["highlights"])
         self.is_mirrored = self.words.is_right_to_left
         photo = round(self.size.photo * 1.26)
-        brand_width = round(self.inner * 0.42)
+        is_alone = self.size.is_tall or self.paint.is_card
+        brand_width = round(self.inner * (0.85 if is_alone else 0.42))
         self.brand = self._line(shown["business"], self.size.role, brand_width)
-        beside = 0 if self.size.is_tall or self.paint.is_card else self.brand_reach + 32
+        beside = 0 if is_alone else self.brand_reach + 32
         room = self.inner - photo - beside
         self.name = self._line(shown["name"], self.size.name, room)
         self.role = self._line(shown["role"], self.size.role, room)
+        # They must be seen, so they may take three lines.
+        self.marks = self._line(shown["marks"], round(self.size.role * 0.85), room, lines=3)
 
     @property
     def inner(self) -> int:
@@ -370,12 +373,11 @@ class _Drawing:
             self._draw_middle(self.shown["initials"], box, round(size.photo * 0.38), paint.fore)
         step = round(size.photo * 1.26)
         x = self.start - step if self.is_mirrored else self.start + step
-        lines = [each for each in (self.name, self.role) if each]
+        lines = [each for each in (self.name, self.role, self.marks) if each]
         y = top + (size.photo - sum(each.height for each in lines)) // 2
-        for block, colour in ((self.name, paint.text), (self.role, paint.muted)):
-            if block:
-                self._draw_line(block, x, y, colour)
-                y += block.height
+        for block in lines:
+            self._draw_line(block, x, y, paint.text if block is self.name else paint.muted)
+            y += block.height
 
     def _draw_brand(self, left: int, middle: int) -> None:
         """Draw logo or letter and the name around a height."""
@@ -417,11 +419,11 @@ class _Drawing:
         left = (box[0] + box[2] - block.width) // 2
         _write(self.picture, block, left, (box[1] + box[3] - block.height) // 2, colour)
 
-    def _line(self, text: str, letters: int, width: int) -> Block | None:
+    def _line(self, text: str, letters: int, width: int, lines: int = 1) -> Block | None:
         if not text:
             return None
         found = Text.read(text, self.paint.family, "text")
-        return found.shorten(letters, width, found.line_height * letters)
+        return found.shorten(letters, width, lines * round(found.line_height * letters))
 
     def _draw_line(self, block: Block, x: int, top: int, colour: str) -> None:
         """Draw a line at the card's start edge, whichever direction its own letters have."""

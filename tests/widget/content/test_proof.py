@@ -63,7 +63,7 @@ def test_each_mark_is_on_every_door(
     one = add_testimonial(app, project, text=SHORT, original_text=SHORT)
     assert "extras" not in read_feed(client, project)["items"][0]
     assert all(label not in text for _, text in see(client, project, one))
-    assert describe(app, one)["role"] == ""
+    assert describe(app, one)["marks"] == ""
     change_testimonial(app, one, **values)
     feed = read_feed(client, project, "lang=en")
     assert feed["items"][0]["extras"] == {"marks": [mark]}
@@ -71,7 +71,7 @@ def test_each_mark_is_on_every_door(
     assert feed["words"][f"{mark}Means"]
     for path, text in see(client, project, one):
         assert label in text, path
-    assert describe(app, one)["role"] == label.replace("&amp;", "&")
+    assert describe(app, one)["marks"] == label.replace("&amp;", "&")
     read = client.get(f"/widget/{project}/feed.json").json
     assert read["items"][0]["_testimonial"]["marks"] == [mark]
 
