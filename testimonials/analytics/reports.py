@@ -236,7 +236,7 @@ def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
 
 
 def _describe_ratings(counted: list[DayOf]) -> dict[str, Any]:
-    """Return the ratings of what is shown, by stars and by weeks that begin on Monday."""
+    """Return the genuine ratings, by stars and by weeks that begin on Monday."""
     rated = [each for each in counted if any(each.stars)]
     weeks = []
     for week, listed in groupby(rated, key=lambda each: (each.day - _MONDAY) // 7):

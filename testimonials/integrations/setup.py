@@ -431,7 +431,9 @@ class SummarySchema(Schema):
     averageRating = fields.Float(
         required=True,
         allow_none=True,
-        metadata={"description": "Of all approved ones with stars, to one decimal; null: none."},
+        metadata={
+            "description": "Of all genuine ratings, shown or not, to one decimal; null: none."
+        },
     )
     ratingCount = fields.Integer(required=True)
     proposalsWaiting = fields.Integer(required=True)

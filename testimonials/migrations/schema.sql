@@ -1024,6 +1024,8 @@ CREATE UNIQUE INDEX uq_testimonial_project_id_external_id ON testimonial (projec
 
 CREATE UNIQUE INDEX uq_testimonial_project_id_purchase_reference ON testimonial (project_id, purchase_reference) WHERE purchase_reference IS NOT NULL;
 
+CREATE INDEX ix_testimonial_waiting ON testimonial (created_at) WHERE status = 'pending' AND deleted_at IS NULL AND NOT is_overdue;
+
 CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', prefix='2', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 
 INSERT INTO alembic_version (version_num) VALUES ('0015')

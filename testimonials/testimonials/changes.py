@@ -119,7 +119,9 @@ class TestimonialEditSchema(StrictSchema):
         attribute="author_avatar", allow_none=True, description="URL of a public image."
     )
     text = Words(required=False)
-    rating = Rating(allow_none=True, description="null removes the stars.")
+    rating = Rating(
+        allow_none=True, description="null removes the stars. A visitor’s can’t be changed: 409."
+    )
     tags = TagList()
     pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
     reply = Reply(description="The owner’s public reply; an empty one removes it.")

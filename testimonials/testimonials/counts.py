@@ -25,6 +25,7 @@ from sqlalchemy import (
     text,
     true,
     type_coerce,
+    union_all,
 )
 
 from testimonials.core import clock
@@ -123,6 +124,9 @@ class Numbers:
         return average(self.total, self.number)
 
 
+NO_NUMBERS = Numbers(0, 0, (0,) * 5, 0)
+
+
 def read_numbers(project: Project) -> Numbers:
     """Return the numbers that every door shows of a project.
 
@@ -140,7 +144,7 @@ def count_genuine(project: Project) -> Numbers:
     query = select(of.halves, func.sum(of.number), func.sum(of.rating_sum))
     query = query.where(of.project_id == project.id, of.standing == "genuine").group_by(of.halves)
     halves = cast(func.floor(kept.rating * 2), Integer)
-    total = func.sum(cast(func.round(kept.rating * BILLION), BigInteger) * kept.number)
+    total = func.sum(_to_billionths(kept.rating) * kept.number)
     others = select(halves, func.sum(kept.number), total).where(kept.project_id == project.id)
     stars, total_sum, genuine = [0] * 6, 0, 0
     for each, number, rating_sum in db.session.execute(query.union_all(others.group_by(halves))):
@@ -165,13 +169,6 @@ def count_ratings(project_id: str) -> list[RatingCount]:
     ]
 
 
-def rate_counted(counts: Sequence[RatingCount]) -> tuple[float, int]:
-    """Return the average of all ratings, to one decimal, and their number; samples don't count."""
-    rated = [each for each in counts if each.stars and not each.is_sample]
-    number, total = sum(each.number for each in rated), sum(each.total for each in rated)
-    return average(total, number), number
-
-
 def average(total: int, number: int) -> float:
     """Return the average of ratings whose sum is in billionths, to one decimal; 0 without any."""
     # Halves are rounded up, as people do.
@@ -194,19 +191,36 @@ def count_forms(project_id: str) -> dict[str, int]:
 
 
 def count_days(project_id: str, since: datetime) -> list[DayOf]:
-    """Return the days of a project since a time that have anything, oldest first."""
-    of = DayCount
-    stars = (of.stars_1, of.stars_2, of.stars_3, of.stars_4, of.stars_5)
-    values = [func.sum(each) for each in (of.sent, of.approved, of.rating_sum, *stars)]
-    query = select(of.day, *values).where(
-        of.project_id == project_id, of.day >= to_milliseconds(since) // DAY
-    )
-    rows = db.session.execute(query.group_by(of.day).order_by(of.day))
+    """Return the days of a project since a time that have anything, oldest first.
+
+    Ratings are the genuine ones, those of deleted testimonials too.
+    """
+    of, kept, first = DayCount, KeptRating, to_milliseconds(since) // DAY
+    counted = [of.sent, of.approved, of.rating_sum]
+    counted += [of.stars_1, of.stars_2, of.stars_3, of.stars_4, of.stars_5]
+    star = _round(kept.rating)
+    rated = [literal(0), literal(0), _to_billionths(kept.rating) * kept.number]
+    rated += [case((star == number, kept.number), else_=0) for number in range(1, 6)]
+    both = union_all(
+        select(of.day, *counted).where(of.project_id == project_id, of.day >= first),
+        select(kept.day, *rated).where(kept.project_id == project_id, kept.day >= first),
+    ).subquery()
+    day, *values = both.columns
+    rows = db.session.execute(select(day, *map(func.sum, values)).group_by(day).order_by(day))
     listed = [
         DayOf(day, int(sent), int(approved), int(total), tuple(map(int, stars)))
         for day, sent, approved, total, *stars in rows
     ]
     return [each for each in listed if each.sent or each.approved or any(each.stars)]
+
+
+def _round(rating: Any) -> ColumnElement[int]:
+    """Return the whole stars of a rating; halves are rounded up, as people do."""
+    return case(*((rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
+
+
+def _to_billionths(rating: Any) -> ColumnElement[int]:
+    return cast(func.round(rating * BILLION), BigInteger)
 
 
 def count_answered(project_id: str) -> dict[str, int]:
@@ -310,7 +324,7 @@ def _table(model: Any) -> Table:
 def _count_testimonials() -> Select[Any]:
     row = Testimonial
     halves = case(*((row.rating >= number / 2, number) for number in range(10, 0, -1)), else_=0)
-    total = func.sum(cast(func.round(func.coalesce(row.rating, 0) * BILLION), BigInteger))
+    total = func.sum(_to_billionths(func.coalesce(row.rating, 0)))
     form = func.coalesce(row.form_name, "")
     key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, form, halves, _HAS_PHOTO]
     key.append(row.standing)
@@ -336,10 +350,10 @@ def _count_days() -> Select[Any]:
     day = (type_coerce(row.submitted_at, BigInteger) // DAY).label("day")
     is_sent, is_approved = row.source == "public_page", (row.status == "approved") & _IS_KEPT
     is_rated = and_(row.standing == "genuine", row.rating.is_not(None))
-    # Halves are rounded up, as people do.
-    stars = case(*((row.rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
-    rating = cast(func.round(row.rating * BILLION), BigInteger)
-    total = func.sum(case((is_rated, rating), else_=0))
+    stars, total = (
+        _round(row.rating),
+        func.sum(case((is_rated, _to_billionths(row.rating)), else_=0)),
+    )
     conditions = [
         and_(is_sent, row.status != "spam"),
         and_(is_sent, is_approved),

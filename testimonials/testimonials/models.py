@@ -50,6 +50,8 @@ UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND
 # Those that no counted visit to a page sent: imported, written in, or sent by who isn't counted.
 UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
 VISITED = "visit IS NOT NULL"
+# Those that will count once they are decided, or have waited too long.
+WAITING = "status = 'pending' AND deleted_at IS NULL AND NOT is_overdue"
 # Why a person set one aside, which takes its rating out of the numbers.
 REASONS = ("spam", "abusive", "off_topic", "not_customer", "same_person", "withdrawn")
 # What it is to the numbers: only what is `genuine` counts. A visitor's one does wherever a person
@@ -102,6 +104,7 @@ class Testimonial(Base):
         _index_where(
             "ix_testimonial_words", _HAS_TEXT, "text_fingerprint", "project_id", "created_at"
         ),
+        _index_where("ix_testimonial_waiting", WAITING, "created_at"),
         _index_where("ix_testimonial_avatar_id", "avatar_id IS NOT NULL", "avatar_id"),
         _index_where("ix_testimonial_import_id", "import_id IS NOT NULL", "import_id"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),

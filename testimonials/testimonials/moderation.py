@@ -201,9 +201,12 @@ def edit_testimonial(
     """Change columns of one testimonial, keeping the original text.
 
     Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or
-    None if nothing changed. Raises `ActionRefused` for a sample and for a withdrawn testimonial.
+    None if nothing changed. Raises `ActionRefused` for a sample, a withdrawn testimonial, and the
+    stars that a visitor gave.
     """
     _require_editable(row)
+    if row.source == "public_page" and values.get("rating", row.rating) != row.rating:
+        raise ActionRefused(gettext_noop("Only its author can change the stars of a testimonial."))
     wanted = values | _spell_tags(project, values) | _follow_transcript(row, values)
     changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if not changes:

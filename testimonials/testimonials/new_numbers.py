@@ -2,12 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import or_, select, text, update
 
 from testimonials.auth.accounts import may_act
 from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.db.transactions import next_batch, write
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import format_average, format_day, gettext, ngettext
 from testimonials.core.http.urls import project_url
@@ -16,9 +17,10 @@ from testimonials.core.text import cut
 from testimonials.projects.emails import SUBJECT_NAME
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import tell_each
-from testimonials.projects.projects import mark_changed
+from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.counts import average, count_genuine, count_where
-from testimonials.testimonials.models import TestimonialCount
+from testimonials.testimonials.history import ROWS
+from testimonials.testimonials.models import OVERDUE_DAYS, WAITING, Testimonial, TestimonialCount
 
 # From the first time that somebody of the project opens a page of it.
 LOOK = timedelta(days=14)
@@ -83,8 +85,27 @@ def end_old_numbers(project: Project) -> None:
 
 @every("new-numbers")
 def follow_old_numbers() -> int:
-    """End the old numbers that have stood long enough, and tell owners of the others, once."""
+    """End the old numbers that have stood long enough, and tell owners of the others, once.
+
+    And let count what has waited long enough.
+    """
+    with write():
+        while mark_overdue() == ROWS:
+            next_batch()
     return tell_each(_find_due, _follow)
+
+
+def mark_overdue() -> int:
+    """Let ratings count that have waited too long for a decision; return how many, some at once."""
+    waiting = text(WAITING), Testimonial.created_at <= clock.now() - timedelta(days=OVERDUE_DAYS)
+    found = select(Testimonial.id, Testimonial.project_id).where(*waiting).limit(ROWS)
+    overdue = db.session.execute(found).all()
+    for project_id in sorted({row.project_id for row in overdue}):
+        mark_changed(lock_project(project_id))
+    ids = [row.id for row in overdue]
+    query = update(Testimonial).where(Testimonial.id.in_(ids)).values(is_overdue=True)
+    db.session.execute(query.execution_options(synchronize_session=False))
+    return len(ids)
 
 
 def _find_due() -> list[tuple[str, str]]:

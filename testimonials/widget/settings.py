@@ -18,7 +18,7 @@ from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
 from testimonials.projects.widget_design import BRAND_FONTS, read_design, read_look, trim_design
-from testimonials.testimonials.counts import count_ratings, rate_counted, read_numbers
+from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
@@ -266,11 +266,11 @@ def find_feed_version(project_id: str) -> int:
 
 
 def rate(project: Project) -> tuple[float, int]:
-    """Return the average of all approved ratings, to one decimal, and their number.
-
-    Samples don't count.
-    """
-    return rate_counted(count_ratings(project.id)) if project.is_active else (0, 0)
+    """Return the average of all genuine ratings, to one decimal, and their number."""
+    if not project.is_active:
+        return 0, 0
+    numbers = read_numbers(project)
+    return numbers.average, numbers.number
 
 
 def describe_header(project: Project) -> dict[str, Any]:

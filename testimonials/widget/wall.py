@@ -18,7 +18,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop, language_query, n
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
 from testimonials.projects.models import Project
 from testimonials.projects.widget_design import DEFAULTS
-from testimonials.testimonials.counts import count_ratings, count_tags, rate_counted
+from testimonials.testimonials.counts import NO_NUMBERS, count_ratings, count_tags, read_numbers
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.call_to_action import read_rated
 from testimonials.widget.container import WHOLE, Selection, read_selection
@@ -117,20 +117,23 @@ def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, A
 def count_figures(project: Project) -> dict[str, Any]:
     """Count what the wall shows, by stars (samples left out), by tag, and those with a photo.
 
-    Halves of a star are rounded up, as people do.
+    `average`, `count` and `stars` are of all genuine ratings, shown or not. Halves of a star are
+    rounded up, as people do.
     """
     counts = count_ratings(project.id) if project.is_active else []
-    average, count = rate_counted(counts)
-    by_stars = Counter[int]()
+    shown = Counter[int]()
     for each in counts:
-        by_stars[each.stars] += 0 if each.is_sample else each.number
+        shown[each.stars] += 0 if each.is_sample else each.number
+    numbers = read_numbers(project) if project.is_active else NO_NUMBERS
     return {
         "total": sum(each.number for each in counts),
         "samples": sum(each.number for each in counts if each.is_sample),
         "photos": sum(each.photos for each in counts),
-        "average": average,
-        "count": count,
-        "stars": [by_stars[number] for number in (5, 4, 3, 2, 1)],
+        "average": numbers.average,
+        "count": numbers.number,
+        "is_old": numbers.is_old,
+        "stars": numbers.stars[::-1],
+        "shown": [shown[number] for number in (5, 4, 3, 2, 1)],
         "tags": _count_tags(project) if counts else [],
     }
 
@@ -180,7 +183,7 @@ def describe_ratings(
 ) -> Markup:
     """Return a JSON-LD script element about the ratings on a page with these items of the feed.
 
-    It lists the shown testimonials with a rating, but no samples; the average counts every approved
+    It lists the shown testimonials with a rating, but no samples; the average counts every genuine
     rating. `figures` are that average and its count, if they are known already. Empty if the owner
     has named nothing that is rated, or no rating is shown.
     """
@@ -324,7 +327,7 @@ def _list_filters(
     offered = [(gettext("All"), figures["total"], WallChoice(WHOLE))]
     if choice.rating:
         label = ngettext("%(num)s star", "%(num)s stars", choice.rating)
-        count = figures["stars"][5 - choice.rating]
+        count = figures["shown"][5 - choice.rating]
         offered.append((label, count, WallChoice(WHOLE, rating=choice.rating)))
     for name, count in figures["tags"]:
         offered.append((name, count, WallChoice(Selection(tag=name))))
@@ -353,8 +356,11 @@ def _list_bars(
             "share": round(count / figures["count"] * 100, 1),
             "url": _url(project, WallChoice(WHOLE, rating=number, sort=choice.sort)),
             "is_current": choice.rating == number,
+            "is_shown": shown > 0,
         }
-        for number, count in zip((5, 4, 3, 2, 1), figures["stars"], strict=True)
+        for number, count, shown in zip(
+            (5, 4, 3, 2, 1), figures["stars"], figures["shown"], strict=True
+        )
         if figures["count"]
     ]
 

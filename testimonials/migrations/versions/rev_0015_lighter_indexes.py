@@ -34,6 +34,14 @@ def upgrade() -> None:
             sqlite_where=where,
             postgresql_where=where,
         )
+    where = sa.text("status = 'pending' AND deleted_at IS NULL AND NOT is_overdue")
+    op.create_index(
+        "ix_testimonial_waiting",
+        "testimonial",
+        ["created_at"],
+        sqlite_where=where,
+        postgresql_where=where,
+    )
     if op.get_bind().dialect.name == "sqlite":
         _make_words_again(op.get_bind())
 

@@ -67,10 +67,15 @@ def test_an_edit_changes_what_is_sent(app: Flask, helper: TokenCaller, project_i
     before = everything(app)
     assert patch({"text": "Late."}).status_code == 412
     assert everything(app) == before
-    gone = {"authorCompany": "", "reply": "", "tags": [], "highlights": [], "rating": None}
+    gone = {"authorCompany": "", "reply": "", "tags": [], "highlights": []}
     data = helper.patch(path, gone).json["data"]
-    assert not data.keys() & {"authorCompany", "reply", "highlights", "rating"}
+    assert not data.keys() & {"authorCompany", "reply", "highlights"}
     assert data["tags"] == []
+    # A visitor's stars are theirs.
+    for rating in (None, 5):
+        refused = helper.patch(path, {"rating": rating})
+        assert (refused.status_code, refused.json["code"]) == (409, "ACTION_REFUSED")
+    assert helper.patch(path, {"rating": 4, "reply": ""}).status_code == 200
     for wrong in ({"text": None}, {"text": "x" * 2001}, {"tags": ["a, b"]}, {"status": "approved"}):
         assert helper.patch(path, wrong).status_code == 400, wrong
     # Samples and withdrawn ones are not edited.

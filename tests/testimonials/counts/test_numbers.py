@@ -1,0 +1,136 @@
+"""The numbers of genuine ratings on all doors, after histories at random, and over an upgrade."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from testimonials.auth.callers import Scope
+from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.projects.defaults import RATED
+from testimonials.projects.models import Project
+from testimonials.testimonials import models
+from testimonials.testimonials.new_numbers import mark_overdue
+from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
+from tests.conftest import Caller
+from tests.integrations.mcp.talking import connect
+from tests.support.applications import change_settings
+from tests.support.rows import add_testimonial, change_project
+from tests.support.sampling import rounds
+from tests.testimonials.counts.test_counts import Walk, is_genuine
+
+Said = tuple[float, int]
+
+
+def make_project(app: Flask, owner: Caller, **values: Any) -> dict[str, Any]:
+    """Return a new project that shows its numbers wherever it can."""
+    project = owner.create_project(**values)
+    change_project(
+        app,
+        project["_id"],
+        widget_design={"showHeader": True},
+        dashboard_config={RATED: {"kind": "Product", "name": "Bread"}},
+    )
+    return project
+
+
+class Reader:
+    """Somebody who reads what each door says."""
+
+    def __init__(self, app: Flask, owner: Caller) -> None:
+        self.app, self.browser = app, open_browser(app, owner)
+        self.token = give_token(app, owner, Scope.READ)
+        self.agent = connect(app, owner.account_id, Scope.READ)
+
+    def read(self, project: dict[str, Any]) -> dict[str, Said]:
+        """Return the average and the number of ratings that each door says."""
+        path, slug = f"/v1/projects/{project['_id']}", project["publicPageConfig"]["slug"]
+        widget = f"/widget/{project['_id']}"
+        header = self.browser.get(f"{widget}/feed").json["header"]
+        badge = self.browser.get(f"{widget}/feed?shape=badge").json["header"]
+        wall = self.browser.get(f"/{slug}/wall").text
+        summary = self.token.get(f"{path}/summary").json["data"]
+        insights = self.token.get(f"{path}/insights?days=30").json["data"]["ratings"]
+        told = self.agent.call("get_summary", projectId=project["_id"])
+        run = self.app.test_cli_runner().invoke(
+            args=["projects", "insights", slug, "--days", "30", "--json"]
+        )
+        command = json.loads(run.output)["ratings"]
+        found = {
+            "header": (header["average"], header["count"]),
+            "badge": (badge["average"], badge["count"]),
+            "summary": (summary["averageRating"] or 0, summary["ratingCount"]),
+            "insights": (insights["average"] or 0, insights["count"]),
+            "mcp": (told["averageRating"] or 0, told["ratingCount"]),
+            "command": (command["average"] or 0, command["count"]),
+        }
+        if stated := re.search(r'"ratingValue": ([\d.]+), "ratingCount": (\d+)', wall):
+            found["structured data"] = (float(stated[1]), int(stated[2]))
+        if score := re.search(r'class="unseen">([\d.]+) out of 5, from (one|[\d,]+) rating', wall):
+            count = 1 if score[2] == "one" else int(score[2].replace(",", ""))
+            found["wall"] = (float(score[1]), count)
+        return found
+
+
+@pytest.mark.postgres
+def test_all_doors_agree_after_any_history(app: Flask, owner: Caller) -> None:
+    change_settings(app, project_limit=10_000)
+    reader = Reader(app, owner)
+    for seed in range(rounds(12, 1000)):
+        project = make_project(app, owner)
+        walk = Walk(seed, [project["_id"]])
+        with app.app_context():
+            for _ in range(15):
+                walk.step()
+            query = select(models.Testimonial).where(
+                models.Testimonial.project_id == project["_id"]
+            )
+            rows = db.session.scalars(query).all()
+            ratings = [row.rating for row in rows if row.rating and is_genuine(row)]
+            ratings += [rating for _, rating in walk.kept]
+        average = sum(ratings) / len(ratings) if ratings else 0
+        doors = reader.read(project)
+        assert len(set(doors.values())) == 1, (seed, doors)
+        said, count = doors["header"]
+        assert count == len(ratings)
+        assert abs(said - average) <= 0.05 + 1e-9
+
+
+@pytest.mark.postgres
+def test_what_waits_for_fourteen_days_counts(app: Flask, owner: Caller) -> None:
+    project, reader = make_project(app, owner), Reader(app, owner)
+    row = add_testimonial(app, project["_id"], rating=2, status="pending")
+    doors = reader.read(project)
+    assert set(doors.values()) == {(0, 0)}
+    with app.app_context():
+        with write():
+            assert mark_overdue() == 0
+            found = db.session.get_one(models.Testimonial, row)
+            found.created_at = clock.now() - timedelta(days=models.OVERDUE_DAYS, minutes=1)
+        version = db.session.get_one(Project, project["_id"]).feed_version
+        with write():
+            assert mark_overdue() == 1
+            assert mark_overdue() == 0
+        assert db.session.get_one(Project, project["_id"]).feed_version > version
+    assert set(reader.read(project).values()) == {(2, 1)}
+
+
+def test_the_numbers_of_before_stand_until_their_day(app: Flask, owner: Caller) -> None:
+    project, reader = make_project(app, owner, slug="bread"), Reader(app, owner)
+    for rating, status in ((5, "approved"), (4, "approved"), (1, "rejected")):
+        add_testimonial(app, project["_id"], rating=rating, status=status)
+    old = {"total": 9_000_000_000, "stars": [0, 0, 0, 1, 1]}
+    until = clock.now() + timedelta(days=3)
+    change_project(app, project["_id"], old_numbers=old, numbers_from=until)
+    assert reader.read(project)["header"] == (4.5, 2)
+    assert "shown or not" not in owner.client.get("/bread/wall").text
+    change_project(app, project["_id"], numbers_from=clock.now())
+    assert reader.read(project)["header"] == (3.3, 3)
+    assert "shown or not" in owner.client.get("/bread/wall").text
