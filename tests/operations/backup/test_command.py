@@ -177,7 +177,7 @@ def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_
     program = script(f'cp "$1" "{place}/" && echo "$1" >>"{tmp_path}/log"')
     app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
     project = owner.create_project(slug="fern")["_id"]
-    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
+    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones", rating=1)
     work(app)
     assert names(place) == [FIRST]
     moved_clock.move(hours=1)
@@ -191,6 +191,8 @@ def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_
     assert len((tmp_path / "log").read_text().splitlines()) <= 3
     assert restore_here(tmp_path / "new", place / FIRST)["erasedAgain"] == 1
     assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
+    # Nor does the rating count.
+    assert query(tmp_path / "new", "SELECT count(*) FROM kept_rating") == [(0,)]
     moved_clock.move(hours=1)
     script("exit 1")
     run_well(app, "authors", "erase", "li@example.com", "--yes")
@@ -223,7 +225,7 @@ def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
         monkeypatch.setenv(f"RESTIC_{name.upper()}", str(tmp_path / name.removesuffix("_file")))
     app = make(backup_command="restic backup --quiet --exclude .unfinished-* {folder}")
     project = owner.create_project(slug="fern")["_id"]
-    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones")
+    add_testimonial(app, project, author_email="noor@example.com", text="Xylophones", rating=1)
     work(app)
     (subject,) = mails(app)
     assert "restic ended with exit code 1: Fatal: unable to open config file" in subject
