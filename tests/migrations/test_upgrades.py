@@ -11,7 +11,12 @@ from testimonials import create_app
 from testimonials.core.db.migrate import FORMER_HEAD, current, head, revisions, upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from tests.conftest import StartService
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import find_wrong_counts
+from testimonials.testimonials.new_numbers import follow_old_numbers
+from testimonials.widget.settings import describe_header, rate
+from testimonials.widget.wall import count_figures
+from tests.conftest import MovableClock, StartService
 from tests.migrations.conftest import execute
 from tests.operations.instances import query, restore_here
 from tests.support.killing import run_until_statement
@@ -149,6 +154,51 @@ def test_the_history_comes_into_the_record(app: Flask) -> None:
     execute(f"DELETE FROM testimonial WHERE id = '{first}'")
     left = {row["id"]: row["before"] for row in read(db.engine)["event"]}
     assert [left[each] for each in ("c1", "c2", "c3")] == [None, {"is_pinned": True}, None]
+
+
+@pytest.mark.parametrize("revision", [FORMER_HEAD, "0013"])
+def test_the_numbers_of_before_stand_until_their_day(
+    app: Flask, revision: str, moved_clock: MovableClock
+) -> None:
+    make_filled(db.engine, revision)
+    ids = sorted(row["id"] for row in read(db.engine)["testimonial"])
+    project_id = min(row["id"] for row in read(db.engine)["project"])
+    for id, rating, status in zip(
+        ids, (5, 4, 1), ("approved", "approved", "rejected"), strict=True
+    ):
+        execute(
+            f"UPDATE testimonial SET project_id = '{project_id}', rating = {rating}, status = "
+            f"'{status}', source = 'public_page', deleted_at = NULL WHERE id = '{id}'"
+        )
+    upgrade(db.engine)
+    execute(
+        "UPDATE project SET status = 'active', deleted_at = NULL",
+        "UPDATE account SET suspended_at = NULL",
+    )
+    assert check(app) == f"The database is sound, and at {head()}.\n"
+
+    def read_all() -> set[tuple[float, int]]:
+        """Return the average and number of ratings that widget, badge, wall and summary say."""
+        project = db.session.get_one(Project, project_id, populate_existing=True)
+        header, figures = describe_header(project), count_figures(project)
+        found = {rate(project), *((each["average"], each["count"]) for each in (header, figures))}
+        db.session.rollback()
+        return found
+
+    assert read_all() == {(4.5, 2)}
+    moved_clock.move(days=59)
+    # The owner is told, once.
+    assert [follow_old_numbers(), follow_old_numbers()] == [1, 0]
+    assert read_all() == {(4.5, 2)}
+    moved_clock.move(days=1, minutes=1)
+    assert read_all() == {(3.3, 3)}
+    version = db.session.get_one(Project, project_id).feed_version
+    db.session.rollback()
+    assert follow_old_numbers() == 1
+    project = db.session.get_one(Project, project_id, populate_existing=True)
+    assert (project.old_numbers, project.numbers_from) == (None, None)
+    assert project.feed_version > version
+    assert find_wrong_counts(db.session.connection()) == []
 
 
 def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app: Flask) -> None:
