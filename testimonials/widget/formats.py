@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from flask import render_template
 
 from testimonials.core.http.i18n import gettext
-from testimonials.core.http.urls import json_feed_url, testimonial_url, wall_url
+from testimonials.core.http.urls import json_feed_url, record_url, testimonial_url, wall_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
@@ -138,6 +138,7 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
 def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
     extras = item.get("extras") or {}
+    record = record_url(project.slug, item["id"], project.own_host)
     # An extension, as the format has no place for a rating or for a role.
     more = {
         "rating": item.get("rating"),
@@ -148,6 +149,7 @@ def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
         "reply": (item.get("reply") or {}).get("text"),
         "answers": extras.get("answers"),
         "marks": extras.get("marks"),
+        "record": None if item.get("isSample") else record,
     }
     recording = extras.get("recording")
     attachments = {"attachments": [_describe_recording(recording)]} if recording else {}

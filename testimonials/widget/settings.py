@@ -322,18 +322,18 @@ def describe_feed(
     return feed if after else feed | {"draw": choose_draw(feed)}
 
 
-def describe_proof(project: Project, shown: int = 0) -> dict[str, str]:
+def describe_proof(project: Project, shown: int = 0, genuine: int | None = None) -> dict[str, str]:
     """Return the line below what shows so many testimonials of a project, without its samples.
 
     `url` is that of the policy, which `label` names; `record` that of the record of a testimonial.
-    `text` says that these were selected.
+    `text` says that these were selected from all `genuine` ones, which are counted otherwise.
     """
     proof = {
         "label": gettext("How we collect"),
         "url": policy_url(project.slug, project.own_host),
         "record": record_url(project.slug, "{id}", project.own_host),
     }
-    if is_selected(project, shown):
+    if shown and (read_numbers(project).genuine if genuine is None else genuine) > shown:
         proof["text"] = gettext("Selected by %(name)s", name=project.name)
     return proof
 
@@ -375,11 +375,6 @@ def _describe_page(
         feed |= {"shape": selection.shape}
     feed |= {"total": len(items), "items": items, "next": None}
     return feed if after else feed | {"proof": describe_proof(project, count_real(items))}
-
-
-def is_selected(project: Project, shown: int) -> bool:
-    """Tell whether there are genuine testimonials beside those shown, without their samples."""
-    return shown > 0 and read_numbers(project).genuine > shown
 
 
 def count_real(items: Sequence[Mapping[str, Any]]) -> int:

@@ -131,6 +131,7 @@ def count_figures(project: Project) -> dict[str, Any]:
         "photos": sum(each.photos for each in counts),
         "average": numbers.average,
         "count": numbers.number,
+        "genuine": numbers.genuine,
         "is_old": numbers.is_old,
         "stars": numbers.stars[::-1],
         "shown": [shown[number] for number in (5, 4, 3, 2, 1)],
@@ -292,7 +293,7 @@ def render_wall(
 
 def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, str]:
     """Return the line below the cards: of all that the wall has, whatever a visitor chose."""
-    return describe_proof(project, figures["total"] - figures["samples"])
+    return describe_proof(project, figures["total"] - figures["samples"], figures["genuine"])
 
 
 def render_testimonial(project: Project, item: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
+from testimonials.core.http.urls import policy_url, record_url
 from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK
 from testimonials.widget.colors import write_colours
@@ -36,9 +37,13 @@ def _ids(feed: dict[str, Any]) -> list[str]:
     return [item["id"] for item in feed["items"]]
 
 
-def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_settings_items_and_totals(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
     created = owner.create_testimonial(project, rating=5)
     made = owner.get(f"/v1/projects/{project}").json["data"]
+    with app.app_context():
+        record, policy = record_url("kiln", "{id}", None), policy_url("kiln")
     assert _feed(client, project) == {
         "project": {"id": project, "name": "Kiln & Clay", "active": True},
         "config": made["widgetConfig"],
@@ -55,8 +60,8 @@ def test_settings_items_and_totals(client: FlaskClient, owner: Caller, project: 
         "next": None,
         "proof": {
             "label": "How we collect",
-            "url": "https://testimonials.example.com/kiln/wall#how-we-collect",
-            "record": "https://testimonials.example.com/kiln/{id}",
+            "url": policy,
+            "record": record,
         },
         "draw": "single face cards single",
     }  # fmt: skip
