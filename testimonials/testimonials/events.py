@@ -156,6 +156,9 @@ TESTIMONIALS_DELETED = EventType(
     "testimonials.deleted", gettext_noop("deleted testimonials: %(count)s")
 )
 SAMPLES_DELETED = EventType("samples.deleted", gettext_noop("deleted samples: %(count)s"))
+NUMBERS_CHANGED = EventType(
+    "testimonials.numbers_changed", gettext_noop("let every genuine rating count from now on")
+)
 TEXTS_READ = EventType("texts.read", gettext_noop("read a testimonial: %(reason)s"))
 AUTHOR_EXPORTED = EventType(
     "author.exported", gettext_noop("exported the data of a person with testimonials: %(count)s")

@@ -8,6 +8,7 @@ from testimonials.auth.accounts import may_act
 from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.audit import record
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import format_average, format_day, gettext, ngettext
@@ -19,6 +20,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.notifications import tell_each
 from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.counts import average, count_genuine, count_where
+from testimonials.testimonials.events import NUMBERS_CHANGED
 from testimonials.testimonials.history import ROWS
 from testimonials.testimonials.models import OVERDUE_DAYS, WAITING, Testimonial, TestimonialCount
 
@@ -81,6 +83,7 @@ def end_old_numbers(project: Project) -> None:
     if project.old_numbers:
         project.old_numbers = project.numbers_from = None
         mark_changed(project)
+        record(NUMBERS_CHANGED, project)
 
 
 @every("new-numbers")

@@ -266,7 +266,7 @@ def visit_testimonial(call: Call, app: Flask, project: str) -> None:
     call(f"{here}/submissions/decisions", "post", body, project_id=project)
     one = f"{here}/testimonials/{{testimonial_id}}"
     call(f"{one}/avatar", "put", to_bytes(photo(8, 8), "PNG"), **ids)
-    body = {"text": "Good.", "reply": "Thanks", "tags": ["a"], "highlights": [[0, 4]], "rating": 4}
+    body = {"text": "Good.", "reply": "Thanks", "tags": ["a"], "highlights": [[0, 4]]}
     call(one, "patch", body | {"pinned": True, "authorEmail": "maya@example.com"}, **ids)
     call(one, "get", **ids)
     call(f"{one}/avatar", "delete", **ids)
