@@ -87,6 +87,7 @@ DOORS = (
     Door("API list, 50", "/v1/projects/{id}/testimonials?limit=50"),
     Door("API list after a write", "/v1/projects/{id}/testimonials?limit=50", is_changed=True),
     Door("token form", "/dashboard/projects/{id}/settings/developers/tokens/new"),
+    Door("case file", "/v1/projects/{id}/case-file"),
     Door("API submissions, 50", "/v1/projects/{id}/submissions?limit=50"),
     Door(
         "API submissions, a rare form",
@@ -187,7 +188,7 @@ def fill(
             owner.id,
             name="bench",
             made_by_id=owner.id,
-            scopes=[Scope.READ, Scope.PUBLISH],
+            scopes=[Scope.READ, Scope.PUBLISH, Scope.CONFIGURE],
             project_id=None,
             days=None,
         )

@@ -69,6 +69,7 @@ from testimonials.testimonials.testimonials import count_by_project, count_by_st
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
 from testimonials.transfer.archives.writing import reading_one_moment, write_archive
+from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.ownership import hand_over
 from testimonials.transfer.tables.export import write_table
 from testimonials.widget.api import WidgetSchema
@@ -248,6 +249,25 @@ def export_project(project: str, file: Path, as_csv: bool, samples: bool, force:
             write_archive(found, out)
     with write():
         record(PROJECT_EXPORTED, found, form="a table" if as_csv else "an archive")
+    return tell_written(project, file)
+
+
+@projects.command("case-file")
+@click.argument("project", metavar="ID_OR_SLUG")
+@FILE
+@click.option("--testimonial", metavar="ID", help="Only of this testimonial.")
+@FORCE
+def case_file_command(project: str, file: Path, testimonial: str | None, force: bool) -> Said:
+    """Write what happened in a project to FILE: JSON if its name ends so, otherwise a page.
+
+    Its numbers and how they are made, who was asked, each decision, and settings over time.
+    """
+    fill, _ = CASE_FILES["json" if file.suffix == ".json" else "html"]
+    with writing_file(file, is_forced=force) as out, reading_one_moment():
+        found = get_project(project)
+        fill(found, out, testimonial_id=testimonial)
+    with write():
+        record(PROJECT_EXPORTED, found, form="a case file")
     return tell_written(project, file)
 
 

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, IS_SINGLE, IS_TOLD, Event, EventType
+from testimonials.core.audit import IS_HISTORY, IS_SINGLE, IS_TOLD, ActorKind, Event, EventType
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
@@ -43,6 +44,13 @@ def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event
     if wanted.since:
         query = query.where(Event.id >= first_identifier(wanted.since))
     yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
+
+
+def hide_from_team(event: Event) -> None:
+    """Forget, of an event that was read, from where colleagues work, and the owner's key."""
+    set_committed_value(event, "network", None)
+    if event.actor_kind == ActorKind.AGENT:
+        set_committed_value(event, "actor_name", None)
 
 
 class Happened(NamedTuple):

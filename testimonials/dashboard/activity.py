@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import request, url_for
-from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import ActorKind, Event
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_lists import EventFilter, find_types, list_events
+from testimonials.core.event_lists import EventFilter, find_types, hide_from_team, list_events
 from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate
@@ -79,10 +78,7 @@ class Search:
         )
         for event in list_events(wanted, limit):
             if self.project_id:
-                # From where colleagues work, and the owner's key, is nothing for administrators.
-                set_committed_value(event, "network", None)
-                if event.actor_kind == ActorKind.AGENT:
-                    set_committed_value(event, "actor_name", None)
+                hide_from_team(event)
             yield event
 
     def matches(self, sentence: str) -> bool:

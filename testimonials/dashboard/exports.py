@@ -52,6 +52,7 @@ from testimonials.transfer.archives.writing import (
     spool,
     write_archive,
 )
+from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports
 
@@ -92,6 +93,25 @@ def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
 @require_session
 def export_json(owner: SignedIn, project_id: str) -> ResponseReturnValue:
     return _export(owner, project_id, write_json, "JSON", "json", "application/json")
+
+
+@settings.post("/dashboard/projects/<project_id>/export/case-file.<any(html,json):form>")
+@require_session
+def export_case(owner: SignedIn, project_id: str, form: str) -> ResponseReturnValue:
+    fill, kind = CASE_FILES[form]
+    return _export(owner, project_id, fill, "a case file", form, kind)
+
+
+@settings.post(
+    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/case-file.<any(html,json):form>"
+)
+@require_session
+def export_case_of_one(
+    owner: SignedIn, project_id: str, testimonial_id: str, form: str
+) -> ResponseReturnValue:
+    fill, kind = CASE_FILES[form]
+    fill = partial(fill, testimonial_id=testimonial_id)
+    return _export(owner, project_id, fill, "a case file", form, kind)
 
 
 @account.get("/dashboard/account/activity.csv")

@@ -19,6 +19,8 @@ def _name_decision(details: Mapping[str, Any]) -> str:
 def _name_export(details: Mapping[str, Any]) -> str:
     if details.get("form") == "a table":
         return gettext_noop("exported the project as a table")
+    if details.get("form") == "a case file":
+        return gettext_noop("exported a case file")
     return gettext_noop("exported the project as an archive")
 
 

@@ -1,18 +1,29 @@
-"""The API of imports."""
+"""The API of imports, and the case file."""
 
+import hashlib
 from collections.abc import Sequence
+from functools import partial
+from typing import IO
 
+from flask import Response, request, send_file
 from marshmallow import Schema, fields, validate
 
 from testimonials.auth.callers import Caller, Scope
+from testimonials.core.extensions import db
+from testimonials.core.http.answers import wrap
 from testimonials.core.http.blueprints import transfer
-from testimonials.core.http.fields import StrictSchema, Switch, Time
+from testimonials.core.http.fields import StrictSchema, Switch, Text, Time
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
+from testimonials.transfer.archives.writing import reading_one_moment, spool
+from testimonials.transfer.case_file import CASE_FILES, write_case_json
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import DONE, RUNNING, STOPPED, UNDONE, Undone, find_import
 from testimonials.transfer.tables.jobs import list_imports as list_newest
 from testimonials.transfer.tables.jobs import undo_import as take_back
+
+ID_LENGTH = 24
+PIECE = 64 * 1024
 
 # Shapes of the API's answers about imports.
 
@@ -85,3 +96,72 @@ def undo_import(caller: Caller, project: Project, import_id: str, body: Values) 
     """
     row = find_import(project.id, import_id, for_update=True)
     return take_back(project, row, caller.label, also_changed=body["alsoChanged"])
+
+
+# The case file.
+
+
+class CaseFileQuerySchema(StrictSchema):
+    """Of what a case file is."""
+
+    testimonial = Text(ID_LENGTH, description="The id of one testimonial. Without it, all.")
+
+
+class CaseFileSchema(Schema):
+    """What happened, and how the numbers are made."""
+
+    format = fields.String(required=True)
+    version = fields.Integer(required=True)
+    program = fields.String(required=True)
+    day = fields.String(required=True)
+    testimonial = fields.String(required=True, allow_none=True)
+    notes = fields.Dict(required=True)
+    numbers = fields.Dict(required=True)
+    keptRatings = fields.List(fields.Dict(), required=True)
+    byStars = fields.List(fields.Dict(), required=True)
+    settings = fields.Dict(required=True)
+    forms = fields.List(fields.Dict(), required=True)
+    savedWidgets = fields.List(fields.Dict(), required=True)
+    rewards = fields.List(fields.Dict(), required=True)
+    changesOfSettings = fields.List(fields.Dict(), required=True)
+    orders = fields.Dict(required=True)
+    lists = fields.List(fields.Dict(), required=True)
+    requests = fields.List(fields.Dict(), required=True)
+    complaints = fields.List(fields.Dict(), required=True)
+    testimonials = fields.List(fields.Dict(), required=True)
+
+
+@transfer.resource(
+    "GET /v1/projects/<project_id>/case-file",
+    scope=Scope.CONFIGURE,
+    query=CaseFileQuerySchema,
+    data=CaseFileSchema,
+)
+def get_case_file(project: Project, query: Values) -> Response:
+    """Read the case file.
+
+    Settings over time, who was asked, each decision with its reason, consents, edits, complaints,
+    and the numbers with all that they are made of. With ``Accept: text/html`` it is a page to read
+    and to print.
+    """
+    project_id, testimonial_id = project.id, query.get("testimonial")
+    is_page = request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
+    fill, kind = CASE_FILES["html"] if is_page else (_write_wrapped, "application/json")
+    with reading_one_moment():
+        found = db.session.get_one(Project, project_id)
+        file = spool(partial(fill, found, testimonial_id=testimonial_id))
+    digest = hashlib.sha256()
+    for piece in iter(partial(file.read, PIECE), b""):
+        digest.update(piece)
+    file.seek(0)
+    response = send_file(file, kind, etag=digest.hexdigest()[:20], conditional=True)
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.vary.add("Accept")
+    return response
+
+
+def _write_wrapped(project: Project, out: IO[bytes], testimonial_id: str | None) -> None:
+    start, end = wrap("OK", b"|").split(b"|")
+    out.write(start)
+    write_case_json(project, out, testimonial_id)
+    out.write(end)

@@ -168,7 +168,10 @@ def knock(
     path, sent = path or world.path(door, ids, token), dict[str, Any](method=door.method)
     sent["headers"] = headers
     if door.first in ("v1", "mcp"):
-        yield browser.open(path, **sent | world.call(browser.application, door))
+        with browser.open(
+            path, buffered=True, **sent | world.call(browser.application, door)
+        ) as answer:
+            yield answer
         return
     for body in [None] if door.is_safe else world.bodies(world.path(door)):
         sent["environ_base"] = {"REMOTE_ADDR": next(addresses)}

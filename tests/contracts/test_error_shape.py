@@ -26,7 +26,7 @@ PATHS = (
         "submissions/decisions", "submissions", "undo", "imports", "imports/{id}/undo", "tags",
         "tags/{id}", "proposals", "proposals/{id}", "webhooks", "webhooks/{id}",
         "webhooks/{id}/deliveries", "webhooks/{id}/redeliver", "webhooks/{id}/rotate",
-        "webhooks/{id}/test",
+        "webhooks/{id}/test", "case-file",
     )),
 )  # fmt: skip
 UNKNOWN = (

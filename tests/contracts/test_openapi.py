@@ -188,8 +188,9 @@ def test_answers_are_as_documented(document: Document, app: Flask, make_caller: 
     def call(path: str, method: str, body: object = None, **values: str) -> Any:
         sent = {"data": body, "content_type": "image/png"} if isinstance(body, bytes) else {}
         answer = agent.client.open(
-            path.format(**values), method=method, headers=agent.headers, **sent or {"json": body}
-        )
+            path.format(**values), method=method, headers=agent.headers, buffered=True,
+            **sent or {"json": body},
+        )  # fmt: skip
         validate(document, answer, path, method)
         assert answer.status_code == 200, answer.text
         seen.add((path, method))
@@ -333,6 +334,7 @@ def visit_inbox(call: Call, app: Flask, project: str) -> None:
     arguments = ["testimonials", "import", project, "-"]
     app.test_cli_runner().invoke(args=arguments, input="Name,Text\nA,B\n")
     (made,) = call(f"{here}/imports", "get", project_id=project)
+    call(f"{here}/case-file", "get", project_id=project)
     ids = {"project_id": project, "import_id": made["_id"]}
     assert call(f"{here}/imports/{{import_id}}/undo", "post", {}, **ids)["removedCount"] == 1
 

@@ -26,6 +26,7 @@ from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.extensions import db
+from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import (
     PICTURES,
@@ -90,7 +91,11 @@ def reading_one_moment() -> Iterator[None]:
 def spool(write: Callable[[IO[bytes]], None]) -> IO[bytes]:
     """Return a temporary file with what `write` writes, at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
-    write(out)
+    try:
+        write(out)
+    except ServiceError:
+        out.close()
+        raise
     out.seek(0)
     return out
 
@@ -105,7 +110,7 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
     with zipfile.ZipFile(out, "w") as archive:
         with archive.open(entry, "w", force_zip64=True) as file:
-            _write_json(_describe_project(project, images), file)
+            write_members(_describe_project(project, images), file)
         for image in _list_images(images, Image.id, Image.content):
             # WebP is compressed already.
             archive.writestr(image_file(image.id), image.content, zipfile.ZIP_STORED)
@@ -122,7 +127,7 @@ def image_file(image_id: str) -> str:
     return f"images/{image_id}.webp"
 
 
-def _write_json(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
+def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
     """Write an object member by member; the value of one may be an iterator, written as a list."""
     mark = "{"
     for name, value in members:
@@ -153,14 +158,14 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "program", __version__
     yield "exportedAt", clock.iso(clock.now())
     yield "project", PROJECT.write(project)
-    yield "oldSlugs", _describe_all(OldSlug, OLD_SLUG, project)
-    yield "widgetSightings", _describe_all(WidgetSighting, SIGHTING, project)
-    yield "savedWidgets", _describe_all(SavedWidget, SAVED_WIDGET, project)
-    yield "forms", _describe_all(CollectionForm, FORM, project)
+    yield "oldSlugs", describe_all(OldSlug, OLD_SLUG, project)
+    yield "widgetSightings", describe_all(WidgetSighting, SIGHTING, project)
+    yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
+    yield "forms", describe_all(CollectionForm, FORM, project)
     yield "testimonials", _describe_testimonials(project, images)
-    yield "keptRatings", _describe_all(KeptRating, KEPT_RATING, project)
+    yield "keptRatings", describe_all(KeptRating, KEPT_RATING, project)
     yield "recordings", _describe_recordings(project, images)
-    yield "invitationBatches", _describe_all(RequestBatch, REQUEST_BATCH, project)
+    yield "invitationBatches", describe_all(RequestBatch, REQUEST_BATCH, project)
     yield "invitations", _describe_requests(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
@@ -168,7 +173,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "images", (IMAGE.write(row) for row in _list_images(images, *columns))
 
 
-def _describe_all(model: Any, part: Part, project: Project) -> Iterator[Row]:
+def describe_all(model: Any, part: Part, project: Project) -> Iterator[Row]:
     query = select(model).where(model.project_id == project.id)
     for row in db.session.scalars(query.order_by(*part.table.primary_key.columns)):
         yield part.write(row)

@@ -1,0 +1,369 @@
+"""The case file of a project or of one testimonial: what happened, and how its numbers are made."""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from statistics import median
+from typing import IO, Any
+
+from flask import current_app
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import selectinload
+
+from testimonials import __version__
+from testimonials.collection.models import (
+    AbuseReport,
+    CollectionForm,
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+)
+from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, Event, EventType
+from testimonials.core.clock import iso
+from testimonials.core.db.engine import to_name
+from testimonials.core.differences import Parts, compare_texts
+from testimonials.core.event_lists import EventFilter, hide_from_team, list_events
+from testimonials.core.extensions import db
+from testimonials.core.settings.current import current_settings
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import DAY, read_numbers
+from testimonials.testimonials.models import KeptRating, Testimonial
+from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
+from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
+from testimonials.transfer.archives.writing import ROWS_AT_ONCE, describe_all, write_members
+from testimonials.transfer.tables.export import COLUMNS, describe_event, find_names
+from testimonials.widget.models import SavedWidget
+
+Members = Iterator[tuple[str, Any]]
+Row = dict[str, Any]
+
+FORMAT, VERSION = "testimonials-case-file", 1
+# What changes of settings are about.
+SUBJECTS = ("project", "page", "widget", "form", "domain", "purchases", "proposal")
+# The first of these ends the wait of what came in.
+DECISIONS = ("approve", "reject", SET_ASIDE, "spam")
+# Who was asked, as the columns of the list.
+COUNTED = ("sent_at", "opened_at", "declined_at", "answered_at")
+NOTES = {
+    "numbers": (
+        "The average and the number are of every genuine rating that was received, whether it is "
+        "shown or not: of all testimonials here whose standing is “genuine”, and of the kept "
+        "ratings. Those were deleted without a reason: their words are gone, their stars count. "
+        "Everything else has the reason for which it doesn’t count as its standing."
+    ),
+    "oldNumbers": (
+        "The numbers of before the upgrade stand until the day below. They are of what was shown."
+    ),
+    "settings": (
+        "The settings are as they are now. The record holds when they were changed and by whom, "
+        "newest first, not what each was before."
+    ),
+    "stars": (
+        "Of what visitors sent, by stars; the time is from when it came to its first decision. "
+        "What was deleted for good is only among the kept ratings."
+    ),
+    "requests": ("A list is what was sent together. Orders that nobody named here aren’t known."),
+    "kept": "The record keeps %s days of what isn’t about one testimonial, requests without an "
+    "answer %s days; the lists count them still. 0 is for good.",
+    "complaints": "What was reported about the public pages, without the reporter’s words.",
+}
+
+
+def write_case_json(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
+    """Write the case file as JSON, of one testimonial or of all; raise `NotFound`.
+
+    Only a part of it is in memory at a time, so `reading_one_moment` makes it consistent.
+    """
+    write_members(_describe(project, testimonial_id), out)
+
+
+def write_case_html(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
+    """Write the same as a page to read and to print, which needs no other file."""
+    template = current_app.jinja_env.get_template("transfer/case_file.html")
+    members = dict(_describe(project, testimonial_id))
+    pieces = template.stream(case=members, compare=_compare)
+    pieces.enable_buffering(500)
+    pieces.dump(out, "utf-8")
+
+
+CASE_FILES: dict[str, tuple[Callable[..., None], str]] = {
+    "html": (write_case_html, "text/html"),
+    "json": (write_case_json, "application/json"),
+}
+
+
+def _describe(project: Project, testimonial_id: str | None) -> Members:
+    """Yield the members in their order; what is long is an iterator, which is read once."""
+    if testimonial_id is not None:
+        find_testimonial(project, testimonial_id)
+    settings = current_settings()
+    yield "format", FORMAT
+    yield "version", VERSION
+    yield "program", __version__
+    # The day, so that what hasn't changed is the same file.
+    yield "day", clock.now().date().isoformat()
+    yield "testimonial", testimonial_id
+    kept = NOTES["kept"] % (settings.activity_days, settings.request_days)
+    yield "notes", NOTES | {"kept": kept}
+    yield "numbers", _describe_numbers(project)
+    yield "keptRatings", _describe_kept(project)
+    yield "byStars", _describe_stars(project, testimonial_id)
+    yield "settings", PROJECT.write(project)
+    yield "forms", describe_all(CollectionForm, FORM, project)
+    yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
+    yield "rewards", [step for step in project.open_steps if step["kind"] == "code"]
+    yield "changesOfSettings", _describe_events(project)
+    yield "orders", _count_orders(project)
+    yield "lists", _describe_lists(project, testimonial_id)
+    yield "requests", _describe_requests(project, testimonial_id)
+    yield "complaints", _describe_complaints(project, testimonial_id)
+    yield "testimonials", _describe_testimonials(project, testimonial_id)
+
+
+# The numbers, and what they are made of.
+
+
+def _describe_numbers(project: Project) -> Row:
+    numbers = read_numbers(project)
+    return {
+        "average": numbers.average,
+        "count": numbers.number,
+        "stars": list(numbers.stars),
+        "billionths": numbers.total,
+        "genuine": numbers.genuine,
+        "isOld": numbers.is_old,
+        "oldUntil": iso(project.numbers_from) if numbers.is_old and project.numbers_from else None,
+    }
+
+
+def _describe_kept(project: Project) -> Iterator[Row]:
+    of = KeptRating
+    query = select(of).where(of.project_id == project.id).order_by(of.day, of.rating)
+    for row in db.session.scalars(query):
+        day = clock.from_milliseconds(row.day * DAY).date().isoformat()
+        yield {"day": day, "rating": row.rating, "count": row.number}
+
+
+def _describe_stars(project: Project, testimonial_id: str | None) -> list[Row]:
+    """Return for each number of stars what became of what visitors sent, and how soon."""
+    of = Testimonial
+    decided = select(func.min(Event.created_at)).where(
+        Event.testimonial_id == of.id, Event.action.in_(DECISIONS), Event.undone_at.is_(None)
+    )
+    columns = (of.rating, of.status, of.standing, of.deleted_at, of.created_at)
+    query = select(*columns, decided.scalar_subquery()).where(
+        of.project_id == project.id, of.source == "public_page", *_only(of.id, testimonial_id)
+    )
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    waits: dict[int, array[int]] = defaultdict(lambda: array("q"))
+    rows = db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE))
+    for rating, status, standing, deleted_at, came_at, decided_at in rows:
+        # Halves are rounded up, as people do.
+        stars = int((rating or 0) + 0.5)
+        became = "deleted" if standing == "genuine" and deleted_at else status
+        counts[stars][became if standing in ("genuine", "waiting") else standing] += 1
+        if decided_at:
+            waits[stars].append((decided_at - came_at) // clock.MILLISECOND)
+    return [
+        {
+            "stars": stars or None,
+            "received": sum(found.values()),
+            "approved": found.pop("approved", 0),
+            "rejected": found.pop("rejected", 0),
+            "waiting": found.pop("pending", 0),
+            "held": found.pop("held", 0),
+            "deleted": found.pop("deleted", 0),
+            "setAside": dict(sorted(found.items())),
+            "setAsideShare": sum(found.values()) / total,
+            "medianHoursToDecision": round(median(waits[stars]) / 3_600_000, 2)
+            if waits[stars]
+            else None,
+        }
+        for stars in (5, 4, 3, 2, 1, 0)
+        if (found := counts[stars]) and (total := sum(found.values()))
+    ]
+
+
+def _only(column: Any, testimonial_id: str | None) -> list[Any]:
+    return [] if testimonial_id is None else [column == testimonial_id]
+
+
+# Settings over time.
+
+
+def _describe_events(project: Project) -> Iterator[Row]:
+    types = [
+        each for each in EventType.known.whole().values() if each.partition(".")[0] in SUBJECTS
+    ]
+    people, _ = find_names(project.account_id, project.id)
+    for event in list_events(EventFilter(project_id=project.id, types=types)):
+        hide_from_team(event)
+        row = describe_event(event, people, {})
+        yield {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
+
+
+# Who was asked.
+
+
+def _count_orders(project: Project) -> Row:
+    """Count the orders that requests or shops' links named, and those of which somebody wrote."""
+    asked, wrote = (
+        db.session.scalar(
+            select(func.count(of.purchase_reference.distinct())).where(of.project_id == project.id)
+        )
+        for of in (MailedRequest, Testimonial)
+    )
+    return {"asked": asked, "wrote": wrote}
+
+
+def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Row]:
+    """Yield what was sent together, oldest first, with its week and what came of it."""
+    of, batch = MailedRequest, RequestBatch
+    query = (
+        select(batch, func.count(of.id), *(func.count(getattr(of, name)) for name in COUNTED))
+        .add_columns(func.count(UnsubscribedAddress.created_at))
+        .outerjoin(of, of.batch_id == batch.id)
+        .outerjoin(UnsubscribedAddress, _is_unsubscribed(project))
+        .where(batch.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
+        .group_by(batch.id)
+        .order_by(batch.created_at, batch.id)
+    )
+    for row, known, *found, unsubscribed in db.session.execute(query):
+        week = row.created_at.isocalendar()
+        yield {
+            "id": row.id,
+            "week": f"{week.year}-W{week.week:02}",
+            "createdAt": iso(row.created_at),
+            "by": row.actor,
+            "subject": row.subject,
+            "form": row.form_name,
+            "asked": row.size,
+            "known": known,
+            **{name.removesuffix("_at"): n for name, n in zip(COUNTED, found, strict=True)},
+            "unsubscribed": unsubscribed,
+        }
+
+
+def _describe_requests(project: Project, testimonial_id: str | None) -> Iterator[Row]:
+    of = MailedRequest
+    query = (
+        select(of, UnsubscribedAddress.created_at)
+        .outerjoin(UnsubscribedAddress, _is_unsubscribed(project))
+        .where(of.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
+        .order_by(of.created_at, of.id)
+        .execution_options(yield_per=ROWS_AT_ONCE)
+    )
+    for row, unsubscribed_at in db.session.execute(query):
+        yield {
+            "list": row.batch_id,
+            "askedAt": iso(row.created_at),
+            "email": row.email,
+            "name": row.name,
+            "order": row.purchase_reference,
+            "testimonial": row.testimonial_id,
+            **{to_name(name): _write(name, getattr(row, name)) for name in COUNTED},
+            "unsubscribedAt": _write("unsubscribed_at", unsubscribed_at),
+        }
+
+
+def _is_unsubscribed(project: Project) -> Any:
+    of = UnsubscribedAddress
+    is_address = of.email_hash == MailedRequest.email_hash
+    return (of.account_id == project.account_id) & is_address
+
+
+def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterator[Row]:
+    of = AbuseReport
+    query = select(of).where(of.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
+    for row in db.session.scalars(query.order_by(of.created_at, of.id)):
+        yield {
+            "createdAt": iso(row.created_at),
+            "page": row.page,
+            "testimonial": row.testimonial_id,
+            "reason": row.reason,
+            "settledAt": _write("settled_at", row.settled_at),
+        }
+
+
+# The testimonials, each with its decisions and edits.
+
+
+def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iterator[Row]:
+    of = Testimonial
+    rows = db.session.scalars(
+        select(of)
+        .where(of.project_id == project.id, *_only(of.id, testimonial_id))
+        .where(or_(of.standing != "sample", *_only(of.id, testimonial_id)))
+        .order_by(of.created_at, of.id)
+        .options(selectinload(of.tag_rows), selectinload(of.recording))
+        .execution_options(yield_per=ROWS_AT_ONCE)
+    )
+    for part in rows.partitions():
+        history = _find_history([row.id for row in part])
+        for row in part:
+            yield {name: read(row) for name, read in COLUMNS.items()} | {
+                "rating": row.rating,
+                "standing": row.standing,
+                "setAside": row.set_aside,
+                "insider": row.is_insider,
+                "rewarded": row.is_rewarded,
+                "translatedFrom": row.translated_from,
+                "originalText": row.original_text,
+                "consentLanguage": row.consent_language,
+                "consentWithdrawnAt": _write("at", row.consent_withdrawn_at),
+                "orderProvedAt": _write("at", row.purchase_verified_at),
+                "emailProvedAt": _write("at", row.email_verified_at),
+                "heldFor": row.held_reasons,
+                "history": _describe_history(row, history[row.id]),
+            }
+
+
+def _find_history(ids: Sequence[str]) -> dict[str, list[Event]]:
+    """Return the history of each testimonial, newest first."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    query = select(Event).where(Event.testimonial_id.in_(ids), IS_HISTORY)
+    for event in db.session.scalars(query.order_by(Event.created_at.desc(), Event.id.desc())):
+        found[event.testimonial_id or ""].append(event)
+    return found
+
+
+def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
+    """Return what was done, oldest first, each change with the values before and after it."""
+    told, now = [], dict[str, Any]()
+    for event in events:
+        changes = []
+        for name, before in event.before.items():
+            after = now.get(name, getattr(row, name, None))
+            values = {"before": _write(name, before), "after": _write(name, after)}
+            changes.append({"field": to_name(name)} | values)
+            now[name] = before
+        told.append(
+            {
+                "at": iso(event.created_at),
+                "action": event.action,
+                "reason": event.reason,
+                "by": event.actor,
+                "byKind": event.actor_kind,
+                "byMail": event.is_by_mail,
+                "undoneAt": _write("undone_at", event.undone_at),
+                "changes": changes,
+            }
+        )
+    return told[::-1]
+
+
+def _write(name: str, value: Any) -> Any:
+    """Return a value as JSON; the history keeps times as milliseconds."""
+    if name.endswith("_at") and isinstance(value, int):
+        value = clock.from_milliseconds(value)
+    return iso(value) if isinstance(value, datetime) else value
+
+
+def _compare(before: Any, after: Any) -> tuple[Parts, Parts]:
+    """Return both values of a change in parts, each with whether the other hasn't got it."""
+    if isinstance(before, str) and isinstance(after, str):
+        return compare_texts(before, after)
+    old, new = ("" if each is None else str(each) for each in (before, after))
+    return [(old, True)], [(new, True)]

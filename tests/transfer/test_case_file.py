@@ -1,0 +1,259 @@
+"""The case file: decisions, requests and edits, and the numbers made of it alone."""
+
+import json
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from selectolax.lexbor import LexborHTMLParser
+from sqlalchemy import delete, insert
+
+from testimonials.collection.abuse import add_report
+from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
+from testimonials.core import clock
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.projects.models import Project
+from testimonials.testimonials import models
+from testimonials.testimonials.counts import read_numbers
+from testimonials.transfer.archives.writing import reading_one_moment
+from testimonials.transfer.case_file import write_case_html, write_case_json
+from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
+from tests.conftest import Caller, MovableClock
+from tests.support.plans import count_statements
+from tests.support.rows import add_testimonial
+from tests.transfer.archives.projects import run_well
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def agent(app: Flask, owner: Caller) -> Caller:
+    return give_token(app, owner)
+
+
+def decide(agent: Caller, project: str, id: str, action: str, **more: str) -> None:
+    body = {"ids": [id], "decision": action} | more
+    assert agent.post(f"/v1/projects/{project}/submissions/decisions", body).status_code == 200
+
+
+def read_case(app: Flask, project: str, testimonial: str | None = None) -> dict[str, Any]:
+    out = BytesIO()
+    with app.app_context(), reading_one_moment():
+        write_case_json(db.session.get_one(Project, project), out, testimonial)
+    case: dict[str, Any] = json.loads(out.getvalue())
+    return case
+
+
+def recompute(case: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers that a stranger makes of a case file, by what it says of them."""
+    found = [each for each in case["testimonials"] if each["standing"] == "genuine"]
+    ratings = [each["rating"] for each in found if each["rating"] is not None]
+    for each in case["keptRatings"]:
+        ratings += [each["rating"]] * each["count"]
+    total = sum(round(rating * 10**9) for rating in ratings)
+    stars = [0] * 5
+    for rating in ratings:
+        stars[int(rating + 0.5) - 1] += 1
+    count = len(ratings)
+    average = (20 * total // 10**9 + count) // (2 * count) / 10 if count else 0
+    return {"average": average, "count": count, "stars": stars, "billionths": total}
+
+
+def test_the_numbers_are_rebuilt_from_it(app: Flask, owner: Caller, agent: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    rows = [
+        add_testimonial(app, project, status="pending", rating=rating)
+        for rating in (5, 4.5, 4, 3, 2.5, 1, 1)
+    ]
+    add_testimonial(app, project, rating=None)
+    add_testimonial(app, project, rating=2, source="manual")
+    add_testimonial(app, project, status="pending", rating=1)
+    add_testimonial(app, project, status="spam", rating=1, held_for="links")
+    for id in rows[:3]:
+        decide(agent, project, id, "approve")
+    for id in rows[3:6]:
+        decide(agent, project, id, "reject")
+    decide(agent, project, rows[6], "set-aside", reason="not_customer")
+    # For good, and without a reason: its stars stay.
+    with app.app_context(), write():
+        db.session.execute(delete(models.Testimonial).where(models.Testimonial.id == rows[5]))
+    case = read_case(app, project)
+    assert [each["rating"] for each in case["keptRatings"]] == [1]
+    with app.app_context():
+        numbers = read_numbers(db.session.get_one(Project, project))
+    made = recompute(case)
+    assert made == {name: case["numbers"][name] for name in made}
+    assert (made["average"], made["count"], made["billionths"], tuple(made["stars"])) == (
+        numbers.average, numbers.number, numbers.total, numbers.stars
+    )  # fmt: skip
+    assert made["count"] == 7
+
+
+def test_low_stars_are_shown_beside_high_ones(
+    app: Flask, owner: Caller, agent: Caller, moved_clock: MovableClock
+) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    five = [add_testimonial(app, project, status="pending", rating=5) for _ in range(2)]
+    one = [add_testimonial(app, project, status="pending", rating=1) for _ in range(4)]
+    moved_clock.move(hours=2)
+    for id in five:
+        decide(agent, project, id, "approve")
+    moved_clock.move(hours=8)
+    decide(agent, project, one[0], "reject")
+    decide(agent, project, one[1], "set-aside", reason="off_topic")
+    decide(agent, project, one[2], "set-aside", reason="spam")
+    high, low = read_case(app, project)["byStars"]
+    assert (high["stars"], high["received"], high["approved"], high["setAside"]) == (5, 2, 2, {})
+    assert (low["received"], low["rejected"], low["waiting"]) == (4, 1, 1)
+    assert low["setAside"] == {"off_topic": 1, "spam": 1}
+    assert (high["setAsideShare"], low["setAsideShare"]) == (0, 0.5)
+    assert high["medianHoursToDecision"] == pytest.approx(2, abs=0.01)
+    assert low["medianHoursToDecision"] == pytest.approx(10, abs=0.01)
+
+
+def test_who_was_asked_is_there_by_list_and_week(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    wrote = add_testimonial(app, project, purchase_reference="A-1")
+    now = clock.now()
+    with app.app_context(), write():
+        account = db.session.get_one(Project, project).account_id
+        batch = RequestBatch(
+            project_id=project, actor="owner@example.com", subject="How was it?", message="Hi",
+            language="en", size=3,
+        )  # fmt: skip
+        db.session.add(batch)
+        db.session.flush()
+        for number, columns in enumerate(
+            (
+                {"answered_at": now, "testimonial_id": wrote, "purchase_reference": "A-1"},
+                {"declined_at": now, "purchase_reference": "A-2"},
+            )
+        ):
+            email = f"{number}@example.com"
+            made = {"batch_id": batch.id, "sent_at": now, "email": email} | columns
+            hashed = hash_email(account, email)
+            db.session.add(MailedRequest(project_id=project, email_hash=hashed, **made))
+    case = read_case(app, project)
+    (listed,) = case["lists"]
+    assert listed["week"] == now.strftime("%G-W%V")
+    # One of three was deleted since, without an answer; that they were asked is known still.
+    assert (listed["asked"], listed["known"], listed["declined"], listed["answered"]) == (
+        3,
+        2,
+        1,
+        1,
+    )
+    assert [each["order"] for each in case["requests"]] == ["A-1", "A-2"]
+    assert case["requests"][0]["testimonial"] == wrote
+    assert case["orders"] == {"asked": 2, "wrote": 1}
+    assert "nobody named here" in case["notes"]["requests"]
+    (only,) = read_case(app, project, wrote)["requests"]
+    assert only["email"] == "0@example.com"
+
+
+def test_decisions_edits_consents_and_complaints_are_there(
+    app: Flask, owner: Caller, agent: Caller, tmp_path: Path
+) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    consent = {"consent_text": "You may show it.", "consent_language": "en"}
+    id = add_testimonial(
+        app, project, text="<b>It took one day.", status="pending", rating=2,
+        consented_at=clock.now(), is_rewarded=True, source="manual", **consent,
+    )  # fmt: skip
+    other = add_testimonial(app, project, author_name="Nobody Else")
+    decide(agent, project, id, "approve")
+    path = f"/v1/projects/{project}"
+    change = {"text": "<b>It took two days."}
+    assert agent.patch(f"{path}/testimonials/{id}", change).status_code == 200
+    decide(agent, project, id, "set-aside", reason="same_person")
+    assert agent.patch(f"{path}/widget-config", {"layout": "list"}).status_code == 200
+    with app.app_context(), write():
+        add_report(db.session.get_one(Project, project), "fraud", "I am Mia", "testimonial", id)
+    browser = open_browser(app, owner)
+    base = f"/dashboard/projects/{project}"
+    answer = browser.post(f"{base}/testimonials/{id}/case-file.json", buffered=True)
+    assert answer.headers["Content-Disposition"].endswith(".json")
+    case = answer.json
+    (row,) = case["testimonials"]
+    assert (row["consentText"], row["consentLanguage"], row["rewarded"]) == (
+        "You may show it.", "en", True
+    )  # fmt: skip
+    edit = next(each for each in row["history"] if each["action"] == "edit")
+    text = next(each for each in edit["changes"] if each["field"] == "text")
+    assert (text["before"], text["after"]) == ("<b>It took one day.", "<b>It took two days.")
+    aside = row["history"][-1]
+    who = (aside["action"], aside["reason"], aside["byKind"])
+    assert who == ("set-aside", "same_person", "token")
+    (complaint,) = case["complaints"]
+    assert (complaint["reason"], complaint["testimonial"]) == ("fraud", id)
+    # Whoever reported it isn't given away by their words.
+    assert "Mia" not in answer.text
+    assert "widget.changed" in {each["type"] for each in case["changesOfSettings"]}
+    page = browser.post(f"{base}/testimonials/{id}/case-file.html", buffered=True).text
+    tree = LexborHTMLParser(page)
+    assert [each.text() for each in tree.css("del")][:2] != []
+    assert "one" in {each.text() for each in tree.css("del")}
+    assert "<b>It" not in page
+    assert not tree.css("script, link, img")
+    assert "Nobody Else" not in page
+    whole = browser.post(f"{base}/export/case-file.html", buffered=True).text
+    assert {f"t-{id}", f"t-{other}"} == {each.id for each in LexborHTMLParser(whole).css("article")}
+    for name in ("fern.json", "fern.html"):
+        run_well(app, "projects", "case-file", "fern", str(tmp_path / name))
+    assert json.loads((tmp_path / "fern.json").read_text())["numbers"]["count"] == 0
+    assert (tmp_path / "fern.html").read_text().startswith(whole[:40])
+    path = f"{base}/testimonials/{'0' * 24}/case-file.json"
+    assert browser.post(path, buffered=True).status_code == 404
+
+
+def test_the_api_answers_it_once_until_it_changes(app: Flask, owner: Caller, agent: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    add_testimonial(app, project, rating=4)
+    url = f"/v1/projects/{project}/case-file"
+    first = agent.client.get(url, buffered=True, headers=agent.headers)
+    assert (first.status_code, first.headers["Cache-Control"]) == (200, "private, no-cache")
+    assert recompute(first.json["data"])["average"] == 4
+    seen = {"If-None-Match": first.headers["ETag"]}
+    assert agent.client.get(url, buffered=True, headers=agent.headers | seen).status_code == 304
+    page = agent.client.get(url, buffered=True, headers=agent.headers | {"Accept": "text/html"})
+    assert (page.mimetype, page.headers["ETag"]) != ("application/json", first.headers["ETag"])
+    add_testimonial(app, project, rating=3)
+    assert agent.client.get(url, buffered=True, headers=agent.headers | seen).status_code == 200
+
+
+def test_statements_rise_by_as_many_for_each_thousand(app: Flask, owner: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+
+    def fill(count: int) -> None:
+        now = clock.now() - timedelta(days=1)
+        rows = [
+            {
+                "id": new_identifier(), "project_id": project, "status": "approved", "rating": 5,
+                "source": "public_page", "author_name": "Li", "author_role": "", "text": "Good.",
+                "submitted_at": now, "created_at": now, "updated_at": now,
+            }
+            for _ in range(count)
+        ]  # fmt: skip
+        with app.app_context(), write():
+            db.session.execute(insert(models.Testimonial), rows)
+
+    def count(form: Any) -> int:
+        with app.app_context(), reading_one_moment():
+            found = db.session.get_one(Project, project)
+            return count_statements(db.engine, lambda: form(found, BytesIO()))
+
+    told = []
+    for more in (10, 990, 1000):
+        fill(more)
+        told.append((count(write_case_json), count(write_case_html)))
+    few, thousand, two = told
+    assert few[0] == few[1]
+    assert two[0] - thousand[0] <= 8
+    assert thousand[0] - few[0] <= 8
+    assert two == (two[0], two[0])
