@@ -89,7 +89,7 @@ def testimonial_url(slug: str, testimonial_id: str, host: str | None) -> str:
 
 def policy_url(slug: str, host: str | None = None) -> str:
     """Return the URL of what a project says of how it collects."""
-    return f"{wall_url(slug, host)}#how-we-collect"
+    return f"{collection_page_url(slug, host)}/how-we-collect"
 
 
 def record_url(slug: str, testimonial_id: str, host: str | None) -> str:

@@ -1,0 +1,240 @@
+"""The page that says how a project collects: each sentence follows what the project does."""
+
+import html
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.auth.callers import Scope
+from testimonials.core import clock
+from testimonials.core.http.i18n import LANGUAGES
+from tests.auth.tokens import give_token
+from tests.conftest import Caller
+from tests.support.rows import add_testimonial, add_widget, change_project
+
+STEP = {"id": "bbbbbbbb", "kind": "code", "title": "A bun", "text": "On us.", "url": ""}
+STEP |= {"copies": False, "code": "BUN-7K2F", "until": None}
+LAST = clock.EPOCH + timedelta(days=365 * 200)
+ASIDE = {
+    "spam": "Set aside because they are spam: 1.",
+    "abusive": "Set aside because they are abusive or unlawful: 1.",
+    "off_topic": "Set aside because they are off topic: 1.",
+    "not_customer": "Set aside because the author is not a customer: 1.",
+    "same_person": "Set aside because the same person wrote twice: 1.",
+    "withdrawn": "Withdrawn by their authors: 1.",
+}
+EVERYTHING = "Our page of testimonials shows every genuine one that we received."
+
+
+class Shop:
+    """A project, whose owner does things through the API."""
+
+    def __init__(self, app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+        self.app, self.client, self.owner, self.project = app, client, owner, project
+
+    def post(self, path: str, **body: Any) -> None:
+        answer = self.owner.post(f"/v1/projects/{self.project}/{path}", body)
+        assert answer.status_code in (200, 201), answer.text
+
+    def patch(self, path: str, **body: Any) -> None:
+        answer = self.owner.patch(f"/v1/projects/{self.project}/{path}", body)
+        assert answer.status_code in (200, 201), answer.text
+
+    def add(self, **values: Any) -> str:
+        return add_testimonial(self.app, self.project, **values)
+
+    def design_page(self, **values: Any) -> None:
+        self.patch("page-design", **values)
+
+    def design_widget(self, **values: Any) -> None:
+        self.patch("widget-design", **values)
+
+    def decide(self, decision: str, *ids: str, **values: str) -> None:
+        self.post("submissions/decisions", decision=decision, ids=list(ids), **values)
+
+    def read(self, query: str = "") -> str:
+        answer = self.client.get(f"/oat/how-we-collect{query}")
+        assert answer.status_code == 200
+        return html.unescape(answer.text)
+
+
+@pytest.fixture
+def shop(app: Flask, client: FlaskClient, owner: Caller) -> Shop:
+    made = owner.create_project(slug="oat", businessName="Oat & Ember", skipDemoTestimonials=True)
+    return Shop(app, client, give_token(app, owner, *Scope), str(made["_id"]))
+
+
+Act = Callable[[Shop], Any]
+# What is done, the sentence of before, and the one that takes its place.
+CHANGES: dict[str, tuple[Act, str, str]] = {
+    "paused": (
+        lambda shop: change_project(shop.app, shop.project, status="paused"),
+        "Anybody who has the address of our page can write on it, without an account.",
+        "Nobody can write now: the page takes no testimonials at the moment.",
+    ),
+    "asked": (
+        lambda shop: shop.post("requests", people=[{"email": "a@example.com"}]),
+        "",
+        "We also ask people by email to write.",
+    ),
+    "links": (
+        lambda shop: shop.post("purchase-links", order="7"),
+        "We have no proof that those who are shown here bought something.",
+        "Of those shown, so many are proved in this way: 0 of 0.",
+    ),
+    "proved": (
+        lambda shop: (shop.add(), shop.add(purchase_verified_at=clock.EPOCH)),
+        "We have no proof that those who are shown here bought something.",
+        "Of those shown, so many are proved in this way: 1 of 2.",
+    ),
+    "rejected": (
+        lambda shop: (shop.add(), shop.decide("reject", shop.add(status="pending"))),
+        EVERYTHING,
+        "Our page of testimonials shows a selection: 1 of 2 genuine ones.",
+    ),
+    "stars": (
+        lambda shop: shop.design_widget(minRating=4),
+        "",
+        "Something that we put on websites shows only ratings of 4 stars and more.",
+    ),
+    "length": (
+        lambda shop: shop.design_widget(minLength=40),
+        "",
+        "Something that we put on websites shows only what we picked, or longer words.",
+    ),
+    "tags": (
+        lambda shop: shop.design_widget(tags=["bread"]),
+        "",
+        "Something that we put on websites shows only what we picked, or longer words.",
+    ),
+    "saved": (
+        lambda shop: (
+            shop.design_widget(minRating=5),
+            add_widget(shop.app, shop.project, "shop"),
+            shop.design_widget(minRating=0),
+        ),
+        "",
+        "Something that we put on websites shows only ratings of 5 stars and more.",
+    ),
+    "samples": (
+        lambda shop: shop.add(status="demo", source="demo"),
+        "",
+        "Among them are samples, which nobody sent. They are marked, and never counted.",
+    ),
+    "counted": (
+        lambda shop: (shop.add(rating=5), shop.add(rating=1, status="rejected")),
+        "also of what isn’t shown: 0.",
+        "The average counts every genuine rating, also of what isn’t shown: 2.",
+    ),
+    "old": (
+        lambda shop: change_project(
+            shop.app,
+            shop.project,
+            old_numbers={"stars": [0, 0, 0, 0, 1], "total": 5_000_000_000},
+            numbers_from=LAST,
+        ),
+        "The average counts every genuine rating",
+        "at the latest, the average counts only ratings that we approved.",
+    ),
+    "visitors": (
+        lambda shop: shop.add(),
+        "Written by visitors: 0.",
+        "Written by visitors: 1.",
+    ),
+    "written in": (
+        lambda shop: shop.post("testimonials", authorName="Theo", text="Rye."),
+        "Written in by us, or sent by a program of ours: 0.",
+        "Written in by us, or sent by a program of ours: 1.",
+    ),
+    "imported": (
+        lambda shop: shop.add(source="import"),
+        "Imported from elsewhere: 0.",
+        "Imported from elsewhere: 1.",
+    ),
+    "waiting": (
+        lambda shop: shop.add(status="pending"),
+        "",
+        "Waiting for us to decide: 1. They count after 14 days at the latest.",
+    ),
+    "held": (
+        lambda shop: shop.add(status="spam"),
+        "",
+        "Held by the spam check: 1. They count once a person lets them in.",
+    ),
+    "reward": (
+        lambda shop: shop.design_page(steps=[STEP]),
+        "Nobody is promised anything for writing now.",
+        "Everybody who writes gets this, whatever they say: “A bun On us.”",
+    ),
+    "reward that ends": (
+        lambda shop: shop.design_page(steps=[STEP | {"until": "2200-12-31"}]),
+        "Nobody is promised anything for writing now.",
+        "Everybody who writes until December 31, 2200 gets this, whatever they say: “A bun On us.”",
+    ),
+    "rewarded": (
+        lambda shop: shop.add(is_rewarded=True),
+        "",
+        "Shown, and marked because the author was promised a thank-you: 1.",
+    ),
+    "insider": (
+        lambda shop: shop.add(is_insider=True),
+        "Nothing shown here is known to be by somebody who works here or is related.",
+        "Shown, and marked because the author works here or is related: 1.",
+    ),
+    "translated": (
+        lambda shop: shop.add(translated_from="pl"),
+        "What is shown stands in its author’s own words.",
+        "Shown in a translation, and marked: 1.",
+    ),
+    "edited": (
+        lambda shop: shop.add(original_text="Seen on the page. And late."),
+        "What is shown stands in its author’s own words.",
+        "Shown in other words than were first sent: 1.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
+    act, before, after = CHANGES[name]
+    page = shop.read()
+    assert before in page
+    assert after not in page
+    act(shop)
+    page = shop.read()
+    assert after in page
+    assert not before or before not in page
+
+
+@pytest.mark.parametrize("reason", ASIDE)
+def test_each_reason_is_counted(shop: Shop, reason: str) -> None:
+    one = shop.add(rating=1)
+    assert "We have set none aside." in shop.read()
+    shop.decide("set-aside", one, reason=reason)
+    page = shop.read()
+    assert "We have set none aside." not in page
+    assert [each for each in ASIDE.values() if each in page] == [ASIDE[reason]]
+
+
+def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop: Shop) -> None:
+    one = shop.add(rating=2)
+    shop.decide("delete", one)
+    page = shop.read()
+    assert "also of what isn’t shown: 1." in page
+    assert "What is deleted is gone for good after 30 days." in page
+    assert "shows a selection: 0 of 1" in page
+
+
+def test_it_is_one_click_away_in_each_language(shop: Shop) -> None:
+    one = shop.add()
+    for path in ("/oat", "/oat/wall", f"/oat/{one}", "/oat/thanks"):
+        assert 'href="/oat/how-we-collect"' in shop.client.get(path).text, path
+    for language in LANGUAGES:
+        page = shop.read(f"?lang={language.code}")
+        assert f'<html lang="{language.code}" dir="{language.direction}"' in page
+        assert f"/oat/how-we-collect?lang={language.code}" in page
+        assert "/oat/report?page=collection" in page
