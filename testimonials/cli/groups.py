@@ -40,6 +40,11 @@ ADMIN = {
         "List webhook endpoints and what they were sent, and send again.",
     ),
     "mail": ("cli.delivery", "Look at the outbox, and test the mail settings."),
+    "record": ("cli.record", "Change the key that signs the public records."),
+    "verify": (
+        "cli.record",
+        "Check the log of a project that was downloaded, without network or database.",
+    ),
     "backup": ("cli.backup", "Make, list and verify backups."),
     "reports": ("cli.people", "Look at what visitors reported about public pages."),
     "db": ("cli.database", "Upgrade, check and move the database."),

@@ -44,6 +44,7 @@ from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.record import write_entry
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
 
@@ -73,7 +74,8 @@ def erase(own: OwnTestimonial) -> None:
 def record_erased(own: OwnTestimonial) -> None:
     """Record that a testimonial is gone, unless nobody has heard of it."""
     if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
-        record(TESTIMONIAL_DELETED, own.project, BY_AUTHOR, testimonial=own.row.id)
+        entry = write_entry(own.row, "erased")
+        record(TESTIMONIAL_DELETED, own.project, BY_AUTHOR, testimonial=own.row.id, entry=entry)
 
 
 def disown(own: OwnTestimonial) -> None:

@@ -31,6 +31,7 @@ from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.notifications import enqueue_telling
+from testimonials.testimonials.record import write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 
 SAME_WITHIN = timedelta(days=1)
@@ -111,8 +112,11 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
     enqueue_telling(row)
     if sent.may_mail:
         enqueue(MAIL_LINK, testimonial_id=row.id)
-    record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, action="submit", testimonial=row.id)
-    if asked and asked.testimonial_id == row.id:
+    is_answer = asked is not None and asked.testimonial_id == row.id
+    entry = write_entry(row, "received", *(("request",) if is_answer else ()), has_words=True)
+    told: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
+    record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **told)
+    if asked and is_answer:
         record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 

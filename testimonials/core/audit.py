@@ -17,6 +17,7 @@ from sqlalchemy import (
     Boolean,
     ForeignKey,
     Index,
+    Select,
     String,
     Text,
     TextClause,
@@ -36,6 +37,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
+from testimonials.core.chain import chain
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.extensions import db
@@ -160,7 +162,8 @@ class Event(Base):
         _index_some("ix_event_history", text("before IS NOT NULL"), "project_id", "created_at"),
         # For the sweep, which looks for what is old each minute.
         _index_some("ix_event_with_network", text("network IS NOT NULL"), "id"),
-        _index_some("ix_event_no_history", text("before IS NULL"), "id"),
+        _index_some("ix_event_no_history", text("before IS NULL AND entry IS NULL"), "id"),
+        _index_some("ix_event_entry", text("entry IS NOT NULL"), "project_id", "number"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -197,11 +200,10 @@ class Event(Base):
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Names, addresses and numbers; never a secret or the words of a testimonial.
     details: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # Its entry in the project's public record, as canonical JSON; its hash, and the salt of the
-    # hashes in it.
+    # Its entry in the project's public record, as canonical JSON, and the salt of the hash in it,
+    # which goes with the testimonial by the same trigger. An entry goes with the project.
     entry: Mapped[str | None] = mapped_column(Text)
     salt: Mapped[str | None] = mapped_column(String(32))
-    hash: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
     @property
@@ -234,7 +236,10 @@ COUNTED_WITHIN = timedelta(hours=1)
 MOST_NETWORKS = 20
 # By which an event is the same as another.
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
-_OPTIONAL = ("testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at")
+_OPTIONAL = (
+    *("testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"),
+    *("entry", "salt"),
+)
 # Any number, the same in every process.
 LOCK = 7_264_552
 LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")
@@ -260,6 +265,8 @@ class Turn(NamedTuple):
     number: int
     # The greatest id in the account's record then; on PostgreSQL others may have written since.
     newest: str | None
+    # The newest entry of its public record then.
+    entry: str | None
     time: datetime
 
 
@@ -278,13 +285,14 @@ def record(
     *,
     testimonial: str | None = None,
     action: str | None = None,
+    entry: Any = None,
     **details: Any,
 ) -> None:
     """Record what happened to a project, or to an account of which this is the id.
 
     None is the operator's record. The details are JSON values, none of them a secret or the words
     of a testimonial. Who acts is the caller unless there is an `actor`, who has no network. The
-    caller commits soon.
+    caller commits soon. `entry` has that of the project's public record, and its `salt`.
 
     Flushes the session first, because nothing else may be locked after the record.
     """
@@ -298,7 +306,7 @@ def record(
     if earlier is not None:
         _count(earlier, 1, is_told=not type.is_guess)
         return
-    values |= {"testimonial_id": testimonial, "action": action, "details": details}
+    values |= {"testimonial_id": testimonial, "action": action, "details": details} | (entry or {})
     _insert(place, values, [{}], waiting)
 
 
@@ -337,7 +345,7 @@ def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
     taken = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
-    newest, _ = db.session.connection().execute(_take_numbers(()), taken).one()
+    newest = db.session.connection().execute(_take_numbers(()), taken).one()[0]
     values = {"account_id": project.account_id, "project_id": project.id, "type": "", "times": 0}
     values |= {"actor_kind": str(ActorKind.SYSTEM), "details": {}}
     first = newest - len(rows) + 1
@@ -383,11 +391,12 @@ def _insert(
     found = None
     if isinstance(place, Turn):
         is_alone = connection.dialect.name == "sqlite"
-        found = place.number, place.newest if is_alone else _find_last(place.account_id)
+        newest = (place.newest, place.entry) if is_alone else _find_last(place.account_id, place.id)
+        found = place.number, *newest
     elif place.id:
         taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
         found = connection.execute(_take_numbers(tuple(waiting)), taken | waiting).one_or_none()
-    number, last = found or (None, _find_last(place.account_id))
+    number, last, entry = found or (None, *_find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
     usual = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
     usual |= {"created_at": clock.now()} | common
@@ -395,6 +404,7 @@ def _insert(
         usual | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
         for at, row in enumerate(rows)
     ]
+    chain(entry, numbered)
     connection.execute(_INSERT, numbered)
 
 
@@ -427,6 +437,7 @@ def _take_numbers(parameters: Sequence[str]) -> Update:
     project = Base.metadata.tables["project"]
     is_of_account = Event.account_id == bindparam("of_account")
     newest = select(func.max(Event.id)).where(is_of_account).scalar_subquery()
+    entry = find_newest_entry(bindparam("of_project")).scalar_subquery()
     return (
         update(project)
         .where(project.c.id == bindparam("of_project"))
@@ -434,13 +445,21 @@ def _take_numbers(parameters: Sequence[str]) -> Update:
             {"event_number": project.c.event_number + bindparam("count")}
             | {name.removeprefix("new_"): bindparam(name) for name in parameters}
         )
-        .returning(project.c.event_number, newest)
+        .returning(project.c.event_number, newest, entry)
     )
 
 
-def _find_last(account_id: str | None) -> str | None:
-    newest = select(func.max(Event.id)).where(Event.account_id == account_id)
-    return db.session.connection().execute(newest).scalar()
+def find_newest_entry(project_id: Any) -> Select[str | None]:
+    """Return the query of the newest entry in a project's public record."""
+    query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
+    return query.order_by(Event.number.desc()).limit(1)
+
+
+def _find_last(account_id: str | None, project_id: str | None = None) -> Any:
+    """Return the greatest id in a record, and the newest entry of a project."""
+    newest = select(func.max(Event.id)).where(Event.account_id == account_id).scalar_subquery()
+    entry = find_newest_entry(project_id).scalar_subquery()
+    return db.session.connection().execute(select(newest, entry)).one()
 
 
 def _follow(last: str | None) -> int:
@@ -451,7 +470,7 @@ def _count(event: Event, times: int, *, is_told: bool = True) -> None:
     """Count an event again, under the newest id, so that who reads on from one sees it."""
     event.times += times
     if is_told:
-        event.id = f"{_follow(_find_last(event.account_id)):024x}"
+        event.id = f"{_follow(_find_last(event.account_id)[0]):024x}"
     db.session.flush()
 
 

@@ -95,8 +95,11 @@ def forget_networks(before: datetime, limit: int) -> int:
 
 
 def delete_old_events(before: datetime, limit: int) -> int:
-    """Delete at most `limit` events older than a time; return how many."""
-    old = Event.id < first_identifier(before), ~IS_HISTORY
+    """Delete at most `limit` events older than a time; return how many.
+
+    The history of a testimonial stays with it, and the public record with its project.
+    """
+    old = Event.id < first_identifier(before), ~IS_HISTORY, Event.entry.is_(None)
     some = select(Event.id).where(*old).limit(limit)
     statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
     return len(db.session.scalars(statement).all())

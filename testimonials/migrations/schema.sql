@@ -275,7 +275,7 @@ CREATE TABLE event (
 	network VARCHAR, 
 	times INTEGER NOT NULL, 
 	details JSON NOT NULL, 
-	created_at BIGINT NOT NULL, number BIGINT, testimonial_id VARCHAR, action VARCHAR, batch_id VARCHAR, actor VARCHAR(254), is_by_mail BOOLEAN DEFAULT 0 NOT NULL, reason VARCHAR(40), "before" JSON, undone_at BIGINT, hash VARCHAR(64), entry TEXT, salt VARCHAR(32), 
+	created_at BIGINT NOT NULL, number BIGINT, testimonial_id VARCHAR, action VARCHAR, batch_id VARCHAR, actor VARCHAR(254), is_by_mail BOOLEAN DEFAULT 0 NOT NULL, reason VARCHAR(40), "before" JSON, undone_at BIGINT, entry TEXT, salt VARCHAR(32), 
 	CONSTRAINT pk_event PRIMARY KEY (id), 
 	CONSTRAINT fk_event_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 );
@@ -881,12 +881,6 @@ CREATE INDEX ix_event_batch_id ON event (batch_id) WHERE batch_id IS NOT NULL;
 
 CREATE INDEX ix_event_history ON event (project_id, created_at) WHERE "before" IS NOT NULL;
 
-CREATE INDEX ix_event_no_history ON event (id) WHERE "before" IS NULL;
-
-CREATE TRIGGER forget_history AFTER DELETE ON testimonial FOR EACH ROW BEGIN UPDATE event SET "before" = NULL, actor = NULL WHERE testimonial_id = OLD.id AND "before" IS NOT NULL; END;
-
-CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND "before" IS NOT NULL AND project_id IN (SELECT project.id FROM project WHERE project.account_id <> OLD.id); END;
-
 CREATE TABLE job (
 	id VARCHAR NOT NULL, 
 	kind VARCHAR NOT NULL, 
@@ -1028,4 +1022,33 @@ CREATE INDEX ix_testimonial_waiting ON testimonial (created_at) WHERE status = '
 
 CREATE VIRTUAL TABLE testimonial_search USING fts5(project, words, content='', prefix='2', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
 
-INSERT INTO alembic_version (version_num) VALUES ('0015')
+CREATE TABLE signing_key (
+	id VARCHAR(16) NOT NULL, 
+	public_key VARCHAR(64) NOT NULL, 
+	private_key VARCHAR(200) NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	retired_at BIGINT, 
+	CONSTRAINT pk_signing_key PRIMARY KEY (id)
+);
+
+CREATE TABLE record_head (
+	project_id VARCHAR NOT NULL, 
+	seq BIGINT NOT NULL, 
+	hash VARCHAR(64) NOT NULL, 
+	time BIGINT NOT NULL, 
+	key_id VARCHAR(16) NOT NULL, 
+	signature VARCHAR(128) NOT NULL, 
+	CONSTRAINT pk_record_head PRIMARY KEY (project_id)
+);
+
+CREATE INDEX ix_event_no_history ON event (id) WHERE "before" IS NULL AND entry IS NULL;
+
+CREATE INDEX ix_event_entry ON event (project_id, number) WHERE entry IS NOT NULL;
+
+CREATE TRIGGER forget_history AFTER DELETE ON testimonial FOR EACH ROW BEGIN UPDATE event SET "before" = NULL, actor = NULL, salt = NULL WHERE testimonial_id = OLD.id AND ("before" IS NOT NULL OR salt IS NOT NULL); END;
+
+CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND ("before" IS NOT NULL OR entry IS NOT NULL) AND project_id IN (SELECT project.id FROM project WHERE project.account_id <> OLD.id); END;
+
+CREATE TRIGGER end_record AFTER DELETE ON project FOR EACH ROW BEGIN UPDATE event SET entry = NULL, salt = NULL WHERE project_id = OLD.id AND entry IS NOT NULL; END;
+
+INSERT INTO alembic_version (version_num) VALUES ('0016')

@@ -289,7 +289,9 @@ _TAKE_TURN = text(
       event_number = event_number + 1
     WHERE id = :project_id AND account_id = :account_id AND deleted_at IS NULL
     RETURNING event_number, last_testimonial_at,
-      (SELECT max(event.id) FROM event WHERE event.account_id = :account_id)
+      (SELECT max(event.id) FROM event WHERE event.account_id = :account_id),
+      (SELECT entry FROM event WHERE project_id = :project_id AND entry IS NOT NULL
+       ORDER BY number DESC LIMIT 1)
     """
 )
 
@@ -305,8 +307,8 @@ def take_turn(caller: Caller, project_id: str) -> Turn:
     row = db.session().connection().execute(_TAKE_TURN, values).one_or_none()
     if row is None:
         raise NotFound
-    number, time, newest = row
-    return Turn(project_id, caller.id, number, newest, clock.from_milliseconds(time))
+    number, time, newest, entry = row
+    return Turn(project_id, caller.id, number, newest, entry, clock.from_milliseconds(time))
 
 
 def _name_reached(caller: Caller, project_id: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import REPLY_CHANGED, name_change
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.record import STATE, follow_change, write_entry
 
 T = TypeVar("T")
 # A testimonial, and what to set of it.
@@ -74,7 +75,8 @@ def delete_matching(
     now, row = clock.now(), Testimonial
     gone = literal(now, row.deleted_at.type).label("deleted_at")
     conditions = (*conditions, row.deleted_at.is_(None))
-    query = select(row.id, row.status, row.held_for, row.updated_at, gone).where(*conditions)
+    told = (row.id, row.status, row.held_for, row.updated_at, gone, *STATE)
+    query = select(*told).where(*conditions)
     found: Sequence[Any] = db.session.execute(query).all()
     if found:
         latest = max(now, max(each.updated_at for each in found) + clock.MILLISECOND)
@@ -95,6 +97,7 @@ def record_additions(
     """Begin the history of testimonials that were added to the project at once."""
     entries = [
         {"testimonial_id": row.id, "type": str(type), "before": {}, "created_at": row.updated_at}
+        | write_entry(row, "received", has_words=True)
         for row in rows
     ]
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
@@ -130,6 +133,7 @@ def _record(
                 "created_at": row.updated_at,
                 "reason": reason,
             }
+            | follow_change(row, before)
         )
     values = {"action": action, "actor": actor, "batch_id": part.id}
     # One for all, where they have the same.

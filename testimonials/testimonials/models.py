@@ -412,3 +412,34 @@ class KeptRating(Base):
     day: Mapped[int] = mapped_column(Integer, primary_key=True)
     rating: Mapped[float] = mapped_column(Double, primary_key=True)
     number: Mapped[int] = mapped_column(BigInteger)
+
+
+# The public record: its entries are in the record of events (`core.audit`).
+
+
+class SigningKey(Base):
+    """A key by which the heads of records are signed; one that is retired still verifies."""
+
+    __tablename__ = "signing_key"
+
+    # The beginning of the hash of the public key.
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    public_key: Mapped[str] = mapped_column(String(64))
+    # Encrypted with a key that is derived from the secret key.
+    private_key: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+    retired_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class RecordHead(Base):
+    """The newest signed head of a project's record. It stays when the project goes."""
+
+    __tablename__ = "record_head"
+
+    # No foreign key.
+    project_id: Mapped[str] = mapped_column(primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger)
+    hash: Mapped[str] = mapped_column(String(64))
+    time: Mapped[datetime] = mapped_column(Timestamp)
+    key_id: Mapped[str] = mapped_column(String(16))
+    signature: Mapped[str] = mapped_column(String(128))

@@ -20,7 +20,6 @@ CARRIED_OUT = "projects.proposals_api.carry_out"
 RECORDERS = {CARRIED_OUT, "core.audit.record", "core.audit.record_changes"}
 ASKING = "Anybody can have a mail sent; what its link does is recorded."
 AWAY = "It sends the browser away; what it comes back with is recorded."
-AUTHOR = "Nobody but the author is concerned."
 FORGOTTEN = "An address is deleted so that nothing of it is kept."
 PREFERENCE = "It concerns nobody but the person who chooses it."
 WRITES_NOTHING = "It writes nothing."
@@ -38,7 +37,7 @@ SILENT_VIEWS = {
     "dashboard.account.show_new_passkey": WRITES_NOTHING,
     "dashboard.account.show_new_app": WRITES_NOTHING,
     "dashboard.account.begin_addition": WRITES_NOTHING, "collection.mail_own_link": ASKING,
-    "authors.verify": AUTHOR, "collection.note_opened": "The list of who was asked says it.",
+    "collection.note_opened": "The list of who was asked says it.",
     "collection.note_started": "The list of who was asked says it.",
     "collection.take_answer": "The list of who was asked says it.",
     "dashboard.collect.remove_request": FORGOTTEN, "collection.delete_request": FORGOTTEN,

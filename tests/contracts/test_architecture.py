@@ -196,6 +196,17 @@ LAZY = {
         "cryptography.hazmat.primitives.twofactor.totp",
     },
     "collection.verified_purchases": {"jwt"},
+    "core.chain": {
+        "cryptography.exceptions",
+        "cryptography.hazmat.primitives.asymmetric.ed25519",
+    },
+    "testimonials.record_heads": {
+        "cryptography.exceptions",
+        "cryptography.hazmat.primitives.asymmetric.ed25519",
+        "cryptography.hazmat.primitives.ciphers.aead",
+        "cryptography.hazmat.primitives.hashes",
+        "cryptography.hazmat.primitives.kdf.hkdf",
+    },
     "core.http_client": {"dns.exception", "dns.resolver"},
     "auth.email_addresses": {"disposable_email_domains", "email_validator"},
     "core.db.engine": {"sqlalchemy.dialects.postgresql"},

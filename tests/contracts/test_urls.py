@@ -36,7 +36,8 @@ READERS = {
 ENDPOINTS = {
     "host_mark_url": "site.show_mark", "collection_page_url": "collection.show_collection_page",
     "form_url": "collection.show_collection_page", "wall_url": "wall.show_wall",
-    "policy_url": "collection.show_policy", "record_url": "wall.show_testimonial",
+    "policy_url": "collection.show_policy", "record_url": "wall.show_record",
+    "log_url": "wall.get_log",
     "testimonial_url": "wall.show_testimonial", "share_picture_url": "collection.get_share_picture",
     "testimonial_picture_url": "collection.get_shared_picture",
     "widget_page_url": "wall.show_widget", "fragment_url": "wall.get_fragment",

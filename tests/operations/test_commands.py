@@ -83,6 +83,7 @@ def test_every_command_answers_json(
         propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
     )
     report = _report(app, colleague.create_project(slug="reported")["_id"])
+    read("record rotate-key")
     read("accounts suspend", agent.email, "--reason", "Invented praise.")
     read("accounts restore", agent.email)
     read("reports list")

@@ -93,8 +93,13 @@ def policy_url(slug: str, host: str | None = None) -> str:
 
 
 def record_url(slug: str, testimonial_id: str, host: str | None) -> str:
-    """Return the URL of the public record of one testimonial."""
-    return testimonial_url(slug, testimonial_id, host)
+    """Return the URL of the public record of one testimonial; with `.json` behind it, as JSON."""
+    return f"{testimonial_url(slug, testimonial_id, host)}/record"
+
+
+def log_url(project_id: str) -> str:
+    """Return where the log of a project's public record is; its head is beside it."""
+    return f"{base_url()}/record/{project_id}/log"
 
 
 def share_picture_url(slug: str, host: str | None = None) -> str:

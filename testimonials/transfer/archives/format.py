@@ -347,7 +347,7 @@ CHANGE = Part(
     Event,
     {
         **dict.fromkeys(("testimonial_id", "project_id", "account_id"), _PARENT),
-        **dict.fromkeys(("number", "entry", "salt", "hash"), "They are of the record here."),
+        **dict.fromkeys(("number", "entry", "salt"), "They are of the record here."),
         **dict.fromkeys(
             ("type", "actor_kind", "actor_name", "network", "times", "reason", "details"),
             "An archive of an account has what its people are told, as `activity.csv`.",

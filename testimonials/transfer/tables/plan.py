@@ -23,6 +23,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import TESTIMONIALS_IMPORTED
 from testimonials.testimonials.models import Testimonial, TestimonialTag
+from testimonials.testimonials.record import write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import ColumnMapping
@@ -181,7 +182,10 @@ def write_batch(
     ]
     change = {"type": str(TESTIMONIALS_IMPORTED), "before": {}}
     changes = [
-        change | {"testimonial_id": row["id"], "created_at": row["created_at"]} for row in rows
+        change
+        | {"testimonial_id": row["id"], "created_at": row["created_at"]}
+        | write_entry(Testimonial(**row), "received", has_words=True)
+        for row in rows
     ]
     tags = [
         {"testimonial_id": row["id"], "name": name, "project_id": project.id}

@@ -60,6 +60,7 @@ OTHER_TABLES = {
     "Visitors tell it to whoever runs one instance.": "abuse_report",
     "It is drawn again.": "share_picture testimonial_picture",
     "Versions of the widget's script belong to the instance that served them.": "widget_script",
+    "It is signed by one instance; the record begins anew.": "signing_key record_head",
     "A credential belongs to one instance; of the token only a hash is known.": "access_token",
     "It can be undone only where it was made.": "table_import",
     "It is gone within a day.": "waiting_archive idempotency_key",

@@ -1,0 +1,185 @@
+"""The signed heads of public records: keys, signing, the log as a file, what it adds up to."""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from testimonials.core import clock
+from testimonials.core.audit import Event, find_newest_entry
+from testimonials.core.chain import Log, hash_entry, write_canonical
+from testimonials.core.db.engine import insert_into
+from testimonials.core.db.identifiers import first_identifier
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.http.signing import require_key
+from testimonials.core.jobs import every, is_over
+from testimonials.testimonials.counts import BILLION, average
+from testimonials.testimonials.models import OVERDUE_DAYS, RecordHead, SigningKey
+
+# Keys. The pair lies in the database, so that all hosts and every backup have the same.
+
+PURPOSE = b"testimonials: signing the public record"
+NONCE_LENGTH = 12
+
+
+def rotate_key() -> SigningKey:
+    """Make the key that signs from now on; the caller commits."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    for each in db.session.scalars(select(SigningKey).where(SigningKey.retired_at.is_(None))):
+        each.retired_at = clock.now()
+    private = Ed25519PrivateKey.generate()
+    public, nonce = private.public_key().public_bytes_raw(), secrets.token_bytes(NONCE_LENGTH)
+    sealed = nonce + _make_cipher().encrypt(nonce, private.private_bytes_raw(), None)
+    key = SigningKey(id=name_key(public), public_key=public.hex(), private_key=sealed.hex())
+    db.session.add(key)
+    db.session.flush()
+    return key
+
+
+def name_key(public: bytes) -> str:
+    return hashlib.sha256(public).hexdigest()[:16]
+
+
+def list_keys() -> list[SigningKey]:
+    return list(db.session.scalars(select(SigningKey).order_by(SigningKey.created_at.desc())))
+
+
+def _make_cipher() -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE)
+    return AESGCM(derived.derive(require_key().encode()))
+
+
+def _open_key() -> tuple[SigningKey, Any]:
+    """Return the key that signs now; a new one if the secret key is another than it was."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    newest = select(SigningKey).where(SigningKey.retired_at.is_(None))
+    key = db.session.scalars(newest.order_by(SigningKey.created_at.desc()).limit(1)).first()
+    key = key or rotate_key()
+    try:
+        private = _unseal(key)
+    except InvalidTag:
+        private = _unseal(key := rotate_key())
+    return key, Ed25519PrivateKey.from_private_bytes(private)
+
+
+def _unseal(key: SigningKey) -> bytes:
+    sealed = bytes.fromhex(key.private_key)
+    opened: bytes = _make_cipher().decrypt(sealed[:NONCE_LENGTH], sealed[NONCE_LENGTH:], None)
+    return opened
+
+
+# Heads.
+
+SIGNED_EACH = timedelta(seconds=10)
+# Long enough that a run that is late misses nothing; a head that is asked for is signed then.
+LOOKED_BACK = timedelta(minutes=2)
+
+
+@every("record.sign", "webhooks", lambda row: is_over(row.started_at, SIGNED_EACH))
+def sign_heads() -> None:
+    """Sign the heads of the records that got entries lately."""
+    since = first_identifier(clock.now() - LOOKED_BACK)
+    query = select(Event.project_id).where(Event.id >= since, Event.entry.is_not(None)).distinct()
+    for project_id in db.session.scalars(query).all():
+        find_head(str(project_id))
+
+
+def find_head(project_id: str) -> RecordHead | None:
+    """Return the signed head of a project's record, signed now if it wasn't; None without any."""
+    entry = db.session.scalar(find_newest_entry(project_id))
+    head = db.session.get(RecordHead, project_id)
+    if entry is None or (head is not None and head.hash == hash_entry(entry)):
+        return head
+    with write():
+        # Others may have written meanwhile.
+        entry = db.session.scalar(find_newest_entry(project_id))
+        return _sign(project_id, entry) if entry else None
+
+
+def _sign(project_id: str, entry: str) -> RecordHead:
+    key, private = _open_key()
+    values: dict[str, Any] = {"seq": json.loads(entry)["seq"], "hash": hash_entry(entry)}
+    values |= {"time": clock.now(), "key_id": key.id}
+    told = describe_head(RecordHead(project_id=project_id, **values))
+    signature = private.sign(write_canonical(told).encode())
+    values["signature"] = signature.hex()
+    insert = insert_into(db.session(), RecordHead).values(project_id=project_id, **values)
+    insert = insert.on_conflict_do_update(index_elements=[RecordHead.project_id], set_=values)
+    db.session.execute(insert)
+    return db.session.get_one(RecordHead, project_id, populate_existing=True)
+
+
+def describe_head(head: RecordHead) -> dict[str, Any]:
+    """Return what is signed."""
+    told = {"project": head.project_id, "seq": head.seq, "hash": head.hash}
+    return told | {"time": clock.iso(head.time)}
+
+
+def write_head(head: RecordHead) -> dict[str, Any]:
+    """Return a head with its signature and the key that verifies it."""
+    key = db.session.get_one(SigningKey, head.key_id)
+    signed = {"signature": head.signature, "key": key.public_key}
+    return {"head": describe_head(head)} | signed
+
+
+# The log as a file: an entry on each line, and the signed head on the last.
+
+LINES = 1000
+
+
+def write_log(head: RecordHead) -> Iterator[str]:
+    """Yield the lines of a log up to its head."""
+    yield from read_entries(head.project_id, head.seq)
+    yield write_canonical(write_head(head))
+
+
+def read_entries(project_id: str, count: int) -> Iterator[str]:
+    """Yield the first so many entries of a record."""
+    number: int | None = 0
+    while count > 0:
+        query = select(Event.number, Event.entry).where(
+            Event.project_id == project_id, Event.entry.is_not(None), Event.number > number
+        )
+        rows = db.session.execute(query.order_by(Event.number).limit(min(count, LINES))).all()
+        if not rows:
+            return
+        yield from (str(entry) for _, entry in rows)
+        number, count = rows[-1][0], count - len(rows)
+
+
+# What the entries of a log add up to, for whoever checks the numbers.
+
+
+def add_up(log: Log) -> tuple[int, float]:
+    """Return how many ratings count by a log, and their average."""
+    since, newest = dict[str, str](), dict[str, dict[str, Any]]()
+    for entry in log.entries:
+        if (name := entry.get("testimonial")) is not None:
+            since.setdefault(name, entry["time"])
+            newest[name] = entry
+    long_ago = datetime.fromisoformat(log.head["time"]) - timedelta(days=OVERDUE_DAYS)
+    waits = clock.iso(long_ago)
+    genuine = [each for name, each in newest.items() if _is_genuine(each, since[name] > waits)]
+    stars = [round(each["stars"] * BILLION) for each in genuine if each["stars"] is not None]
+    return len(stars), average(sum(stars), len(stars))
+
+
+def _is_genuine(entry: dict[str, Any], is_new: bool) -> bool:
+    """Tell whether a testimonial counts by its newest entry; see `STANDING` of the models."""
+    if "reason" in entry or entry["status"] in ("withdrawn", "spam"):
+        return False
+    if "deleted" in entry:
+        return bool(entry["source"] == "public_page")
+    return entry["status"] != "pending" or not is_new

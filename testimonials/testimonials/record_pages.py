@@ -1,0 +1,106 @@
+"""The public record of a testimonial as a page and as JSON, and the log of a project."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Response, jsonify, render_template, stream_with_context, url_for
+
+from testimonials.core import clock
+from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import wall
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.urls import log_url, record_url
+from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project
+from testimonials.testimonials.models import RecordHead, SigningKey, Testimonial
+from testimonials.testimonials.record import describe_words, list_entries
+from testimonials.testimonials.record_heads import find_head, list_keys, write_head, write_log
+
+MISSING = gettext_noop("There is no page at this address.")
+JSON_LINES = "application/x-ndjson"
+
+
+@wall.get("/<slug>/<string(length=24):testimonial_id>/record")
+def show_record(slug: str, testimonial_id: str) -> str:
+    """Show what happened to a testimonial that is shown, and what is known of its author."""
+    project, row = _find_shown(slug, testimonial_id)
+    entries = list_entries(row)
+    return render_template(
+        "testimonials/record.html",
+        project=project,
+        row=row,
+        entries=[each["entry"] for each in entries],
+        proofs=entries[-1]["entry"]["proofs"] if entries else [],
+        canonical=record_url(slug, row.id, project.own_host),
+        log_url=log_url(project.id),
+        shown_url=url_for("wall.show_testimonial", slug=slug, testimonial_id=row.id),
+    )
+
+
+@wall.get("/<slug>/<string(length=24):testimonial_id>/record.json")
+def get_record(slug: str, testimonial_id: str) -> Response:
+    """Return the same, with the words that are shown and the salt of their hash."""
+    project, row = _find_shown(slug, testimonial_id)
+    head = find_head(project.id)
+    return jsonify(
+        project=project.id,
+        testimonial=row.id,
+        words=describe_words(row),
+        entries=list_entries(row),
+        log=log_url(project.id),
+        **write_head(head) if head else {},
+    )
+
+
+@wall.get("/record/<project_id>/log")
+def get_log(project_id: str) -> Response:
+    """Return all entries of a project, one on each line, and their signed head on the last."""
+    project = db.session.get(Project, project_id) if is_identifier(project_id) else None
+    if project is None or project.deleted_at is not None or not project.is_active:
+        raise NotFound(MISSING)
+    response = Response(stream_with_context(_end_lines(_require_head(project_id))))
+    response.content_type = JSON_LINES
+    response.headers["Content-Disposition"] = f"attachment; filename={project_id}.jsonl"
+    return response
+
+
+@wall.get("/record/<project_id>/head")
+def get_head(project_id: str) -> Response:
+    """Return the newest signed head, which stays when its project is gone."""
+    return jsonify(write_head(_require_head(project_id)))
+
+
+@wall.get("/record/keys")
+def get_keys() -> Response:
+    """Return the keys that signed, the newest first."""
+    return jsonify(keys=[_describe_key(each) for each in list_keys()])
+
+
+def _describe_key(key: SigningKey) -> dict[str, Any]:
+    retired = clock.iso(key.retired_at) if key.retired_at else None
+    told = {"id": key.id, "key": key.public_key, "createdAt": clock.iso(key.created_at)}
+    return told | {"retiredAt": retired}
+
+
+def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
+    """Return a testimonial that everybody may see, and its project; raise `NotFound`."""
+    project = find_public_project(slug=slug)
+    row = None
+    if project.is_active and is_identifier(testimonial_id):
+        row = db.session.get(Testimonial, testimonial_id)
+    if row is None or row.project_id != project.id or not row.is_visible or row.status == "demo":
+        raise NotFound(MISSING)
+    return project, row
+
+
+def _require_head(project_id: str) -> RecordHead:
+    head = find_head(project_id) if is_identifier(project_id) else None
+    if head is None:
+        raise NotFound(MISSING)
+    return head
+
+
+def _end_lines(head: RecordHead) -> Iterator[str]:
+    return (f"{line}\n" for line in write_log(head))

@@ -1,0 +1,183 @@
+"""The public record: its log, its heads, the record of one testimonial, and what erasing leaves."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.auth.callers import Scope
+from testimonials.core.chain import LogWrong, read_log
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.jobs import run_due
+from testimonials.projects.models import Project
+from testimonials.testimonials.counts import read_numbers
+from testimonials.testimonials.models import RecordHead
+from testimonials.testimonials.record import begin_all
+from testimonials.testimonials.record_heads import add_up, sign_heads
+from tests.auth.tokens import give_token
+from tests.conftest import Caller
+from tests.support.rows import add_testimonial
+from tests.testimonials.moderation.test_setting_aside import decide
+
+pytestmark = pytest.mark.postgres
+
+
+def get_log(client: FlaskClient, project_id: str) -> bytes:
+    answer = client.get(f"/record/{project_id}/log")
+    assert answer.status_code == 200, answer.text
+    return answer.data
+
+
+def list_kinds(log: bytes) -> list[tuple[str, str, str]]:
+    entries = read_log(log).entries
+    return [(each["kind"], each["by"], each["status"]) for each in entries]
+
+
+@pytest.fixture
+def project(owner: Caller) -> str:
+    made = owner.create_project(slug="oat", businessName="Oat", skipDemoTestimonials=True)
+    return str(made["_id"])
+
+
+def test_each_step_is_an_entry(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    helper = give_token(app, owner, *Scope)
+    one = owner.create_testimonial(project, rating=5)["_id"]
+    path = f"/v1/projects/{project}/testimonials/{one}"
+    assert helper.patch(path, {"text": "Shorter."}).status_code == 200
+    decide(helper, project, one, decision="reject")
+    decide(helper, project, one, decision="set-aside", reason="off_topic")
+    decide(helper, project, one, decision="approve")
+    assert helper.delete(path).status_code == 200
+    log = get_log(client, project)
+    assert list_kinds(log) == [
+        ("received", "agent", "approved"), ("changed", "agent", "approved"),
+        ("decided", "agent", "rejected"), ("set-aside", "agent", "rejected"),
+        ("decided", "agent", "approved"), ("deleted", "agent", "approved"),
+    ]  # fmt: skip
+    reasons = [each.get("reason") for each in read_log(log).entries]
+    assert reasons == [None, None, None, "off_topic", None, None]
+    assert b"Shorter" not in log
+
+
+def test_what_is_shown_verifies_and_earlier_words_are_not_told(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    one = owner.create_testimonial(project, text="Warm buns, and a very long queue.")["_id"]
+    path = f"/v1/projects/{project}/testimonials/{one}"
+    assert owner.get(path).status_code == 200
+    assert give_token(app, owner, *Scope).patch(path, {"text": "Warm buns."}).status_code == 200
+    told = client.get(f"/oat/{one}/record.json").json
+    log = [line.decode() for line in get_log(client, project).splitlines()]
+    assert "queue" not in json.dumps(told)
+    words = json.dumps(told["words"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    salts = [each.get("salt") for each in told["entries"]]
+    assert salts[0] is None
+    hashed = hashlib.sha256((salts[1] + words).encode()).hexdigest()
+    assert hashed == told["entries"][1]["entry"]["words"]
+    for each, line in zip(told["entries"], log, strict=False):
+        assert each["hash"] == hashlib.sha256(line.encode()).hexdigest()
+        assert json.loads(line) == each["entry"]
+    page = client.get(f"/oat/{one}/record").text
+    assert "Warm buns." in page
+    assert "queue" not in page
+
+
+def test_what_is_not_shown_has_no_page(app: Flask, client: FlaskClient, project: str) -> None:
+    for status in ("pending", "rejected", "demo"):
+        row = add_testimonial(app, project, status=status)
+        for end in ("record", "record.json"):
+            assert client.get(f"/oat/{row}/{end}").status_code == 404
+    assert client.get(f"/record/{project}/log").status_code == 404
+
+
+def test_a_changed_byte_is_noticed(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, pytestconfig: pytest.Config
+) -> None:
+    for number in range(12):
+        owner.create_testimonial(project, rating=number % 5 + 1, text=f"Said {number}.")
+    log = get_log(client, project)
+    read_log(log)
+    chance = random.Random(7)
+    for _ in range(10_000 if pytestconfig.getoption("deep", default=False) else 300):
+        at = chance.randrange(len(log))
+        other = chance.choice([byte for byte in range(256) if byte != log[at]])
+        with pytest.raises(LogWrong):
+            read_log(log[:at] + bytes([other]) + log[at + 1 :])
+    lines = log.splitlines(keepends=True)
+    for wrong in (lines[1:], lines[:-2] + lines[-1:], lines[:-1], [lines[1], lines[0], *lines[2:]]):
+        with pytest.raises(LogWrong):
+            read_log(b"".join(wrong))
+
+
+def test_the_log_adds_up_to_the_numbers_that_are_shown(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    chance, helper = random.Random(3), give_token(app, owner, *Scope)
+    rows = []
+    for number in range(40):
+        made = owner.create_testimonial(project, rating=chance.randint(2, 10) / 2, text=f"{number}")
+        rows.append(made["_id"])
+    for _ in range(30):
+        some = chance.sample(rows, 4)
+        choice = chance.choice(["approve", "reject", "set-aside", "delete", "restore"])
+        reason = {"reason": "off_topic"} if choice == "set-aside" else {}
+        decide(helper, project, *some, decision=choice, **reason)
+    with app.app_context():
+        numbers = read_numbers(db.session.get_one(Project, project))
+    assert add_up(read_log(get_log(client, project))) == (numbers.number, numbers.average)
+
+
+def test_what_was_there_before_gets_its_entry_once(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    add_testimonial(app, project, text="Old words.")
+    add_testimonial(app, project, status="spam", held_for="links")
+    add_testimonial(app, project, status="demo", source="demo")
+    for _ in range(2):
+        with app.app_context():
+            begin_all()
+            run_due("jobs")
+    (entry,) = read_log(get_log(client, project)).entries
+    assert (entry["backfilled"], entry["by"], entry["kind"]) == (True, "author", "received")
+
+
+def test_heads_are_signed_soon_and_stay(app: Flask, owner: Caller, project: str) -> None:
+    owner.create_testimonial(project)
+    with app.app_context():
+        sign_heads()
+        head = db.session.get_one(RecordHead, project)
+        assert head.seq == 1
+    shown = owner.client.get(f"/record/{project}/head").json
+    with app.app_context(), write():
+        db.session.delete(db.session.get_one(Project, project))
+    assert owner.client.get(f"/record/{project}/head").json == shown
+    assert owner.client.get(f"/record/{project}/log").status_code == 404
+
+
+def test_an_old_key_still_verifies(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, tmp_path: Path
+) -> None:
+    owner.create_testimonial(project)
+    files = []
+    run = app.test_cli_runner().invoke
+    for number in range(2):
+        files.append(tmp_path / f"{number}.jsonl")
+        files[-1].write_bytes(get_log(client, project))
+        assert run(args=["record", "rotate-key"]).exit_code == 0
+        owner.create_testimonial(project)
+    keys = [each["key"] for each in client.get("/record/keys").json["keys"]]
+    assert len(keys) == 3
+    for file in files:
+        result = run(args=["verify", str(file), "--json"])
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["key"] in keys
+        assert run(args=["verify", str(file), "--key", keys[0]]).exit_code == 1
+    files[0].write_bytes(files[0].read_bytes().replace(b'"stars":', b'"Stars":', 1))
+    assert run(args=["verify", str(files[0])]).exit_code == 1
