@@ -12,7 +12,7 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import format_number, gettext
-from testimonials.core.http.urls import policy_url, record_url, wall_url
+from testimonials.core.http.urls import log_url, policy_url, record_url, wall_url
 from testimonials.projects.brand import Brand, brand_changed, find_brand
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
@@ -325,13 +325,15 @@ def describe_feed(
 def describe_proof(project: Project, shown: int = 0, genuine: int | None = None) -> dict[str, str]:
     """Return the line below what shows so many testimonials of a project, without its samples.
 
-    `url` is that of the policy, which `label` names; `record` that of the record of a testimonial.
+    `url` is that of the policy, which `label` names; `record` that of the record of a testimonial,
+    `log` that of all.
     `text` says that these were selected from all `genuine` ones, which are counted otherwise.
     """
     proof = {
         "label": gettext("How we collect"),
         "url": policy_url(project.slug, project.own_host),
         "record": record_url(project.slug, "{id}", project.own_host),
+        "log": log_url(project.id),
     }
     if shown and (read_numbers(project).genuine if genuine is None else genuine) > shown:
         proof["text"] = gettext("Selected by %(name)s", name=project.name)

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
-from testimonials.core.http.urls import policy_url, record_url
+from testimonials.core.http.urls import log_url, policy_url, record_url
 from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK
 from testimonials.widget.colors import write_colours
@@ -44,6 +44,7 @@ def test_settings_items_and_totals(
     made = owner.get(f"/v1/projects/{project}").json["data"]
     with app.app_context():
         record, policy = record_url("kiln", "{id}", None), policy_url("kiln")
+        log = log_url(project)
     assert _feed(client, project) == {
         "project": {"id": project, "name": "Kiln & Clay", "active": True},
         "config": made["widgetConfig"],
@@ -62,6 +63,7 @@ def test_settings_items_and_totals(
             "label": "How we collect",
             "url": policy,
             "record": record,
+            "log": log,
         },
         "draw": "single face cards single",
     }  # fmt: skip

@@ -13,7 +13,7 @@ from testimonials.collection.images.pictures import describe_picture
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import LANGUAGES
-from testimonials.core.http.urls import policy_url, record_url
+from testimonials.core.http.urls import log_url, policy_url, record_url
 from testimonials.projects.defaults import WIDGET_CONFIG
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import BILLION
@@ -100,8 +100,8 @@ def test_less_than_all_is_called_selected(
         return "text" in read_line()
 
     with app.app_context():
-        record = record_url("oat", "{id}", None)
-    assert read_line() == {"label": "How we collect", "url": policy, "record": record}
+        record, log = record_url("oat", "{id}", None), log_url(project)
+    assert read_line() == {"label": "How we collect", "url": policy, "record": record, "log": log}
     for path, text in see(client, project, one):
         # A newsletter has three at most, which are all here.
         assert SELECTED not in text, path
@@ -163,10 +163,12 @@ def test_every_card_leads_to_its_record(
 ) -> None:
     changed = {"original_text": f"{SHORT} And late."}
     ids = [add_testimonial(app, project, text=SHORT, **values) for values in ({}, changed)]
-    record = read_feed(client, project)["proof"]["record"]
+    proof = read_feed(client, project)["proof"]
+    record, log = proof["record"], proof["log"]
     for path in (f"/widget/{project}", f"/widget/{project}/fragment", "/oat/wall"):
         text = client.get(path).text
         assert f'<link rel="describedby" href="{policy}">' in text, path
+        assert f'<link rel="describedby" type="application/x-ndjson" href="{log}">' in text, path
         # The mark of what was changed leads there too.
         for one, count in zip(ids, (1, 2), strict=True):
             assert text.count(f'href="{record.replace("{id}", one)}"') == count, path

@@ -234,7 +234,7 @@ def test_the_fragment_needs_nothing_else(client: FlaskClient, owner: Caller, pro
     assert '<template shadowrootmode="open"><style>' in answer.text
     assert "<script" not in answer.text
     # Only what leads agents to the policy, which no browser fetches.
-    assert re.findall("<link rel=.(\\w+)", answer.text) == ["describedby"]
+    assert re.findall("<link rel=.(\\w+)", answer.text) == ["describedby"] * 2
     assert "url(" not in answer.text
     assert re.findall(r'(?:src|data)="([^"]+)"', answer.text) == []
     assert len(_texts(client.get(f"{path}?limit=2").text)) == 2
