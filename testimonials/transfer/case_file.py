@@ -65,8 +65,8 @@ NOTES = {
         "What was deleted for good is only among the kept ratings."
     ),
     "requests": ("A list is what was sent together. Orders that nobody named here aren’t known."),
-    "kept": "The record keeps %s days of what isn’t about one testimonial, requests without an "
-    "answer %s days; the lists count them still. 0 is for good.",
+    "kept": "The record keeps %g days of what isn’t about one testimonial, requests without an "
+    "answer %g days; the lists count them still. 0 is for good.",
     "complaints": "What was reported about the public pages, without the reporter’s words.",
 }
 
