@@ -14,6 +14,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
+from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import BY_HAND, TESTIMONIAL_CREATED
 from testimonials.testimonials.highlights import Ranges, follow_edit
 from testimonials.testimonials.history import Part, change_all, in_parts, record_additions
@@ -285,13 +286,19 @@ def empty_trash(limit: int) -> int:
         for status, (column, days) in since.items()
         if days
     ]
-    gone = select(Testimonial.id).where(
-        or_(Testimonial.deleted_at <= until(settings.trash_days), *old)
-    )
-    removed = db.session.scalars(
-        delete(Testimonial).where(Testimonial.id.in_(gone.limit(limit))).returning(Testimonial.id)
-    ).all()
-    return len(removed)
+    row = Testimonial
+    # Of these nothing stays in the numbers.
+    stays = and_(row.source == "public_page", row.rating.is_not(None))
+    is_less = and_(row.standing == "genuine", ~stays)
+    query = select(row.id, row.project_id, is_less)
+    query = query.where(or_(row.deleted_at <= until(settings.trash_days), *old)).limit(limit)
+    gone = db.session.execute(query).all()
+    fewer = {project_id for _, project_id, is_less in gone if is_less}
+    projects = select(Project).where(Project.id.in_(fewer)).order_by(Project.id)
+    for project in db.session.scalars(projects.with_for_update()) if fewer else ():
+        mark_changed(project)
+    db.session.execute(delete(row).where(row.id.in_([each.id for each in gone])))
+    return len(gone)
 
 
 def _require_editable(row: Testimonial) -> None:
