@@ -463,6 +463,9 @@ class TestimonialDetailSchema(SubmissionSchema):
         fields.Nested(ChangeSchema),
         metadata={"description": "Who wrote, changed and decided what, newest first."},
     )
+    recordUrl = fields.String(
+        metadata={"description": "Its public record, if it is shown; as JSON with `.json` behind."}
+    )
 
 
 class VisibleTestimonialSchema(TestimonialSchema):

@@ -10,6 +10,7 @@ from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Page, read_page
+from testimonials.core.http.urls import record_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.history import list_history
 from testimonials.testimonials.inbox import ASIDE, InboxFilter, find_rows, match_filter
@@ -54,6 +55,9 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
     described["history"] = _DETAIL.fields["history"].serialize(
         "history", {"history": list_history(row.id)}
     )
+    if row.is_visible and row.status != "demo":
+        place = row.project.slug, row.id, row.project.own_host
+        described["recordUrl"] = record_url(*place)
     return described
 
 

@@ -3,13 +3,19 @@
 import hashlib
 import json
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.exceptions import InvalidSignature
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
 from testimonials.auth.callers import Scope
+from testimonials.core.audit import Event
 from testimonials.core.chain import LogWrong, read_log
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -20,7 +26,10 @@ from testimonials.testimonials.models import RecordHead
 from testimonials.testimonials.record import begin_all
 from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.tokens import give_token
+from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
+from tests.contracts.documents import DOCS
+from tests.support.racing import at_once
 from tests.support.rows import add_testimonial
 from tests.testimonials.moderation.test_setting_aside import decide
 
@@ -114,6 +123,51 @@ def test_a_changed_byte_is_noticed(
     for wrong in (lines[1:], lines[:-2] + lines[-1:], lines[:-1], [lines[1], lines[0], *lines[2:]]):
         with pytest.raises(LogWrong):
             read_log(b"".join(wrong))
+
+
+def test_the_code_of_the_documents_notices_it_too(
+    client: FlaskClient, owner: Caller, project: str
+) -> None:
+    one = owner.create_testimonial(project, text="Said “so” 🌿.", rating=4.5)["_id"]
+    owner.create_testimonial(project)
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "record.md").read_text("utf-8"), re.DOTALL)
+    told: dict[str, Any] = {"__name__": "documents"}
+    exec(code, told)  # noqa: S102 - our own
+    log = get_log(client, project)
+    entries = told["verify"](log)
+    shown = client.get(f"/oat/{one}/record.json").json
+    (salt,) = (each["salt"] for each in shown["entries"])
+    assert told["is_said"](entries[0], salt, shown["words"])
+    assert not told["is_said"](entries[0], salt, shown["words"] | {"name": "Another"})
+    for at in range(len(log)):
+        with pytest.raises((ValueError, InvalidSignature, LookupError, TypeError)):
+            told["verify"](log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
+
+
+def test_writers_at_once_make_one_chain(app: Flask, owner: Caller, project: str) -> None:
+    callers = [replace(owner, client=app.test_client()) for _ in range(4)]
+
+    def add(number: int) -> None:
+        for _ in range(5):
+            callers[number].create_testimonial(project)
+
+    at_once(4, add)
+    assert len(read_log(get_log(owner.client, project)).entries) == 20
+
+
+def test_erasing_leaves_an_entry_without_salt_or_words(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    visitor = Visitor(app.test_client(), project, "oat")
+    visitor.post(f"{visitor.write()}/delete")
+    log = get_log(client, project)
+    assert list_kinds(log) == [
+        ("received", "author", "pending"), ("erased", "author", "pending"),
+    ]  # fmt: skip
+    assert add_up(read_log(log)) == (0, 0)
+    with app.app_context():
+        rows = db.session.execute(select(Event.salt, Event.before).where(Event.entry.is_not(None)))
+        assert [tuple(row) for row in rows] == [(None, None), (None, None)]
 
 
 def test_the_log_adds_up_to_the_numbers_that_are_shown(
