@@ -325,10 +325,10 @@ def _list_filters(
 
     The chosen ones are marked; a tag that isn't among the offered ones has no count.
     """
-    offered = [(gettext("All"), figures["total"], WallChoice(WHOLE))]
+    offered, received = [(gettext("All"), figures["total"], WallChoice(WHOLE))], 0
     if choice.rating:
         label = ngettext("%(num)s star", "%(num)s stars", choice.rating)
-        count = figures["shown"][5 - choice.rating]
+        count, received = (figures[of][5 - choice.rating] for of in ("shown", "stars"))
         offered.append((label, count, WallChoice(WHOLE, rating=choice.rating)))
     for name, count in figures["tags"]:
         offered.append((name, count, WallChoice(Selection(tag=name))))
@@ -340,6 +340,8 @@ def _list_filters(
         {
             "label": label,
             "count": count,
+            # How many ratings the bar counts, which leads here.
+            "of": received if each.rating and received > count else None,
             "url": _url(project, replace(each, sort=choice.sort)),
             "is_current": each.filters == choice.filters,
         }

@@ -115,7 +115,7 @@ TOOLS = (
         "edit_testimonial",
         "update_testimonial",
         "Edit a testimonial",
-        "Mend a typo, or change the author’s name, role, company, rating, tags, pin or the owner’s "
+        "Mend a typo, or change the author’s name, role, company, tags, pin or the owner’s "
         "public reply. Never change what the author means. Send only what should change.",
     ),
     Tool(

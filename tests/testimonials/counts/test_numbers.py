@@ -129,8 +129,23 @@ def test_the_numbers_of_before_stand_until_their_day(app: Flask, owner: Caller) 
     old = {"total": 9_000_000_000, "stars": [0, 0, 0, 1, 1]}
     until = clock.now() + timedelta(days=3)
     change_project(app, project["_id"], old_numbers=old, numbers_from=until)
-    assert reader.read(project)["header"] == (4.5, 2)
+    doors = reader.read(project)
+    # Insights says what came in which week.
+    assert {doors.pop("insights"), doors.pop("command")} == {(3.3, 3)}
+    assert set(doors.values()) == {(4.5, 2)}
     assert "shown or not" not in owner.client.get("/bread/wall").text
     change_project(app, project["_id"], numbers_from=clock.now())
-    assert reader.read(project)["header"] == (3.3, 3)
+    assert set(reader.read(project).values()) == {(3.3, 3)}
     assert "shown or not" in owner.client.get("/bread/wall").text
+
+
+def test_a_bar_leads_to_what_is_shown_and_says_that_it_is_less(app: Flask, owner: Caller) -> None:
+    project = make_project(app, owner, slug="bread")["_id"]
+    for rating, status in ((1, "approved"), (1, "rejected"), (2, "rejected"), (5, "approved")):
+        add_testimonial(app, project, rating=rating, status=status)
+    page = owner.client.get("/bread/wall").text
+    links = re.findall(r'href="/bread/wall\?rating=(\d)"', page)
+    assert links == ["5", "1"]
+    assert re.findall(r"</svg><span>(\d)</span>", page)[-5:] == ["1", "0", "0", "1", "2"]
+    assert "<bdi>1 star</bdi> <span>1 of 2</span>" in owner.client.get("/bread/wall?rating=1").text
+    assert "<bdi>5 stars</bdi> <span>1</span>" in owner.client.get("/bread/wall?rating=5").text
