@@ -29,6 +29,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import forget_answers
 from testimonials.core.http.urls import author_url, image_url, project_url
 from testimonials.core.images.uploads import Image
+from testimonials.core.jobs import enqueue_anew
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
@@ -45,6 +46,7 @@ from testimonials.testimonials.media.playback import describe_recording, make_ke
 from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.record import write_entry
+from testimonials.testimonials.search import MERGE_WORDS
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
 
@@ -68,6 +70,7 @@ def erase(own: OwnTestimonial) -> None:
     db.session.flush()
     db.session.delete(row)
     db.session.flush()
+    enqueue_anew(MERGE_WORDS, [MERGE_WORDS])
     _delete_pictures(pictures)
 
 

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +24,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.jobs import job
 from testimonials.core.text import normalize
 from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
 
@@ -458,3 +460,28 @@ def find_wrong_words(connection: Connection) -> list[str]:
     for name in ("kept", "right", "made"):
         connection.exec_driver_sql(f"DROP TABLE temp.{name}")
     return [f"{wrong} words are out of step in the index of words; {ADVICE}"] if wrong else []
+
+
+# What was removed stays legible in the pieces of SQLite's index until they are merged.
+
+MERGE_WORDS = "search.merge"
+PAGES = 250
+
+
+@job(MERGE_WORDS, "jobs", longest=timedelta(hours=1))
+def merge_words() -> None:
+    """Merge the index of words, in short steps that let others write in between."""
+    if db.engine.dialect.name != "sqlite":
+        return
+    merge = text(
+        "INSERT INTO testimonial_search (testimonial_search, rank) VALUES ('merge', :pages)"
+    )
+    # The first step puts all pieces on one level.
+    pages, is_done = -PAGES, False
+    while not is_done:
+        with write():
+            driver: Any = db.session.connection().connection.driver_connection
+            before = driver.total_changes
+            db.session.execute(merge, {"pages": pages})
+            # As the documents of FTS5 say.
+            is_done, pages = driver.total_changes - before < 2, PAGES

@@ -12,7 +12,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from testimonials.auth.callers import Scope
 from testimonials.core.audit import Event
@@ -26,7 +26,7 @@ from testimonials.testimonials.models import RecordHead
 from testimonials.testimonials.record import begin_all
 from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.tokens import give_token
-from tests.collection.authors.authors import Visitor
+from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
@@ -155,19 +155,40 @@ def test_writers_at_once_make_one_chain(app: Flask, owner: Caller, project: str)
     assert len(read_log(get_log(owner.client, project)).entries) == 20
 
 
+def read_file(app: Flask, instance: Path) -> bytes:
+    """Return the bytes of the SQLite file, in lower case; nothing of PostgreSQL."""
+    with app.app_context():
+        if db.engine.dialect.name != "sqlite":
+            return b""
+        with db.engine.begin() as connection:
+            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return (instance / "testimonials.db").read_bytes().lower()
+
+
 def test_erasing_leaves_an_entry_without_salt_or_words(
-    app: Flask, client: FlaskClient, project: str
+    app: Flask, client: FlaskClient, project: str, instance: Path
 ) -> None:
     visitor = Visitor(app.test_client(), project, "oat")
-    visitor.post(f"{visitor.write()}/delete")
+    path = visitor.write()
+    said = " ".join(WORDS[name] for name in ("text", "name", "company", "email")).lower()
+    words = [word.encode() for word in re.findall(r"[^\s.]{4,}", said)]
+    with app.app_context():
+        salts = db.session.scalars(select(Event.salt).where(Event.salt.is_not(None))).all()
+    before, words = read_file(app, instance), [*words, *(salt.encode() for salt in salts)]
+    assert len(salts) == 1
+    assert not before or all(word in before for word in words)
+    visitor.post(f"{path}/delete")
+    with app.app_context():
+        run_due("jobs")
     log = get_log(client, project)
     assert list_kinds(log) == [
         ("received", "author", "pending"), ("erased", "author", "pending"),
     ]  # fmt: skip
     assert add_up(read_log(log)) == (0, 0)
+    after = read_file(app, instance)
+    assert [word for word in words if word in after] == []
     with app.app_context():
-        rows = db.session.execute(select(Event.salt, Event.before).where(Event.entry.is_not(None)))
-        assert [tuple(row) for row in rows] == [(None, None), (None, None)]
+        assert not db.session.scalars(select(Event.salt).where(Event.salt.is_not(None))).all()
 
 
 def test_the_log_adds_up_to_the_numbers_that_are_shown(
