@@ -287,17 +287,18 @@ def empty_trash(limit: int) -> int:
         if days
     ]
     row = Testimonial
-    # Of these nothing stays in the numbers.
+    query = select(row.id).where(or_(row.deleted_at <= until(settings.trash_days), *old))
+    gone = db.session.scalars(query.limit(limit)).all()
+    # Of these nothing stays in the numbers, so that doors and the record have to know.
     stays = and_(row.source == "public_page", row.rating.is_not(None))
-    is_less = and_(row.standing == "genuine", ~stays)
-    query = select(row.id, row.project_id, is_less)
-    query = query.where(or_(row.deleted_at <= until(settings.trash_days), *old)).limit(limit)
-    gone = db.session.execute(query).all()
-    fewer = {project_id for _, project_id, is_less in gone if is_less}
-    projects = select(Project).where(Project.id.in_(fewer)).order_by(Project.id)
-    for project in db.session.scalars(projects.with_for_update()) if fewer else ():
+    less = select(row).where(row.id.in_(gone), row.standing == "genuine", ~stays)
+    rows = db.session.scalars(less).all()
+    projects = select(Project).where(Project.id.in_({each.project_id for each in rows}))
+    for project in db.session.scalars(projects.order_by(Project.id).with_for_update()):
         mark_changed(project)
-    db.session.execute(delete(row).where(row.id.in_([each.id for each in gone])))
+        own = [each for each in rows if each.project_id == project.id and not each.deleted_at]
+        change_all(project, [(each, {"deleted_at": clock.now()}) for each in own], "", "delete")
+    db.session.execute(delete(row).where(row.id.in_(gone)))
     return len(gone)
 
 

@@ -4,6 +4,7 @@ The model here knows nothing of how the product counts.
 """
 
 import copy
+import html
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from sqlalchemy import select, update
 
 from testimonials.collection import author_erasure, author_rights
 from testimonials.core import clock
+from testimonials.core.chain import read_log
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project
@@ -24,6 +26,7 @@ from testimonials.testimonials.counts import find_wrong_counts, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.new_numbers import mark_overdue
+from testimonials.testimonials.record_heads import add_up
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
@@ -174,6 +177,7 @@ class History:
                         told.reason = None
                 elif wish == "erase":
                     author_erasure.erase(own)
+                    author_erasure.record_erased(own)
                     told.is_gone, told.reason = True, "withdrawn"
 
     def purge(self) -> None:
@@ -246,6 +250,15 @@ def test_all_doors_agree_with_what_happened(app: Flask, owner: Caller) -> None:
         with app.app_context():
             numbers = read_numbers(db.session.get_one(Project, project["_id"]))
         assert (list(numbers.stars), numbers.genuine) == (by_stars, genuine), seed
+        with history.agent.get(f"{history.path}/case-file") as answer:
+            case = answer.json["data"]["numbers"]
+        assert (case["average"], case["count"], case["genuine"]) == (*said, genuine), seed
+        policy = reader.browser.get(f"/{history.slug}/how-we-collect").text
+        assert f"also of what isn’t shown: {said[1]}." in html.unescape(policy), seed
+        if history.told and not any(each.is_overdue for each in history.told.values()):
+            with reader.browser.get(f"/record/{history.id}/log") as answer:
+                log = read_log(answer.data)
+            assert add_up(log) == (said[1], said[0]), (seed, history.told)
         # What a door keeps in memory must follow each step.
         for _ in range(4):
             history.step()
