@@ -80,6 +80,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
         "seen_url": url_for("analytics.note_seen", project_id=project.id),
         "form_name": name or "",
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
+        "asks_insider": project.whole_page_design["asksInsider"],
         "consents": {kind: consent_sentence(project, kind) for kind in consents},
         "prompts": shown["prompts"],
         "questions": shown["questions"],

@@ -18,6 +18,7 @@ from testimonials.core.http.i18n import (
     asked_language,
     format_number,
     gettext_noop,
+    isolate,
     ngettext,
 )
 from testimonials.core.http.i18n import gettext as _
@@ -74,7 +75,7 @@ def describe_policy(project: Project) -> dict[str, Sentences]:
         _("What is shown"): _tell_shown(project, shown),
         _("What is counted"): _tell_counted(project),
         _("Thank-yous"): _tell_rewards(project, shown),
-        _("People who work here"): _tell_insiders(shown),
+        _("People who work here"): _tell_insiders(project, shown),
         _("Changes and translations"): _tell_changes(shown),
         _("How long it is kept"): _tell_kept(),
     }
@@ -189,18 +190,21 @@ def _tell_counted(project: Project) -> Sentences:
 
 
 def _tell_rewards(project: Project, shown: Counter[str]) -> Sentences:
-    told = []
+    told: Sentences = []
     for step in describe_steps(project.open_steps):
         if step["kind"] != "code":
             continue
-        offer = " ".join(filter(None, (step["title"], step["text"])))
-        until = step["last_day"]
-        told.append(
-            _("Everybody who writes until %(date)s gets this, whatever they say: “%(offer)s”",
-              date=until, offer=offer)
+        offer, until = ": ".join(filter(None, (step["title"], step["text"]))), step["last_day"]
+        said = (
+            _(
+                "Everybody who writes until %(date)s gets this, whatever they say: “%(offer)s”",
+                date=until,
+                offer=offer,
+            )
             if until
             else _("Everybody who writes gets this, whatever they say: “%(offer)s”", offer=offer)
-        )  # fmt: skip
+        )
+        told.append(isolate(said, offer))
     told = told or [_("Nobody is promised anything for writing now.")]
     if shown["rewarded"]:
         told.append(
@@ -210,13 +214,23 @@ def _tell_rewards(project: Project, shown: Counter[str]) -> Sentences:
     return told
 
 
-def _tell_insiders(shown: Counter[str]) -> Sentences:
+def _tell_insiders(project: Project, shown: Counter[str]) -> Sentences:
+    asks = project.whole_page_design["asksInsider"]
+    told = [
+        _("The form asks whether authors work here or are related.")
+        if asks
+        else _("The form doesn’t ask whether authors work here or are related.")
+    ]
+    if project.page_config["website"]:
+        told.append(_("Who writes with an email address of our website is marked in any case."))
     if not shown["insider"]:
-        return [_("Nothing shown here is known to be by somebody who works here or is related.")]
-    return [
-        _("Shown, and marked because the author works here or is related: %(count)s.",
-          count=format_number(shown["insider"]))
-    ]  # fmt: skip
+        none = _("Nothing shown here is known to be by somebody who works here or is related.")
+        return [*told, none]
+    marked = _(
+        "Shown, and marked because the author works here or is related: %(count)s.",
+        count=format_number(shown["insider"]),
+    )
+    return [*told, marked]
 
 
 def _tell_changes(shown: Counter[str]) -> Sentences:

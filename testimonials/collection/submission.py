@@ -29,6 +29,7 @@ from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurp
 from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
+from testimonials.projects.website import is_of_website
 from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.containers import Contents
@@ -118,6 +119,7 @@ class ConsentForm(FormSchema):
 class SubmissionForm(WordsForm, ConsentForm):
     """The form of the collection page."""
 
+    insider = Switch(attribute="is_insider", load_default=False)
     email = Email(
         attribute="author_email",
         error_messages={
@@ -350,6 +352,7 @@ def parse(context: Context, request: Request) -> Submission:
         "answers": answers or None,
         "form_name": context.form.name if context.form else None,
         "is_rewarded": context.is_rewarded,
+        "is_insider": _is_insider(context, words.values),
     }
     sent = Submission(hidden["token"], words.typed, values, words.errors | problems, answered)
     _read_token(context, sent, request)
@@ -364,6 +367,14 @@ def parse(context: Context, request: Request) -> Submission:
         consent = sent.recording.consent if sent.recording else "written"
         sent.values["consent_text"] = consent_sentence(context.project, consent)
     return sent
+
+
+def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
+    """Tell whether the author says that they work here or are related, or their address does."""
+    said = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
+    asked = context.answers.email if context.answers else None
+    emails = values.get("author_email"), asked
+    return bool(said) or any(is_of_website(context.project, each) for each in emails)
 
 
 def may_mail(email: str | None) -> bool:

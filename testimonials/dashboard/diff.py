@@ -15,6 +15,7 @@ from testimonials.projects.models import Proposal
 
 LABELS = {
     "animation": gettext_noop("Animation"),
+    "asksInsider": gettext_noop("Asks if they work here"),
     "authorAvatar": gettext_noop("Photo’s address"),
     "authorCompany": gettext_noop("Company"),
     "authorEmail": gettext_noop("Email"),
@@ -95,6 +96,7 @@ LABELS = {
     "theme": gettext_noop("Theme"),
     "title": gettext_noop("Title"),
     "transcript": gettext_noop("Transcript"),
+    "translatedFrom": gettext_noop("Translated from"),
     "video": gettext_noop("Video"),
     "voice": gettext_noop("Voice"),
     "website": gettext_noop("Website"),

@@ -71,6 +71,7 @@ FIELD_LABELS = {
     "author_email": gettext_noop("Email"),
     "text": gettext_noop("Text"),
     "rating": gettext_noop("Rating"),
+    "translated_from": gettext_noop("Translated from"),
     "tags": gettext_noop("Tags"),
     "reply": gettext_noop("Reply"),
     "transcript": gettext_noop("Transcript"),

@@ -51,7 +51,7 @@ LIMITS = {
 # Settings of the page, by where they are stored; other pages have words and a tag of their own.
 CONFIG = ("headline", "description", "thankYouMessage", "theme", "showConfetti")
 ASKED = ("rating", "role", "company", "avatar", "email")
-DESIGN = ("signature", "video", "voice", "needsCaptions")
+DESIGN = ("signature", "video", "voice", "needsCaptions", "asksInsider")
 FOCUS = {"focusX": "x", "focusY": "y"}
 LISTS = ("prompts", "questions", "steps")
 OF_FORMS = ("headline", "description", "tag", "prompts", "questions")
@@ -122,6 +122,7 @@ class PageForm(FormSchema):
     video = Switch()
     voice = Switch()
     needsCaptions = Switch()
+    asksInsider = Switch()
     focusX = Count(0, 100)
     focusY = Count(0, 100)
     tag = Text(TAG_LENGTH, one_line=True)

@@ -25,6 +25,7 @@ from testimonials.testimonials.fields import (
     AuthorLine,
     AuthorName,
     Handle,
+    LanguageTag,
     Rating,
     Reply,
     SaidOn,
@@ -63,6 +64,7 @@ class TestimonialForm(FormSchema):
     rating = Rating()
     submitted_on = SaidOn(attribute="submitted_at", required=True)
     twitter_handle = Handle(attribute="twitter")
+    translated_from = LanguageTag(load_default=None)
     tags = Tags(load_default=list)
     remove_avatar = Switch(load_default=False)
 
@@ -176,6 +178,7 @@ def read_values(row: Testimonial) -> dict[str, str]:
         "rating": "" if row.rating is None else f"{row.rating:g}",
         "submitted_on": row.submitted_at.date().isoformat(),
         "twitter_handle": (row.twitter or {}).get("handle", ""),
+        "translated_from": row.translated_from or "",
         "tags": ", ".join(row.tags),
         "reply": row.reply or "",
     }

@@ -36,7 +36,9 @@ class SetupDesignSchema(PageDesignSchema):
     """What the collection page asks and offers."""
 
     class Meta(StrictSchema.Meta):
-        exclude = ("coverFocus", "language", "needsCaptions", "steps", "translations")
+        exclude = (
+            "asksInsider", "coverFocus", "language", "needsCaptions", "steps", "translations",
+        )  # fmt: skip
 
 
 class SetupFormSchema(FormChangeSchema):

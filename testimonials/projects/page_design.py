@@ -209,6 +209,7 @@ DEFAULTS: dict[str, Any] = {
     "video": False,
     "voice": False,
     "needsCaptions": False,
+    "asksInsider": False,
     "steps": [],
     "translations": {},
 }
@@ -306,6 +307,7 @@ class PageDesignSchema(StrictSchema):
     video = Switch(description="Visitors may record a video.")
     voice = Switch(description="Visitors may record their voice.")
     needsCaptions = Switch(description="A recording without words or captions can't be approved.")
+    asksInsider = Switch(description="Asks whether they work here.")
     steps = step_list()
     translations = page_translations("Page")
 

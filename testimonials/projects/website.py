@@ -11,7 +11,7 @@ from functools import partial
 from html import unescape
 from itertools import islice
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from testimonials import __version__
 from testimonials.auth.models import Account
@@ -361,6 +361,13 @@ def own_domain(email: str) -> str:
     """Return the domain of an address, which is probably a website; empty for mail providers."""
     domain = email.partition("@")[2]
     return "" if domain in _MAILBOXES else domain
+
+
+def is_of_website(project: Project, email: str | None) -> bool:
+    """Tell whether an address is of the domain of the project's website."""
+    domain = own_domain((email or "").lower())
+    host = (urlsplit(project.page_config["website"]).hostname or "").removeprefix("www.")
+    return bool(domain and host) and f".{domain}".endswith(f".{host}")
 
 
 # What becomes of it.

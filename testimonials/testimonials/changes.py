@@ -26,6 +26,7 @@ from testimonials.testimonials.fields import (
     AuthorName,
     Captions,
     Highlights,
+    LanguageTag,
     Rating,
     Reply,
     Transcript,
@@ -122,6 +123,7 @@ class TestimonialEditSchema(StrictSchema):
     rating = Rating(
         allow_none=True, description="null removes the stars. A visitor’s can’t be changed: 409."
     )
+    translatedFrom = LanguageTag(attribute="translated_from", allow_none=True)
     tags = TagList()
     pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
     reply = Reply(description="The owner’s public reply; an empty one removes it.")
@@ -197,6 +199,7 @@ def read_fields(row: Testimonial) -> Values:
         "authorAvatar": row.author_avatar,
         "text": row.text,
         "rating": row.rating,
+        "translatedFrom": row.translated_from,
         "tags": row.tags,
         "pinned": row.is_pinned,
         "reply": row.reply or "",

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, ClassVar
 
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields
 from sqlalchemy import ColumnElement, cast, select
 from sqlalchemy import Text as SqlalchemyText
 
@@ -36,6 +36,7 @@ RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
 DAY_LENGTH = len("2024-12-31")
+_LANGUAGE = re.compile("[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 # A day, perhaps with a time and its zone; versions of Python read different further forms.
 _MOMENT = re.compile(
     "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -65,6 +66,22 @@ class Captions(Text):
             return clean_captions(text) if text else None
         except CaptionsRefused as error:
             raise ValidationError(str(error)) from None
+
+
+class LanguageTag(RuleField, fields.String):
+    """A language, as web pages name it; an empty one is None."""
+
+    form_messages: ClassVar[dict[str, str]] = {
+        "invalid": gettext_noop("Write a language such as pl or pt-BR.")
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(rule="Must be a language such as pl or pt-BR.", **options)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        if not isinstance(value, str) or (value and not _LANGUAGE.fullmatch(value)):
+            raise self.make_error("invalid")
+        return value or None
 
 
 class Rating(Amount):

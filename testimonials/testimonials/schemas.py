@@ -16,6 +16,7 @@ from testimonials.testimonials.fields import (
     AuthorLine,
     AuthorName,
     ExternalId,
+    LanguageTag,
     Rating,
     SubmittedAt,
     Words,
@@ -46,6 +47,8 @@ OPTIONAL = (
     "answers",
     "form",
     "rewarded",
+    "insider",
+    "translatedFrom",
     "verifiedCustomer",
     "originalText",
     "heldFor",
@@ -64,6 +67,7 @@ class TestimonialCreateSchema(StrictSchema):
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
+    translatedFrom = LanguageTag(attribute="translated_from")
     externalId = ExternalId(
         description="Your own id of it. Each is stored once: adding it again gives what is there."
     )
@@ -216,6 +220,14 @@ class TestimonialSchema(Schema):
     rewarded = fields.Boolean(
         attribute="is_rewarded",
         metadata={"description": "Set where a thank-you was promised, whatever the author says."},
+    )
+    insider = fields.Boolean(
+        attribute="is_insider",
+        metadata={"description": "Set where the author works here or is related."},
+    )
+    translatedFrom = fields.String(
+        attribute="translated_from",
+        metadata={"description": "The language that the words were translated from."},
     )
     verifiedCustomer = fields.Boolean(
         attribute="is_verified_customer",

@@ -13,11 +13,13 @@ from testimonials.auth.callers import Scope
 from testimonials.core import clock
 from testimonials.core.http.i18n import LANGUAGES
 from tests.auth.tokens import give_token
+from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, add_widget, change_project
 
 STEP = {"id": "bbbbbbbb", "kind": "code", "title": "A bun", "text": "On us.", "url": ""}
 STEP |= {"copies": False, "code": "BUN-7K2F", "until": None}
+WEBSITE = "https://www.oat.example"
 LAST = clock.EPOCH + timedelta(days=365 * 200)
 ASIDE = {
     "spam": "Set aside because they are spam: 1.",
@@ -168,12 +170,12 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     "reward": (
         lambda shop: shop.design_page(steps=[STEP]),
         "Nobody is promised anything for writing now.",
-        "Everybody who writes gets this, whatever they say: “A bun On us.”",
+        "Everybody who writes gets this, whatever they say: “<bdi>A bun: On us.</bdi>”",
     ),
     "reward that ends": (
         lambda shop: shop.design_page(steps=[STEP | {"until": "2200-12-31"}]),
         "Nobody is promised anything for writing now.",
-        "Everybody who writes until December 31, 2200 gets this, whatever they say: “A bun On us.”",
+        "until December 31, 2200 gets this, whatever they say: “<bdi>A bun: On us.</bdi>”",
     ),
     "rewarded": (
         lambda shop: shop.add(is_rewarded=True),
@@ -184,6 +186,16 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
         lambda shop: shop.add(is_insider=True),
         "Nothing shown here is known to be by somebody who works here or is related.",
         "Shown, and marked because the author works here or is related: 1.",
+    ),
+    "asked for insiders": (
+        lambda shop: shop.design_page(asksInsider=True),
+        "The form doesn’t ask whether authors work here or are related.",
+        "The form asks whether authors work here or are related.",
+    ),
+    "website": (
+        lambda shop: change_project(shop.app, shop.project, page_config={"website": WEBSITE}),
+        "",
+        "Who writes with an email address of our website is marked in any case.",
     ),
     "translated": (
         lambda shop: shop.add(translated_from="pl"),
@@ -238,3 +250,37 @@ def test_it_is_one_click_away_in_each_language(shop: Shop) -> None:
         assert f'<html lang="{language.code}" dir="{language.direction}"' in page
         assert f"/oat/how-we-collect?lang={language.code}" in page
         assert "/oat/report?page=collection" in page
+
+
+@pytest.mark.parametrize(
+    ("asks", "said", "email", "is_insider"),
+    [
+        (True, {"insider": "yes"}, "a@gmail.com", True),
+        (True, {}, "a@gmail.com", False),
+        (False, {"insider": "yes"}, "a@gmail.com", False),
+        (False, {}, "mira@oat.example", True),
+        (False, {}, "Mira@Shop.Oat.Example", True),
+        (False, {}, "mira@notoat.example", False),
+    ],
+)
+def test_who_works_here_is_marked(
+    shop: Shop, asks: bool, said: dict[str, str], email: str, is_insider: bool
+) -> None:
+    change_project(
+        shop.app, shop.project, page_config={"website": WEBSITE, "collectFields": {"email": True}}
+    )
+    shop.design_page(asksInsider=asks)
+    assert ('name="insider"' in shop.client.get("/oat").text) is asks
+    visitor = Visitor(shop.client, shop.project, "oat")
+    visitor.write(email=email, **said)
+    assert visitor.row().is_insider is is_insider
+    told = shop.owner.get(f"/v1/projects/{shop.project}/submissions").json["data"]["items"]
+    assert told[0].get("insider", False) is is_insider
+
+
+def test_a_mail_provider_is_nobodys_website(shop: Shop) -> None:
+    config = {"website": "https://gmail.com", "collectFields": {"email": True}}
+    change_project(shop.app, shop.project, page_config=config)
+    visitor = Visitor(shop.client, shop.project, "oat")
+    visitor.write(email="a@gmail.com")
+    assert not visitor.row().is_insider

@@ -217,7 +217,7 @@ IN_PATH = "path:project_id"
 KEY = "idempotencyKey"
 PROJECT_SCHEMA = {
     "type": "string",
-    "description": "The project's `_id`. May be left out where there is only one.",
+    "description": "Needed where there are several projects.",
 }
 # What many operations share, in fewer words than in the reference: each tool repeats it.
 SHARED: dict[str, Schema] = {

@@ -132,6 +132,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
         "replied at, reply date, review reply update time, company reply date, reply created at",
     ),
     "pinned": ("pinned, is pinned, featured, Angeheftet, épinglé, fijado",),
+    "insider": ("insider",),
+    "translatedFrom": ("translated from",),
 }
 _FIRST = "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię"
 _LAST = "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome"
@@ -200,6 +202,8 @@ FIELDS = {
     "reply": gettext_noop("Reply"),
     "repliedAt": gettext_noop("Date of the reply"),
     "pinned": gettext_noop("Pinned"),
+    "insider": gettext_noop("Works here or is related"),
+    "translatedFrom": gettext_noop("Translated from"),
 }
 REQUIRED = ("text", "authorName")
 

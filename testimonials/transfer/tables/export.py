@@ -44,6 +44,8 @@ COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
     "repliedAt": lambda row: row.replied_at and iso(row.replied_at),
     "pinned": lambda row: "yes" if row.is_pinned else "",
     "rewarded": lambda row: "yes" if row.is_rewarded else "",
+    "insider": lambda row: "yes" if row.is_insider else "",
+    "translatedFrom": lambda row: row.translated_from,
     "order": lambda row: row.purchase_reference,
     "submittedAt": lambda row: iso(row.submitted_at),
     "reviewedAt": lambda row: row.reviewed_at and iso(row.reviewed_at),

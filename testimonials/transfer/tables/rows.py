@@ -24,6 +24,7 @@ from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorLine,
     AuthorName,
+    LanguageTag,
     Reply,
     Tags,
     Words,
@@ -68,6 +69,8 @@ _DEFAULTS: dict[str, Any] = {
     "reply": None,
     "replied_at": None,
     "is_pinned": False,
+    "is_insider": False,
+    "translated_from": None,
     "original_text": None,
 }
 # Of these the beginning is worth having.
@@ -93,6 +96,10 @@ class RowRefused(Exception):
         self.key = ""
 
 
+def _yes(attribute: str) -> Any:
+    return fields.Function(deserialize=lambda written: written.lower() in _YES, attribute=attribute)
+
+
 class RowSchema(FormSchema):
     """A line of a file, by the columns of a testimonial."""
 
@@ -105,9 +112,9 @@ class RowSchema(FormSchema):
     rating = WrittenRating()
     tags = Tags()
     reply = Reply()
-    pinned = fields.Function(
-        deserialize=lambda written: written.lower() in _YES, attribute="is_pinned"
-    )
+    pinned = _yes("is_pinned")
+    insider = _yes("is_insider")
+    translatedFrom = LanguageTag(attribute="translated_from")
     # Words of the text, a line each.
     highlights = Text(2 * TEXT_LENGTH)
 

@@ -190,6 +190,21 @@ def test_search_finds_names_and_filters_narrow_the_list(inbox: Inbox) -> None:
         assert inbox.get(f"inbox?page={page}").text.count('<li class="item"') == 1
 
 
+def test_a_card_says_what_it_was_translated_from(inbox: Inbox) -> None:
+    (maya,) = inbox.receive("Maya")
+    path = f"testimonials/{maya}"
+    form = {"author_name": "Maya", "text": "Words of Maya", "submitted_on": "2026-01-02"}
+    for sent, status, kept in (("pl", 303, "pl"), ("no language", 422, "pl"), ("", 303, None)):
+        answer = inbox.client.post(f"{inbox.base}/{path}", data=form | {"translated_from": sent})
+        assert answer.status_code == status
+        (row,) = read_testimonials(inbox.app, inbox.project)
+        assert row.translated_from == kept
+    assert (
+        "Write a language such as pl or pt-BR."
+        in inbox.client.post(f"{inbox.base}/{path}", data=form | {"translated_from": "1"}).text
+    )
+
+
 def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox: Inbox) -> None:
     (maya,) = inbox.receive("Maya")
     path = f"testimonials/{maya}"

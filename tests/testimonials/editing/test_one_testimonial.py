@@ -85,6 +85,21 @@ def test_an_edit_changes_what_is_sent(app: Flask, helper: TokenCaller, project_i
         assert (answer.status_code, answer.json["code"]) == (409, "ACTION_REFUSED")
 
 
+def test_a_translation_is_named_by_who_makes_it(
+    app: Flask, owner: Caller, helper: TokenCaller, project_id: str
+) -> None:
+    path = f"/v1/projects/{project_id}/testimonials"
+    body = {"authorName": "Ola", "text": "Warm buns.", "translatedFrom": "pl"}
+    made = owner.post(path, body).json["data"]
+    assert made["translatedFrom"] == "pl"
+    one = f"{path}/{made['_id']}"
+    for sent, kept in (("pt-BR", "pt-BR"), ("", None), ("de", "de"), (None, None)):
+        answer = helper.patch(one, {"translatedFrom": sent})
+        assert answer.json["data"].get("translatedFrom") == kept
+    for wrong in ("Polish", 7, "p", "pl_PL"):
+        assert "translatedFrom" in helper.patch(one, {"translatedFrom": wrong}).json["errors"]
+
+
 def test_the_key_proposes_edits_that_none_see(app: Flask, owner: Caller, project_id: str) -> None:
     row = owner.create_testimonial(project_id, text="It works.")["_id"]
     path = f"/v1/projects/{project_id}/testimonials/{row}"

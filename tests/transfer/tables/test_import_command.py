@@ -339,6 +339,7 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
     answered = clock.now() - timedelta(days=40)
     public = {"highlights": [[0, 1], [2, 4]], "reply": "-Thanks", "replied_at": answered}
     public |= {"is_pinned": True, "form_name": "after-class", "tags": ["=a", "press"]}
+    public |= {"is_insider": True, "translated_from": "pt-BR"}
     for number, (text, status) in enumerate(texts.items()):
         values = public if number == 0 else {}
         add_testimonial(app, project, author_name=f"-P{number}", text=text, status=status, **values)
@@ -364,6 +365,7 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
     assert found == {text: status for text, status in texts.items() if status != "spam"}
     first = imported[next(iter(texts))]
     assert (first.highlights, first.reply) == ([[0, 1], [2, 4]], "-Thanks")
+    assert (first.is_insider, first.translated_from) == (True, "pt-BR")
     assert (first.replied_at, first.is_pinned, first.kind) == (answered, True, "written")
     assert (first.form_name, [row.is_pinned for row in imported.values()].count(True)) == (
         "after-class",
