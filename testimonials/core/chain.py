@@ -16,9 +16,12 @@ NOTHING_BEFORE = "0" * 64
 _BY = {"person": "owner", "token": "agent", "visitor": "author", "system": "service"}
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
 def write_canonical(value: Any) -> str:
     """Return JSON as RFC 8785 writes it: names are ASCII, numbers whole or simple fractions."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _ENCODER.encode(value)
 
 
 def hash_entry(entry: str) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy import exists, select
 
 from testimonials.core import clock
 from testimonials.core.audit import Event, record_changes
-from testimonials.core.chain import hash_entry, write_canonical
+from testimonials.core.chain import Log, hash_entry, write_canonical
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import in_batches, write
 from testimonials.core.extensions import db
@@ -148,6 +148,16 @@ def begin_record(project_id: str) -> None:
                 return
             found = select(row).where(*wanted, row.id.in_(some)).order_by(*in_order)
             add_entries(project, db.session.scalars(found).all())
+
+
+def continue_record(project: Project, log: Log | None) -> None:
+    """Begin the record of a locked project that came from elsewhere, after the head of that one."""
+    if log is not None:
+        entry = {"kind": "continued", "by": "service", "head": log.head, "key": log.key}
+        row = {"type": "", "before": None, "created_at": clock.now(), "entry": entry}
+        record_changes(project, [row], batch_id=new_identifier())
+    enqueue(BEGIN, project_id=project.id)
+    db.session.flush()
 
 
 def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:

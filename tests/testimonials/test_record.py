@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -256,3 +257,26 @@ def test_an_old_key_still_verifies(
         assert run(args=["verify", str(file), "--key", keys[0]]).exit_code == 1
     files[0].write_bytes(files[0].read_bytes().replace(b'"stars":', b'"Stars":', 1))
     assert run(args=["verify", str(files[0])]).exit_code == 1
+
+
+def test_an_archive_brings_the_head_along(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, tmp_path: Path
+) -> None:
+    owner.create_testimonial(project, text="Said there.")
+    head = client.get(f"/record/{project}/head").json
+    file, wrong = tmp_path / "oat.zip", tmp_path / "wrong.zip"
+    run = app.test_cli_runner().invoke
+    assert run(args=["projects", "export", "oat", str(file)]).exit_code == 0
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(wrong, "w") as new:
+        new.writestr("project.json", old.read("project.json").replace(b"received", b"recEived"))
+    into = ["--account", owner.email, "--slug", "oat-2"]
+    refused = run(args=["projects", "import", str(wrong), *into])
+    assert "Its public record is not what was signed." in refused.output
+    result = run(args=["projects", "import", str(file), *into, "--json"])
+    assert result.exit_code == 0, result.output
+    with app.app_context():
+        run_due("jobs")
+        copy = db.session.scalars(select(Project.id).where(Project.slug == "oat-2")).one()
+    first, second = read_log(get_log(client, copy)).entries
+    assert (first["kind"], first["head"], first["key"]) == ("continued", head["head"], head["key"])
+    assert (second["kind"], second["backfilled"]) == ("received", True)

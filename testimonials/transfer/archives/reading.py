@@ -11,6 +11,7 @@ from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
 from sqlalchemy.orm import undefer
 
+from testimonials.core.chain import Log, LogWrong, read_log
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
@@ -43,7 +44,7 @@ MAX_FILES = 200_000
 PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 _FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
-_KEYS = {"format", "version", "program", "exportedAt", "project", "team", *LISTS}
+_KEYS = {"format", "version", "program", "exportedAt", "project", "team", "record", *LISTS}
 
 
 class ArchiveRefused(ServiceError):
@@ -60,6 +61,8 @@ class Archive:
     project: Row
     lists: dict[str, list[Row]]
     file: zipfile.ZipFile
+    # Its public record there, which was checked.
+    log: Log | None = None
 
     def read_image(self, image_id: str) -> bytes:
         """Return the bytes of a picture, which were checked when the archive was opened."""
@@ -126,7 +129,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
         described.setdefault(newer, [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
-    archive = Archive(project, lists, file)
+    archive = Archive(project, lists, file, _read_record(described.get("record")))
     for name, part in LISTS.items():
         _require_unique(name, part, lists[name])
     _require_unique("changes", CHANGE, archive.changes)
@@ -134,6 +137,12 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     _check_images(archive)
     _check_recordings(archive)
     return archive
+
+
+def _read_record(lines: Any) -> Log | None:
+    wrong = ValidationError("Its public record is not what was signed.")
+    with refusing(lambda _fault: wrong, LogWrong):
+        return read_log("".join(f"{line}\n" for line in lines).encode()) if lines else None
 
 
 def _require_known_files(file: zipfile.ZipFile) -> None:

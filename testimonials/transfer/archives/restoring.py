@@ -39,6 +39,7 @@ from testimonials.testimonials.models import (
     Testimonial,
     TestimonialTag,
 )
+from testimonials.testimonials.record import continue_record
 from testimonials.transfer.archives.format import Row
 from testimonials.transfer.archives.reading import Archive, Stored
 from testimonials.transfer.erasure import leave_out_erased
@@ -108,7 +109,7 @@ def restore_project(
     )
     account.has_created_project = True
     mark_changed(project)
-    db.session.flush()
+    continue_record(project, archive.log)
     finish_import(restored.testimonials)
     return restored
 

@@ -38,7 +38,8 @@ from testimonials.projects.models import (
 )
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.media.recordings import path_of, size_of
-from testimonials.testimonials.models import KeptRating, Recording, Testimonial
+from testimonials.testimonials.models import KeptRating, RecordHead, Recording, Testimonial
+from testimonials.testimonials.record_heads import write_log
 from testimonials.transfer.archives.format import (
     CHANGE,
     FORM,
@@ -163,6 +164,8 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
     yield "forms", describe_all(CollectionForm, FORM, project)
     yield "testimonials", _describe_testimonials(project, images)
+    head = db.session.get(RecordHead, project.id)
+    yield "record", write_log(head) if head else []
     yield "keptRatings", describe_all(KeptRating, KEPT_RATING, project)
     yield "recordings", _describe_recordings(project, images)
     yield "invitationBatches", describe_all(RequestBatch, REQUEST_BATCH, project)
