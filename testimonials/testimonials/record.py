@@ -83,7 +83,9 @@ def follow_change(row: Any, before: Mapping[str, Any]) -> dict[str, Any]:
         is_let_in = row.status != "spam"
         return write_entry(row, "received", has_words=True) if is_let_in else {}
     has_words = not changed.isdisjoint(WORDS)
-    return write_entry(row, _name_kind(row, changed), has_words=has_words)
+    is_shorter = "text" in changed and len(row.text) < len(before["text"] or "")
+    more = {"shortened": True} if is_shorter else {}
+    return write_entry(row, _name_kind(row, changed), has_words=has_words, **more)
 
 
 def _name_kind(row: Any, changed: set[str]) -> str:

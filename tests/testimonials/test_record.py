@@ -96,6 +96,7 @@ def test_what_is_shown_verifies_and_earlier_words_are_not_told(
         assert json.loads(line) == each["entry"]
     page = client.get(f"/oat/{one}/record").text
     assert "Warm buns." in page
+    assert "Shortened by the business" in page
     assert "queue" not in page
 
 
