@@ -25,6 +25,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import policy_url
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
+from testimonials.projects.page_design import write_offer
 from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_genuine, count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
@@ -194,7 +195,7 @@ def _tell_rewards(project: Project, shown: Counter[str]) -> Sentences:
     for step in describe_steps(project.open_steps):
         if step["kind"] != "code":
             continue
-        offer, until = ": ".join(filter(None, (step["title"], step["text"]))), step["last_day"]
+        offer, until = write_offer(step), step["last_day"]
         said = (
             _(
                 "Everybody who writes until %(date)s gets this, whatever they say: “%(offer)s”",

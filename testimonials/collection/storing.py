@@ -26,6 +26,7 @@ from testimonials.core.http.i18n import current_language
 from testimonials.core.jobs import enqueue
 from testimonials.core.text import fingerprint
 from testimonials.projects.models import Project
+from testimonials.projects.page_design import write_offer
 from testimonials.testimonials.events import BY_AUTHOR, TESTIMONIAL_SUBMITTED
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
@@ -115,6 +116,10 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
     is_answer = asked is not None and asked.testimonial_id == row.id
     entry = write_entry(row, "received", *(("request",) if is_answer else ()), has_words=True)
     told: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
+    if row.is_rewarded:
+        # The offer may be another one later.
+        codes = (step for step in project.open_steps if step["kind"] == "code")
+        told["promised"] = [write_offer(step) for step in codes]
     record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **told)
     if asked and is_answer:
         record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)

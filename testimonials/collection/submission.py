@@ -373,8 +373,10 @@ def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
     """Tell whether the author says that they work here or are related, or their address does."""
     said = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
     asked = context.answers.email if context.answers else None
-    emails = values.get("author_email"), asked
-    return bool(said) or any(is_of_website(context.project, each) for each in emails)
+    emails = filter(None, (values.get("author_email"), asked))
+    has_website = context.project.page_config["website"]
+    is_ours = has_website and any(is_of_website(context.project, each) for each in emails)
+    return bool(said or is_ours)
 
 
 def may_mail(email: str | None) -> bool:

@@ -312,6 +312,11 @@ class PageDesignSchema(StrictSchema):
     translations = page_translations("Page")
 
 
+def write_offer(step: Mapping[str, Any]) -> str:
+    """Return what a step of the kind `code` promises to everybody who writes."""
+    return ": ".join(filter(None, (step["title"], step["text"])))
+
+
 def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the design with every key, from what `trim_page_design` left of it."""
     return DEFAULTS | dict(stored)

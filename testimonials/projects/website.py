@@ -363,9 +363,9 @@ def own_domain(email: str) -> str:
     return "" if domain in _MAILBOXES else domain
 
 
-def is_of_website(project: Project, email: str | None) -> bool:
+def is_of_website(project: Project, email: str) -> bool:
     """Tell whether an address is of the domain of the project's website."""
-    domain = own_domain((email or "").lower())
+    domain = own_domain(email.lower())
     host = (urlsplit(project.page_config["website"]).hostname or "").removeprefix("www.")
     return bool(domain and host) and f".{domain}".endswith(f".{host}")
 

@@ -320,10 +320,16 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
             }
 
 
+# What its author was promised for it stands in this event.
+SUBMITTED = "submit"
+
+
 def _find_history(ids: Sequence[str]) -> dict[str, list[Event]]:
     """Return the history of each testimonial, newest first."""
     found: dict[str, list[Event]] = defaultdict(list)
-    query = select(Event).where(Event.testimonial_id.in_(ids), IS_HISTORY)
+    query = select(Event).where(
+        Event.testimonial_id.in_(ids), or_(IS_HISTORY, Event.action == SUBMITTED)
+    )
     for event in db.session.scalars(query.order_by(Event.created_at.desc(), Event.id.desc())):
         found[event.testimonial_id or ""].append(event)
     return found
@@ -334,7 +340,7 @@ def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
     told, now = [], dict[str, Any]()
     for event in events:
         changes = []
-        for name, before in event.before.items():
+        for name, before in (event.before or {}).items():
             after = now.get(name, getattr(row, name, None))
             values = {"before": _write(name, before), "after": _write(name, after)}
             changes.append({"field": to_name(name)} | values)
@@ -347,6 +353,7 @@ def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
                 "by": event.actor,
                 "byKind": event.actor_kind,
                 "byMail": event.is_by_mail,
+                "promised": event.details.get("promised"),
                 "undoneAt": _write("undone_at", event.undone_at),
                 "changes": changes,
             }

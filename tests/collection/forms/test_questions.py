@@ -2,6 +2,7 @@
 
 import html
 import io
+import json
 import re
 from typing import Any
 
@@ -17,6 +18,7 @@ from testimonials.core.http.i18n import LANGUAGES
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials.fields import count_answers, public_answers
+from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MovableClock
@@ -216,6 +218,16 @@ def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
         assert read_testimonials(app, project)[-1].is_rewarded is is_rewarded
         told = configurer.get(f"/v1/projects/{project}/submissions").json["data"]["items"]
         assert told[0].get("rewarded", False) is is_rewarded
+    # What the first was promised stays with it, though the offer is another one now.
+    case, page = io.BytesIO(), io.BytesIO()
+    with app.app_context():
+        owned = db.session.get_one(Project, project)
+        write_case_json(owned, case)
+        write_case_html(owned, page)
+    assert b"promised: <bdi>A bun on the house</bdi>" in page.getvalue()
+    rows = json.loads(case.getvalue())["testimonials"]
+    promised = [[each["promised"] for each in row["history"]] for row in rows]
+    assert promised == [[["A bun on the house"]], [None]]
     for step in ({"kind": "link", "title": "Also there"}, {"kind": "code", "title": "A bun"}):
         assert configurer.patch(path, {"steps": [step]}).status_code == 400
 
