@@ -1,6 +1,7 @@
 """The public record of a testimonial as a page and as JSON, and the log of a project."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from flask import Response, jsonify, render_template, stream_with_context, url_for
@@ -31,7 +32,10 @@ def show_record(slug: str, testimonial_id: str) -> str:
         "testimonials/record.html",
         project=project,
         row=row,
-        entries=[each["entry"] for each in entries],
+        entries=[
+            each["entry"] | {"day": datetime.fromisoformat(each["entry"]["time"])}
+            for each in entries
+        ],
         proofs=entries[-1]["entry"]["proofs"] if entries else [],
         canonical=record_url(slug, row.id, project.own_host),
         log_url=log_url(project.id),
