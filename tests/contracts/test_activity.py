@@ -79,7 +79,7 @@ SILENT_COMMANDS = {
     "db move": INSTANCE, "db forget-secret": INSTANCE, "db current": READS, "config show": READS,
     "backup make": INSTANCE, "backup now": INSTANCE, "backup list": READS,
     "backup verify": INSTANCE, "backup drop": INSTANCE, "restore": INSTANCE, "prune": INSTANCE,
-    "doctor": READS,
+    "doctor": READS, "verify": READS, "record rotate-key": INSTANCE,
 }  # fmt: skip
 
 

@@ -122,6 +122,8 @@ def test_every_command_answers_json(
     read("testimonials import", "copy", table)
     read("testimonials imports", "copy")
     read("testimonials undo-import", "copy", answers["testimonials import"]["import"])
+    read("testimonials decide", "copy", "delete", answers["testimonials list"][0]["_id"])
+    read("projects case-file", "copy", str(tmp_path / "case.json"))
     read("accounts export", owner.email, everything)
     read("authors erase", "nobody@example.com", "--yes")
     read("privacy export", owner.email, str(tmp_path / "person.json"))
