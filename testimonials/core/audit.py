@@ -137,11 +137,12 @@ def _find_network(text: str) -> str | None:
     return str(ipaddress.ip_network((address, bits), strict=False))
 
 
-# Events.
-
-
 def _index_some(name: str, condition: TextClause, *columns: str) -> Index:
     return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+
+
+# Those of deleted testimonials of which only the entry is still needed.
+IS_ENDED = "before IS NULL AND entry IS NOT NULL AND type <> ''"
 
 
 class Event(Base):
@@ -163,6 +164,7 @@ class Event(Base):
         # For the sweep, which looks for what is old each minute.
         _index_some("ix_event_with_network", text("network IS NOT NULL"), "id"),
         _index_some("ix_event_no_history", text("before IS NULL AND entry IS NULL"), "id"),
+        _index_some("ix_event_ended", text(IS_ENDED), "id"),
         _index_some("ix_event_entry", text("entry IS NOT NULL"), "project_id", "number"),
     )
 
@@ -236,10 +238,8 @@ COUNTED_WITHIN = timedelta(hours=1)
 MOST_NETWORKS = 20
 # By which an event is the same as another.
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
-_OPTIONAL = (
-    *("testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"),
-    *("entry", "salt"),
-)
+_OPTIONAL = ["testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"]
+_OPTIONAL += ["entry", "salt"]
 # Any number, the same in every process.
 LOCK = 7_264_552
 LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, select, text, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, IS_SINGLE, IS_TOLD, ActorKind, Event, EventType
+from testimonials.core.audit import (
+    IS_ENDED,
+    IS_HISTORY,
+    IS_SINGLE,
+    IS_TOLD,
+    ActorKind,
+    Event,
+    EventType,
+)
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
@@ -97,8 +105,12 @@ def forget_networks(before: datetime, limit: int) -> int:
 def delete_old_events(before: datetime, limit: int) -> int:
     """Delete at most `limit` events older than a time; return how many.
 
-    The history of a testimonial stays with it, and the public record with its project.
+    The history of a testimonial stays with it. Of an event with an entry in the public record only
+    that stays, with its project.
     """
+    ended = select(Event.id).where(Event.id < first_identifier(before), text(IS_ENDED))
+    nothing = {"type": "", "times": 0, "actor_name": None, "details": {}}
+    db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(nothing))
     old = Event.id < first_identifier(before), ~IS_HISTORY, Event.entry.is_(None)
     some = select(Event.id).where(*old).limit(limit)
     statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)

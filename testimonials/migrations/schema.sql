@@ -1045,6 +1045,8 @@ CREATE INDEX ix_event_no_history ON event (id) WHERE "before" IS NULL AND entry 
 
 CREATE INDEX ix_event_entry ON event (project_id, number) WHERE entry IS NOT NULL;
 
+CREATE INDEX ix_event_ended ON event (id) WHERE before IS NULL AND entry IS NOT NULL AND type <> '';
+
 CREATE TRIGGER forget_history AFTER DELETE ON testimonial FOR EACH ROW BEGIN UPDATE event SET "before" = NULL, actor = NULL, salt = NULL WHERE testimonial_id = OLD.id AND ("before" IS NOT NULL OR salt IS NOT NULL); END;
 
 CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND ("before" IS NOT NULL OR entry IS NOT NULL) AND project_id IN (SELECT project.id FROM project WHERE project.account_id <> OLD.id); END;

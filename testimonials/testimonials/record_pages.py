@@ -8,10 +8,11 @@ from flask import Response, jsonify, render_template, stream_with_context, url_f
 
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import log_url, record_url
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
@@ -20,6 +21,8 @@ from testimonials.testimonials.record import describe_words, list_entries
 from testimonials.testimonials.record_heads import find_head, list_keys, write_head, write_log
 
 MISSING = gettext_noop("There is no page at this address.")
+# A log may have hundreds of thousands of lines.
+LOGS_PER_ADDRESS = Limit("record-logs-ip", 60, "from one IP address", for_load=True)
 JSON_LINES = "application/x-ndjson"
 
 
@@ -59,6 +62,7 @@ def get_record(slug: str, testimonial_id: str) -> Response:
 
 
 @wall.get("/record/<project_id>/log")
+@limiter.per_address(LOGS_PER_ADDRESS)
 def get_log(project_id: str) -> Response:
     """Return all entries of a project, one on each line, and their signed head on the last."""
     project = db.session.get(Project, project_id) if is_identifier(project_id) else None

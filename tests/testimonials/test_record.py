@@ -6,6 +6,7 @@ import random
 import re
 import zipfile
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import select, text
+from sqlalchemy import delete, select, text
 
 from testimonials.auth.callers import Scope
+from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.chain import LogWrong, read_log
 from testimonials.core.db.transactions import write
+from testimonials.core.event_lists import delete_old_events
 from testimonials.core.extensions import db
 from testimonials.core.jobs import run_due
 from testimonials.projects.models import Project
+from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.models import RecordHead
 from testimonials.testimonials.record import begin_all
@@ -281,3 +285,19 @@ def test_an_archive_brings_the_head_along(
     first, second = read_log(get_log(client, copy)).entries
     assert (first["kind"], first["head"], first["key"]) == ("continued", head["head"], head["key"])
     assert (second["kind"], second["backfilled"]) == ("received", True)
+
+
+def test_of_old_events_of_what_was_deleted_only_the_entry_stays(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    gone, kept = (owner.create_testimonial(project)["_id"] for _ in range(2))
+    log = get_log(client, project)
+    with app.app_context(), write():
+        db.session.execute(delete(models.Testimonial).where(models.Testimonial.id == gone))
+        delete_old_events(clock.now() + timedelta(days=1), 250)
+        delete_old_events(clock.now() + timedelta(days=1), 250)
+        events = db.session.scalars(select(Event).where(Event.entry.is_not(None))).all()
+        told = {each.testimonial_id: (each.type, each.actor_name) for each in events}
+    assert told[gone] == ("", None)
+    assert told[kept] == ("testimonial.created", owner.api_key[-4:])
+    assert get_log(client, project) == log

@@ -64,6 +64,7 @@ def upgrade() -> None:
     op.drop_index("ix_event_no_history", "event")
     _index("ix_event_no_history", '"before" IS NULL AND entry IS NULL', "id")
     _index("ix_event_entry", "entry IS NOT NULL", "project_id", "number")
+    _index("ix_event_ended", "before IS NULL AND entry IS NOT NULL AND type <> ''", "id")
     is_sqlite = op.get_bind().dialect.name == "sqlite"
     for statement in ON_SQLITE if is_sqlite else ON_POSTGRESQL:
         op.execute(sa.text(statement))
