@@ -51,6 +51,9 @@ PUBLIC = {
     },
     "It is what a business shows to the public.": {
         "/<slug>/<string(length=24):testimonial_id>", "/<slug>/<testimonial_id>/picture.png",
+        "/<slug>/<string(length=24):testimonial_id>/record",
+        "/<slug>/<string(length=24):testimonial_id>/record.json", "/<slug>/how-we-collect",
+        "/record/<project_id>/head", "/record/<project_id>/log", "/record/keys",
         "/<slug>/wall", "/media/<image_id>.webp", "/media/recordings/<recording_id>",
         "/media/recordings/<recording_id>.vtt", "/oembed", "/widget/<project_id>",
         "/widget/<project_id>/feed", "/widget/<project_id>/feed.json",

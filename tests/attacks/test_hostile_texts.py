@@ -127,6 +127,7 @@ def test_no_words_steer_a_terminal(
         "target": str(tmp_path / "target"), "project": world.ids["project_id"],
         "ids": world.ids["proposal_id"], "token_id": world.ids["token_id"],
         "webhook": world.ids["webhook_id"], "import_id": world.ids["import_id"],
+        "decision": "approve",
     }  # fmt: skip
     seen = 0
     for full_name, command in commands():

@@ -222,4 +222,5 @@ def test_one_testimonial_is_its_card_its_tags_and_a_switch(
     assert height(page) <= DESK["height"]
     page.set_viewport_size(PHONE)
     expect(page.get_by_role("button", name="Take it off your site")).to_be_in_viewport()
-    assert height(page) <= 1060
+    # With the rows that ask why it is set aside, or deleted.
+    assert height(page) <= 1130

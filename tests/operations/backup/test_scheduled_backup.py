@@ -180,7 +180,7 @@ def test_a_service_makes_the_backup_and_its_failure_reaches_the_operator(
     folder = instance / "backups"
     wait_for(lambda: any(name.endswith(".gz") for name in names(folder)), what="a backup")
     taken = "SELECT count(*) FROM job WHERE finished_at IS NOT NULL"
-    wait_for(lambda: query(instance, taken) == [(5,)], what="every job")
+    wait_for(lambda: query(instance, taken) == [(6,)], what="every job")
     assert service.stop() == 0
     assert len(names(folder)) == 1
     assert restore_here(tmp_path / "x", folder / names(folder)[0], "--dry-run")
