@@ -192,7 +192,7 @@ def _tell_counted(project: Project) -> Sentences:
 
 def _tell_rewards(project: Project, shown: Counter[str]) -> Sentences:
     told: Sentences = []
-    for step in describe_steps(project.open_steps):
+    for step in describe_steps(project.open_steps if project.is_open else []):
         if step["kind"] != "code":
             continue
         offer, until = write_offer(step), step["last_day"]

@@ -222,6 +222,12 @@ def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
     assert not before or before not in page
 
 
+def test_a_paused_page_promises_nothing(shop: Shop) -> None:
+    shop.design_page(steps=[STEP])
+    change_project(shop.app, shop.project, status="paused")
+    assert "Nobody is promised anything for writing now." in shop.read()
+
+
 @pytest.mark.parametrize("reason", ASIDE)
 def test_each_reason_is_counted(shop: Shop, reason: str) -> None:
     one = shop.add(rating=1)
