@@ -180,7 +180,7 @@ def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, own
 
     with app.app_context():
         plans = explain_statements(db.engine, work, "event")
-    assert len(plans) == 5
+    assert len(plans) == 6
     assert [plan for plan in plans if "SCAN event" in plan] == []
 
 
