@@ -15,12 +15,13 @@ SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* Reads by the descriptor that is open: closing another one would end SQLite's locks. */
 static void keep(int fd) {
     static __thread char buffer[1 << 16];
-    char link[64], from[PATH_MAX], part[2 * PATH_MAX], whole[2 * PATH_MAX];
+    char link[64], from[PATH_MAX], part[2 * PATH_MAX], whole[2 * PATH_MAX], held[2 * PATH_MAX];
     const char *folder = getenv("SYNCED_FOLDER");
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, from, sizeof from - 1);
@@ -31,6 +32,10 @@ static void keep(int fd) {
     if (!name || !strstr(name, ".db") || strstr(name, "-journal")) return;
     snprintf(part, sizeof part, "%s%s.part%d", folder, name, gettid());
     snprintf(whole, sizeof whole, "%s%s", folder, name);
+    /* One at a time, or an older copy of a process that waits takes the place of a newer one. */
+    snprintf(held, sizeof held, "%s%s.lock", folder, name);
+    int turn = open(held, O_WRONLY | O_CREAT, 0600);
+    flock(turn, LOCK_EX);
     int to = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     off_t place = 0;
     while ((length = pread(fd, buffer, sizeof buffer, place)) > 0) {
@@ -39,6 +44,7 @@ static void keep(int fd) {
     }
     close(to);
     if (rename(part, whole)) abort();
+    close(turn);
 }
 
 static int sync_and_keep(const char *name, int fd) {
