@@ -81,8 +81,9 @@ def write_words(
         count = header["count"]
         ratings = ngettext("from %(num)s rating", "from %(num)s ratings", count, num="{n}")
         if header["all"]:
-            one, many = "from %(num)s rating in all", "from all %(num)s ratings"
-            ratings = ngettext(one, many, count, num="{n}")
+            ratings = ngettext(
+                "from %(num)s rating in all", "from all %(num)s ratings", count, num="{n}"
+            )
         people = header["people"]
         words |= {
             "ratings": ratings,

@@ -1,10 +1,12 @@
 """Every text is there in the languages that need it, and compiled (docs/languages.md)."""
 
+import ast
 import re
 from collections.abc import Iterator
 from gettext import GNUTranslations
 
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES
+from tests.contracts.test_architecture import modules
 from tests.contracts.translations import (
     CODES,
     collect,
@@ -35,6 +37,19 @@ def test_the_languages_are_those_that_have_a_catalog() -> None:
 def test_each_catalog_is_whole_compiled_and_in_its_language() -> None:
     wrong = [f"{code}: {problem}" for code in CODES for problem in find_problems(code)]
     assert wrong == [], "\n".join(["", *wrong])
+
+
+def test_texts_in_two_numbers_are_written_where_they_are_used() -> None:
+    """Or no catalog would have them."""
+    hidden = [
+        f"{name}:{node.lineno}"
+        for name, module in modules().items()
+        if name != "core.http.i18n"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ngettext"
+        if not all(isinstance(text, ast.Constant) for text in node.args[:2])
+    ]
+    assert hidden == []
 
 
 def find_problems(code: str) -> Iterator[str]:
