@@ -83,7 +83,7 @@ def write_case_html(project: Project, out: IO[bytes], testimonial_id: str | None
     """Write the same as a page to read and to print, which needs no other file."""
     template = current_app.jinja_env.get_template("transfer/case_file.html")
     members = dict(_describe(project, testimonial_id))
-    pieces = template.stream(case=members, compare=_compare)
+    pieces = template.stream(case=members, compare=_compare_all)
     pieces.enable_buffering(500)
     pieces.dump(out, "utf-8")
 
@@ -368,8 +368,12 @@ def _write(name: str, value: Any) -> Any:
     return iso(value) if isinstance(value, datetime) else value
 
 
+def _compare_all(changes: Sequence[Row]) -> list[tuple[str, Parts, Parts]]:
+    """Return the field of each change, and both values in parts with whether they differ."""
+    return [(each["field"], *_compare(each["before"], each["after"])) for each in changes]
+
+
 def _compare(before: Any, after: Any) -> tuple[Parts, Parts]:
-    """Return both values of a change in parts, each with whether the other hasn't got it."""
     if isinstance(before, str) and isinstance(after, str):
         return compare_texts(before, after)
     old, new = ("" if each is None else str(each) for each in (before, after))
