@@ -107,8 +107,8 @@ def find_recording(testimonial: Testimonial) -> Recording | None:
     return recording if recording and recording.state == "ready" else None
 
 
-# What the author does to their words: sends others, or confirms these as they are shown.
-CORRECTED, CONFIRMED = "correct", "confirm"
+# What the author does who sends other words.
+CORRECTED = "correct"
 
 
 def describe_extras(
@@ -149,16 +149,16 @@ def _name_edit(row: Testimonial, edited: Collection[str]) -> list[str]:
 
 
 def _find_own_words(ids: Collection[str]) -> set[str]:
-    """Return which of these testimonials have words that their authors wrote or confirmed last."""
+    """Return which of these testimonials have words that their authors wrote last."""
     of = Event
     query = select(of.testimonial_id, of.action, of.before).order_by(of.id)
     query = query.where(of.testimonial_id.in_(ids), IS_HISTORY, of.undone_at.is_(None))
     last = {
         testimonial_id: action
         for testimonial_id, action, before in db.session.execute(query)
-        if testimonial_id and ("text" in before or action == CONFIRMED)
+        if testimonial_id and "text" in before
     }
-    return {each for each, action in last.items() if action in (CORRECTED, CONFIRMED)}
+    return {each for each, action in last.items() if action == CORRECTED}
 
 
 def _describe_recording(
