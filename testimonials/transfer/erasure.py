@@ -228,8 +228,8 @@ def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
         return 0
     rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
     own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
-    wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608
-    spoken = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608
+    wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608 - our own names
+    spoken = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608 - our own names
     recording = "DELETE FROM recording WHERE testimonial_id = ? AND created_at <= ?"
     count = _run(opened, wordless, rows)
     _run(opened, spoken, rows)
@@ -262,7 +262,7 @@ def _hold(opened: sqlite3.Connection, id: str, at: int) -> int:
     values["held_for"] = f"CASE status WHEN 'withdrawn' THEN held_for ELSE '{DISOWNED}' END"
     values["status"] = "CASE status WHEN 'withdrawn' THEN status ELSE 'spam' END"
     changes = ", ".join(f"{name} = {value}" for name, value in values.items() if name in columns)
-    return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608
+    return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608 - our own names
 
 
 def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
@@ -275,7 +275,7 @@ def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
         "testimonial": [row[0] for row in opened.execute(query) if people.covers(row[1], row[2])]
     }
     for table, column, condition in ADDRESSES:
-        query = f"SELECT id, {column}, created_at FROM {table} WHERE {condition}"  # noqa: S608
+        query = f"SELECT id, {column}, created_at FROM {table} WHERE {condition}"  # noqa: S608 - our own names
         found.setdefault(table, []).extend(
             row[0] for row in opened.execute(query) if people.covers(row[1], row[2])
         )
@@ -290,7 +290,7 @@ def _forget_in_history(
 ) -> None:
     """Remove addresses from what one testimonial, or any, said before."""
     table = next(each for each in ("testimonial_change", "event") if _has_table(opened, each))
-    query = f"SELECT id, before, created_at FROM {table} WHERE before LIKE ?"  # noqa: S608
+    query = f"SELECT id, before, created_at FROM {table} WHERE before LIKE ?"  # noqa: S608 - our own names
     values = ['%"author_email"%']
     if testimonial_id is not None:
         query += " AND testimonial_id = ?"
@@ -300,7 +300,7 @@ def _forget_in_history(
         if is_erased(before.get("author_email"), created_at):
             before.pop("author_email")
             change = (json.dumps(before), id)
-            opened.execute(f"UPDATE {table} SET before = ? WHERE id = ?", change)  # noqa: S608
+            opened.execute(f"UPDATE {table} SET before = ? WHERE id = ?", change)  # noqa: S608 - our own names
 
 
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
@@ -308,7 +308,7 @@ def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
     if table == TESTIMONIAL and _has_table(opened, "kept_rating"):
         # Its author took the rating back; what goes without a reason counts on.
         _run(opened, "UPDATE testimonial SET set_aside = 'withdrawn' WHERE id = ?", rows)
-    return _run(opened, f"DELETE FROM {table} WHERE id = ?", rows)  # noqa: S608
+    return _run(opened, f"DELETE FROM {table} WHERE id = ?", rows)  # noqa: S608 - our own names
 
 
 def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:

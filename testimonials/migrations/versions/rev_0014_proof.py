@@ -64,7 +64,7 @@ def upgrade() -> None:
 
 
 def _sum_up(connection: sa.Connection) -> dict[str, list[int]]:
-    query = f"SELECT project_id, {SUMS} FROM day_count GROUP BY project_id"  # noqa: S608
+    query = f"SELECT project_id, {SUMS} FROM day_count GROUP BY project_id"  # noqa: S608 - our own names
     rows = connection.execute(sa.text(query))
     return {project_id: [int(each) for each in sums] for project_id, *sums in rows}
 
@@ -195,7 +195,7 @@ def _count_again(is_sqlite: bool) -> None:
     key = "project_id, status, deleted_at IS NOT NULL, kind, source, coalesce(form_name, '')"
     counted = f"{key}, {halves}, {photo}, standing, 0, count(*), sum({number})"
     by = "GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
-    op.execute(f"INSERT INTO testimonial_count SELECT {counted} FROM testimonial {by}")  # noqa: S608
+    op.execute(f"INSERT INTO testimonial_count SELECT {counted} FROM testimonial {by}")  # noqa: S608 - our own names
     op.execute("DELETE FROM day_count")
     rated = "standing = 'genuine' AND rating IS NOT NULL"
     sent = "source = 'public_page'"
@@ -208,4 +208,4 @@ def _count_again(is_sqlite: bool) -> None:
     total = f"sum(CASE WHEN {rated} THEN {number} ELSE 0 END)"
     counted = f"project_id, CAST(submitted_at / 86400000 AS INTEGER), 0, {sums}, {total}"
     some = f"{sent} OR ({rated}) GROUP BY 1, 2"
-    op.execute(f"INSERT INTO day_count SELECT {counted} FROM testimonial WHERE {some}")  # noqa: S608
+    op.execute(f"INSERT INTO day_count SELECT {counted} FROM testimonial WHERE {some}")  # noqa: S608 - our own names

@@ -57,5 +57,5 @@ def _make_words_again(connection: sa.Connection) -> None:
     # What the trigger writes of a new row, of all rows.
     words = added[added.index("(SELECT CASE") : added.rindex(" FROM testimonial_search_row")]
     rows = "testimonial_search_row JOIN testimonial it ON it.id = testimonial_id"
-    filled = f"SELECT number, it.project_id, {words.replace('NEW.', 'it.')} FROM {rows}"  # noqa: S608
+    filled = f"SELECT number, it.project_id, {words.replace('NEW.', 'it.')} FROM {rows}"  # noqa: S608 - our own names
     connection.exec_driver_sql(f"INSERT INTO testimonial_search (rowid, project, words) {filled}")

@@ -27,7 +27,10 @@ def test_rejecting_counts_on_and_setting_aside_does_not(inbox: Inbox) -> None:
     assert (refused.status_code, number(inbox)) == (409, 2)
     assert "Choose why it is set aside." in refused.text
     answers = [inbox.act(each, "set-aside", "off_topic") for each in (ben, maya)]
-    assert [each.json["notice"]["text"] for each in answers] == ["Set Ben aside", "Set Maya aside"]  # type: ignore[index]
+    assert [each.get_json()["notice"]["text"] for each in answers] == [
+        "Set Ben aside",
+        "Set Maya aside",
+    ]
     assert (number(inbox), inbox.shown()) == (0, [])
     listed = inbox.get("inbox?status=set-aside").text
     assert listed.count(">Set aside: off topic</span>") == 2
@@ -79,7 +82,7 @@ def test_many_at_once(inbox: Inbox) -> None:
     ids = inbox.receive("Maya", "Ben", rating=4)
     assert inbox.bulk("set-aside", ids=ids).status_code == 409
     answer = inbox.bulk("set-aside", ids=ids, reason="abusive")
-    assert answer.json["notice"]["text"] == "Set 2 testimonials aside"  # type: ignore[index]
+    assert answer.get_json()["notice"]["text"] == "Set 2 testimonials aside"
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {"abusive"}
     assert inbox.undo(answer).status_code == 200
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {None}
