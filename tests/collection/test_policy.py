@@ -1,13 +1,15 @@
 """The page that says how a project collects: each sentence follows what the project does."""
 
 import html
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.auth.callers import Scope
 from testimonials.core import clock
@@ -16,6 +18,7 @@ from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, add_widget, change_project
+from tests.support.visitors import form_token
 
 STEP = {"id": "bbbbbbbb", "kind": "code", "title": "A bun", "text": "On us.", "url": ""}
 STEP |= {"copies": False, "code": "BUN-7K2F", "until": None}
@@ -220,6 +223,37 @@ def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
     page = shop.read()
     assert after in page
     assert not before or before not in page
+
+
+def test_pages_are_the_same_whichever_stars_are_chosen(shop: Shop) -> None:
+    """But for the star itself, and what is secret in each page."""
+    shop.design_page(steps=[STEP])
+    first, *others = (read_pages(shop, stars) for stars in "15")
+    assert others == [first]
+
+
+# Which stars they are, the words beside them, and tokens.
+DIFFERS = re.compile(r"(?<=rating=)[15]|(?<=Rated )[15]|[15] buns|W[\w-]+\.[\w-]+\.[\w-]+")
+
+
+def read_pages(shop: Shop, stars: str) -> list[list[str]]:
+    """Return what the form, the page of thanks, the form with an error and the author's own page
+    consist of, but for drawings."""
+    visitor = shop.app.test_client()
+    form = visitor.get(f"/oat?rating={stars}").text
+    sent = {"text": f"Good: {stars} buns.", "name": "Vera", "consent": "yes", "rating": stars}
+    done = visitor.post("/oat", data=sent | {"token": form_token(form)}, follow_redirects=True).text
+    wrong = visitor.post("/oat", data=sent | {"name": "", "token": form_token(form)}).text
+    (own,) = set(re.findall(r"/yours/[\w.-]+", done))
+    return [list(read_parts(page)) for page in (form, done, wrong, visitor.get(own).text)]
+
+
+def read_parts(page: str) -> Iterator[str]:
+    tree = LexborHTMLParser(page)
+    tree.strip_tags(["svg", "time"], recursive=True)
+    for node in tree.css("*"):
+        leads = [node.attributes.get(name) for name in ("href", "action", "name", "class")]
+        yield DIFFERS.sub("", f"{node.tag} {leads} {node.text(deep=False).strip()}")
 
 
 def test_a_paused_page_promises_nothing(shop: Shop) -> None:
