@@ -36,6 +36,7 @@ from tests.conftest import Caller
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial
+from tests.support.sampling import rounds
 from tests.testimonials.moderation.test_setting_aside import decide
 
 pytestmark = pytest.mark.postgres
@@ -113,14 +114,14 @@ def test_what_is_not_shown_has_no_page(app: Flask, client: FlaskClient, project:
 
 
 def test_a_changed_byte_is_noticed(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, pytestconfig: pytest.Config
+    app: Flask, client: FlaskClient, owner: Caller, project: str
 ) -> None:
     for number in range(12):
         owner.create_testimonial(project, rating=number % 5 + 1, text=f"Said {number}.")
     log = get_log(client, project)
     read_log(log)
     chance = random.Random(7)
-    for _ in range(10_000 if pytestconfig.getoption("deep", default=False) else 300):
+    for _ in range(rounds(300, 10_000)):
         at = chance.randrange(len(log))
         other = chance.choice([byte for byte in range(256) if byte != log[at]])
         with pytest.raises(LogWrong):

@@ -210,6 +210,12 @@ def texts(folder: Path) -> list[str]:
     return [row[0] for row in query(folder, "SELECT text FROM testimonial ORDER BY text")]
 
 
+SALTS = (
+    "SELECT count(*) FROM event WHERE salt IS NOT NULL AND testimonial_id NOT IN "
+    "(SELECT id FROM testimonial)"
+)
+
+
 @pytest.mark.parametrize(
     ("erase", "left"),
     [
@@ -241,6 +247,8 @@ def test_no_older_backup_brings_it_back(
         assert b"Xylophones" not in (folder / "testimonials.db").read_bytes()
         words = "SELECT count(*) FROM testimonial_search WHERE words MATCH 'xylophones'"
         assert query(folder, words) == [(0,)]
+        # Without the salt, nobody can find out that a hash in the public record is of the words.
+        assert query(folder, SALTS) == [(0,)]
         assert find_damage(folder / "testimonials.db") == []
 
 
