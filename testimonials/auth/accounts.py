@@ -82,8 +82,6 @@ def set_display_name(account: Account, name: str | None) -> bool:
 
 
 class AccountSuspended(ServiceError):
-    """The operator has suspended the account."""
-
     status = 403
     code = "ACCOUNT_SUSPENDED"
     title = gettext_noop("This account is suspended")
@@ -155,7 +153,6 @@ class NewAccess:
 
 
 def require_passwords() -> None:
-    """Raise `PasswordsOff` unless people may have passwords."""
     if not current_settings().has_passwords:
         raise PasswordsOff
 
@@ -203,7 +200,6 @@ def check_credentials(account_id: str, api_key: str) -> Identity:
 
 
 def is_known_email(email: str) -> bool:
-    """Return whether a live account has this address."""
     query = select(select(Account.id).where(Account.email == email, is_live()).exists())
     return bool(db.session.scalar(query))
 
@@ -356,7 +352,6 @@ def _open_account(email: str) -> Account | None:
 
 
 def _insert_or_lock(email: str) -> Account:
-    """Return the account of `email`, locked, created if there is none."""
     values = {
         "id": new_identifier(),
         "email": email,

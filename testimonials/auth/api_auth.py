@@ -29,8 +29,6 @@ OTHER_ACCOUNT = (
 
 
 class MissingScope(ServiceError):
-    """The credential is good, but not for this."""
-
     status = 403
     code = "MISSING_SCOPE"
     meaning = "The credentials are good, but don't allow this call."
@@ -38,8 +36,6 @@ class MissingScope(ServiceError):
 
 
 class OneProjectOnly(ServiceError):
-    """The token is for one project, and this is about the account."""
-
     status = 403
     code = "ONE_PROJECT_ONLY"
     meaning = "The access token is for one project, and the call is about the account."

@@ -51,13 +51,11 @@ class PlanUnknown(ServiceError):
 
 
 def find_plan(name: str | None) -> Plan | None:
-    """Return the plan with this name (in any case) if it is in the settings."""
     wanted = (name or "").lower()
     return next((plan for plan in current_settings().plans if plan.name.lower() == wanted), None)
 
 
 def set_plan(account: Account, name: str | None) -> None:
-    """Put the locked account on a plan, or on none; raise `PlanUnknown`."""
     plan = find_plan(name)
     if name is not None and plan is None:
         names = ", ".join(plan.name for plan in current_settings().plans) or "none"

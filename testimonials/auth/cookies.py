@@ -110,7 +110,6 @@ def clear_session_cookie(response: Response) -> None:
 
 
 def is_https() -> bool:
-    """Return whether the service is reached over https, which its cookies then require."""
     return app_url().startswith("https://")
 
 

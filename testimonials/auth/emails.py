@@ -229,7 +229,6 @@ def send_suspended_mail(account: Account) -> None:
 
 
 def send_restored_mail(account: Account) -> None:
-    """Say that everything works again."""
     send_plain_mail(
         account.email,
         "restored",

@@ -41,7 +41,6 @@ class Visitor:
 
 
 def make_known_token(account: Account) -> str:
-    """Return a token that marks a browser as known to the account."""
     return known_purpose.sign([account.id, account.browser_generation, new_identifier()])
 
 

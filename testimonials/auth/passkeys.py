@@ -233,7 +233,6 @@ def _frame(said: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
 
 
 def list_passkeys(account_id: str) -> Sequence[Passkey]:
-    """Return the account's passkeys in the order they were added."""
     return db.session.scalars(
         select(Passkey).where(Passkey.account_id == account_id).order_by(Passkey.id)
     ).all()
@@ -300,7 +299,6 @@ def rename_passkey(account_id: str, passkey_id: str, name: str) -> Passkey:
 
 
 def get_passkey(account_id: str, passkey_id: str) -> Passkey:
-    """Return one of the account's passkeys; raise `NotFound`."""
     passkey = db.session.get(Passkey, passkey_id) if is_identifier(passkey_id) else None
     if passkey is None or passkey.account_id != account_id:
         raise NotFound
@@ -327,7 +325,6 @@ def _find_passkey(said: dict[str, Any]) -> tuple[Account, Passkey]:
 
 
 def _take_use(passkey: Passkey, said: dict[str, Any], challenge: Challenge) -> None:
-    """Check the use of a passkey and note it."""
     if challenge.made_at <= passkey.challenged_at:
         raise PasskeyInvalid("a challenge that was answered, or is older than that")
     used = check_use(said, challenge, passkey.public_key, passkey.sign_count)

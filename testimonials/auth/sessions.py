@@ -70,8 +70,6 @@ class SignedIn:
 
 
 class SessionEnded(ServiceError):
-    """The browser was signed out while its request was under way."""
-
     status = 401
     code = "SIGNED_OUT"
     default_message = gettext_noop("You have been signed out. Nothing was changed.")
@@ -181,7 +179,6 @@ def note_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Accoun
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:
-    """Return the account's signed-in browsers, the last seen first."""
     return db.session.scalars(
         select(Session)
         .where(Session.account_id == account_id, Session.expires_at > clock.now())
@@ -221,6 +218,5 @@ def delete_expired_sessions() -> int:
 
 
 def _end_of(started_at: datetime) -> datetime:
-    """Return when a session that is used now expires."""
     longest = timedelta(days=current_settings().session_days)
     return min(clock.now() + LIFETIME, started_at + longest)

@@ -112,8 +112,6 @@ WORKING = ("active", "unused")
 
 
 class TokenRefused(CredentialsInvalid):
-    """The access token is unknown, has expired or was revoked."""
-
     default_message = (
         "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
         "the owner for another. An account’s key is no token: it goes into x-api-key, with the "
@@ -247,7 +245,6 @@ def list_tokens(account_id: str | None, project_id: str | None = None) -> list[L
 
 
 def count_tokens(account_id: str) -> int:
-    """Return how many of the account's tokens work."""
     return sum(each.token.state in WORKING for each in list_tokens(account_id))
 
 

@@ -47,7 +47,6 @@ def new_secret() -> str:
 
 
 def make_code(secret: str, step: int) -> str:
-    """Return the code of the 30 seconds with this number."""
     return _totp(secret).generate(step * SECONDS).decode()
 
 
@@ -242,7 +241,6 @@ def _lock(account_id: str, mark: str) -> Account:
 
 
 def render_step(account: Account, token: str, error: ServiceError | None = None) -> str:
-    """Return the page that asks for the code."""
     sent = StepForm().read().values
     return render_template(
         "auth/sign_in/second_step.html",

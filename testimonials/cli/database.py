@@ -185,7 +185,6 @@ def show_command() -> Record:
 
 
 def describe_settings(settings: Settings) -> Record:
-    """Return each setting's variable and value, with secrets hidden."""
     described = {}
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)

@@ -450,7 +450,6 @@ def _take_numbers(parameters: Sequence[str]) -> Update:
 
 
 def find_newest_entry(project_id: Any) -> Select[str | None]:
-    """Return the query of the newest entry in a project's public record."""
     query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
     return query.order_by(Event.number.desc()).limit(1)
 

@@ -88,7 +88,6 @@ def is_kept() -> ColumnElement[bool]:
 
 
 def find_types(text: str) -> list[EventType]:
-    """Return the types that `text` names: one, or all of a subject."""
     return [
         type for type in EventType.known.whole().values() if text in (type, type.partition(".")[0])
     ]

@@ -231,7 +231,6 @@ def _loggable_path() -> str:
 
 
 def init_error_reports(app: Flask, release: str) -> None:
-    """Send errors in the log to `SENTRY_DSN`."""
     if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init

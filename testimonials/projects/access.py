@@ -192,7 +192,6 @@ def is_asked_for_more(account_id: str) -> bool:
 
 
 def list_joined_projects(account_id: str) -> Sequence[Project]:
-    """Return the projects of others in whose own team the account is."""
     joined = select(Member.project_id).where(Member.account_id == account_id)
     return db.session.scalars(
         select(Project)

@@ -189,7 +189,6 @@ def update_brand(project: Project, values: Mapping[str, Any]) -> bool:
 
 
 def set_brand_logo(project: Project, image: Image | None) -> None:
-    """Set the brand's logo of the locked project, or remove it."""
     if project.logo_id == brand_logo_id(project):
         project.logo_id = None
     if image is not None:

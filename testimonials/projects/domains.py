@@ -200,7 +200,6 @@ def find_domain(project: Project) -> CustomDomain | None:
 
 
 def get_domain(project: Project) -> CustomDomain:
-    """Return the project's own host name; raise `DomainMissing`."""
     found = find_domain(project)
     if found is None:
         raise DomainMissing
@@ -265,7 +264,6 @@ def set_domain(project: Project, text: str) -> CustomDomain:
 
 
 def remove_domain(project: Project) -> None:
-    """Give the project's own host name up; links use the service's address again."""
     domain = get_domain(project)
     db.session.delete(domain)
     db.session.flush()

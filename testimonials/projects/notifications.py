@@ -96,7 +96,6 @@ def list_readers(project: Project) -> list[Reader]:
 
 
 def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
-    """Return the account's choice for each of the projects, by project id."""
     choice = NotificationChoice
     query = select(choice.project_id, choice.mode).where(choice.account_id == account_id)
     chosen = {row[0]: row[1] for row in db.session.execute(query)}

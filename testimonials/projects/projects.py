@@ -169,8 +169,6 @@ SLUG_TRIES = 5
 
 
 class SlugTaken(ServiceError):
-    """Another project owns the slug (spec, "POST /v1/projects")."""
-
     code = "SLUG_TAKEN"
     meaning = "Another project has this slug."
     remedy = "Choose another, or leave it out."
@@ -254,7 +252,6 @@ def find_public_project(*, slug: str) -> Project:
 
 
 def lock_project(project_id: str) -> Project:
-    """Return any account's project, locked; raise `NotFound`."""
     project = db.session.scalars(
         select(Project)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
@@ -319,7 +316,6 @@ def delete_project(project: Project) -> None:
 
 
 def lock_account(account_id: str) -> Account:
-    """Return the account, locked; raise `NotFound`."""
     # Of two creations at once, only one is the first, and only one gets the last place.
     # Without keeping others from rows that only refer to it, such as events.
     account = db.session.scalars(

@@ -248,8 +248,6 @@ class TooManyProposals(ServiceError):
 
 
 class ProposalDecided(ServiceError):
-    """It no longer waits."""
-
     status = 409
     code = "PROPOSAL_DECIDED"
     meaning = "The proposal no longer waits: it was decided or withdrawn."
@@ -321,7 +319,6 @@ def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
 
 
 def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
-    """Return a proposal that the caller may see; raise `NotFound`."""
     proposal: Proposal | None = None
     if is_identifier(proposal_id):
         proposal = db.session.scalars(
@@ -341,7 +338,6 @@ def list_proposals(
 
 
 def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
-    """Return every proposal of a project, newest first, for the operator."""
     query = _of_project(project, status).order_by(Proposal.id.desc())
     return db.session.scalars(query).all()
 

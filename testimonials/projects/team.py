@@ -152,7 +152,6 @@ def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
 
 
 def may_manage(actor: Role, role: Role) -> bool:
-    """Return whether `actor` may invite, change and remove colleagues with this role."""
     return actor >= Role.ADMIN and actor > role
 
 
@@ -197,7 +196,6 @@ def count_places(members: Iterable[TeamMember]) -> int:
 
 
 def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, Membership]:
-    """Return the account's roles in those of the projects that are others', by project id."""
     ids = [each.id for each in projects if each.account_id != account_id]
     if not ids:
         return {}
@@ -211,7 +209,6 @@ def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, 
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
-    """Return a person of the project; raise `NotFound`."""
     for member in list_members(project):
         if member.account_id == account_id:
             return member
@@ -341,7 +338,6 @@ def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
 
 
 def find_colleague(owner_id: str, account_id: str) -> Colleague:
-    """Return somebody of an owner's team; raise `NotFound`."""
     for colleague in list_colleagues(owner_id):
         if colleague.account_id == account_id:
             return colleague
@@ -386,7 +382,6 @@ def list_workspaces(account_id: str) -> Sequence[Workspace]:
 
 
 def find_workspace(account_id: str, owner_id: str) -> Workspace:
-    """Return one of the workspaces of others that an account is in; raise `NotFound`."""
     for workspace in list_workspaces(account_id):
         if workspace.owner_id == owner_id:
             return workspace

@@ -364,7 +364,6 @@ def own_domain(email: str) -> str:
 
 
 def is_of_website(project: Project, email: str) -> bool:
-    """Tell whether an address is of the domain of the project's website."""
     domain = own_domain(email.lower())
     host = (urlsplit(project.page_config["website"]).hostname or "").removeprefix("www.")
     return bool(domain and host) and f".{domain}".endswith(f".{host}")
@@ -387,7 +386,6 @@ def keep_found(project: Project, found: Found) -> None:
 
 
 def read_later(project: Project) -> None:
-    """Let the website of a new project be read after the answer, if it has one."""
     if project.page_config["website"] and current_settings().website_reading == "on":
         enqueue(READ, account_id=project.account_id, project_id=project.id)
 

@@ -133,7 +133,6 @@ def claim_for(account: Account, person: CompanyPerson) -> None:
 
 
 def find_identity(account_id: str) -> CompanyIdentity | None:
-    """Return the company's account that may sign in to this account."""
     if not current_settings().oidc_issuer:
         return None
     return db.session.scalars(
@@ -145,7 +144,6 @@ def find_identity(account_id: str) -> CompanyIdentity | None:
 
 
 def is_of(person: CompanyPerson, account_id: str) -> bool:
-    """Return whether the person may sign in to this account."""
     found = find_identity(account_id)
     return found is not None and found.subject == person.subject
 

@@ -149,7 +149,6 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
 
 
 def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
-    """Link the person to the account that is still signed in."""
     owner = _find_same(attempt)
     check_domain(person)
     with write():

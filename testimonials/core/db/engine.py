@@ -47,7 +47,6 @@ def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.In
 
 
 def insert_if_missing(session: Session, model: type[Base], **values: Any) -> None:
-    """Insert a row unless it violates a unique constraint."""
     session.execute(insert_into(session, model, **values).on_conflict_do_nothing())
 
 
@@ -136,7 +135,6 @@ def to_name(column: str) -> str:
 
 
 def write_columns(row: Any, columns: list[str]) -> dict[str, Any]:
-    """Return columns of a row under their names in an archive, as JSON."""
     values = {name: getattr(row, name) for name in columns}
     return {
         to_name(name): clock.iso(value) if isinstance(value, datetime) else value

@@ -41,7 +41,6 @@ def note_erased(session: Session, kind: str, ids: Iterable[str]) -> None:
 
 
 def is_erased(session: Session, kind: str, id: str) -> bool:
-    """Return whether it was noted."""
     return session.get(Erased, (kind, id)) is not None
 
 
@@ -56,7 +55,6 @@ def note_erased_person(session: Session, email: str) -> None:
 
 
 def hash_person(salt: str, email: str) -> str:
-    """Return the id of an erased person with this address."""
     digest = hashlib.sha256(f"{salt}:{email.lower()}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{salt}:{digest}"
 

@@ -52,12 +52,10 @@ def first_identifier(time: datetime) -> str:
 
 
 def find_time(identifier: str) -> datetime:
-    """Return when an id was made."""
     return clock.from_milliseconds(int(identifier[:15], 16) // 4096)
 
 
 def is_identifier(text: str) -> bool:
-    """Return whether `text` has the form of an id."""
     return _IDENTIFIER.fullmatch(text) is not None
 
 

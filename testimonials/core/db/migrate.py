@@ -122,7 +122,6 @@ def head() -> str:
 
 
 def revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first."""
     return sorted(path.name.split("_")[1] for path in (FOLDER / "versions").glob(FILES))
 
 
@@ -160,7 +159,6 @@ def require_head(engine: Engine) -> None:
 
 
 def is_newer(revision: str) -> bool:
-    """Return whether a database of this revision was made by a newer version of the program."""
     return revision not in {*revisions(), FORMER_HEAD, OLDER}
 
 
@@ -281,7 +279,6 @@ def _migrate(connection: Connection) -> None:
 
 
 def run_statements(connection: Connection, statements: str) -> None:
-    """Run all statements as they are written."""
     for statement in statements.strip().split(SEPARATOR):
         connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
 

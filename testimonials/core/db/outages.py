@@ -100,7 +100,6 @@ def find_outage(error: BaseException) -> Outage | None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether a disk of this machine is full."""
     code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
     return code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno in _FULL)
 

@@ -169,16 +169,12 @@ class ValidationFailed(ServiceError):
 
 
 class BodyInvalid(ServiceError):
-    """The body is not a JSON object."""
-
     code = "INVALID_BODY"
     meaning = "The body is empty or isn't what the call takes: JSON, or a file of certain types."
     remedy = "Send what `message` asks for, with its `Content-Type`."
 
 
 class CredentialsInvalid(ServiceError):
-    """The account id and the key are missing or do not match (spec, "Authentication")."""
-
     status = 401
     code = "INVALID_CREDENTIALS"
     meaning = "The credentials are missing, don't match, or are no longer valid."
@@ -195,8 +191,6 @@ class CredentialsInvalid(ServiceError):
 
 
 class NotFound(ServiceError):
-    """The resource does not exist, or belongs to somebody else."""
-
     status = 404
     code = "NOT_FOUND"
     meaning = "The path or the thing doesn't exist, or belongs to somebody else."

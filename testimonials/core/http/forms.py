@@ -88,7 +88,6 @@ class Choices(fields.Field[list[str]]):
         self.choices = choices
 
     def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
-        """Return what a form sends of it."""
         return form.getlist(name)
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:

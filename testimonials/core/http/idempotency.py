@@ -66,7 +66,6 @@ def take_key(session: Session, owner: str, key: str, fingerprint: str) -> Idempo
 
 
 def keep_answer(session: Session, owner: str, key: str, status: int, body: bytes) -> None:
-    """Keep the answer of the call that took a key."""
     row = update(IdempotencyKey).where(IdempotencyKey.owner == owner, IdempotencyKey.key == key)
     session.execute(row.values(status=status, body=body))
 
@@ -106,8 +105,6 @@ KEY_PATTERN = r'[!#-~](?:[ -~]{0,253}[!-~])?|"(?:[ !#-\[\]-~]|\\["\\]){1,255}"'
 
 
 class PreconditionFailed(ServiceError):
-    """The resource is another than the one that If-Match names."""
-
     status = 412
     code = "PRECONDITION_FAILED"
     meaning = "The resource was changed since you read it. Nothing was changed now."
@@ -115,8 +112,6 @@ class PreconditionFailed(ServiceError):
 
 
 class KeyReused(ServiceError):
-    """The Idempotency-Key was used for another call."""
-
     status = 422
     code = "IDEMPOTENCY_KEY_REUSED"
     meaning = "The Idempotency-Key was used for another call within 24 hours."
@@ -129,8 +124,6 @@ class KeyReused(ServiceError):
 
 
 class AnswerNotKept(ServiceError):
-    """The call was carried out before, but its answer isn't kept."""
-
     status = 409
     code = "ANSWER_NOT_KEPT"
     meaning = "The call was carried out before; its answer held a secret or was erased since."

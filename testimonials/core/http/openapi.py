@@ -135,7 +135,6 @@ Register = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 def describe_responses(operation: Operation, register: Register) -> dict[str, Any]:
-    """Return the responses of a call."""
     is_read, is_public = operation.method == "GET", operation.is_public
     found: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:

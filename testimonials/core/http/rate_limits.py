@@ -257,7 +257,6 @@ class RateLimiter(flask_limiter.Limiter):
         return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
-        """Reset the count of `key`."""
         self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:

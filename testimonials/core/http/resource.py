@@ -207,7 +207,6 @@ class Operation:
         return view
 
     def dump(self, value: Any) -> Any:
-        """Return the answer's `data`."""
         if isinstance(value, Page) and (self.is_paged or self.many):
             items = self.dump_each(value.items)
             return {"items": items, "next": value.next} if self.is_paged else items
@@ -235,7 +234,6 @@ class Operation:
         return self._write(call)
 
     def _read(self, given: dict[str, Any]) -> None:
-        """Load the query and the body."""
         given["query"] = read_query(self.query_schema)
         if self._body_schema is not None:
             given["sent"] = read_json_object(self.max_bytes)

@@ -45,7 +45,6 @@ def origin_of(url: str) -> str:
 
 
 def own_host_url(host: str) -> str:
-    """Return the origin of a customer's host name, with our scheme and port."""
     ours = urlsplit(app_url())
     return f"{ours.scheme}://{host}{f':{ours.port}' if ours.port else ''}"
 
@@ -74,7 +73,6 @@ def collection_page_url(slug: str, host: str | None = None) -> str:
 
 
 def form_url(slug: str, name: str, host: str | None = None) -> str:
-    """Return the URL of one of a project's further forms."""
     return f"{collection_page_url(slug, host)}/f/{name}"
 
 
@@ -83,12 +81,10 @@ def wall_url(slug: str, host: str | None = None) -> str:
 
 
 def testimonial_url(slug: str, testimonial_id: str, host: str | None) -> str:
-    """Return the URL of the public page of one testimonial."""
     return f"{collection_page_url(slug, host)}/{testimonial_id}"
 
 
 def policy_url(slug: str, host: str | None = None) -> str:
-    """Return the URL of what a project says of how it collects."""
     return f"{collection_page_url(slug, host)}/how-we-collect"
 
 
@@ -111,7 +107,6 @@ def testimonial_picture_url(slug: str, testimonial_id: str, host: str | None) ->
 
 
 def widget_page_url(project_id: str, name: str = "") -> str:
-    """Return the URL of the page of a project's widget, or of a saved one."""
     return f"{base_url()}/widget/{project_id}{'?widget=' if name else ''}{name}"
 
 
@@ -146,7 +141,6 @@ def image_url(image_id: str | None) -> str | None:
 
 
 def face_url(name: str) -> str:
-    """Return where one of the drawn faces of samples is."""
     return f"{base_url()}/static/img/faces/{name}.svg"
 
 
@@ -160,12 +154,10 @@ def captions_url(recording_id: str, key: str = "") -> str:
 
 
 def call_url(path: str, query: Mapping[str, str]) -> str:
-    """Return the URL of a call of the API."""
     return f"{base_url()}{quote(path)}?{urlencode(query)}"
 
 
 def project_url(project_id: str, page: str) -> str:
-    """Return the URL of a project's page in the dashboard, such as `inbox`."""
     return f"{app_url()}/dashboard/projects/{project_id}/{page}"
 
 
@@ -231,7 +223,6 @@ def author_url(token: str, page: str = "", host: str | None = None) -> str:
 
 
 def error_url(code: str) -> str:
-    """Return the URL of an error code in the API's reference."""
     return f"{base_url()}/docs#{code}"
 
 
@@ -254,7 +245,6 @@ def consent_url() -> str:
 
 
 def oauth_url(action: str) -> str:
-    """Return where OAuth clients go themselves: `register`, `token` or `revoke`."""
     return f"{base_url()}/oauth/{action}"
 
 

@@ -158,7 +158,6 @@ def _count_scans(data: bytes) -> int:
 
 
 def _turn_upright(picture: "Pictures.Image") -> "Pictures.Image":
-    """Return the picture turned as the camera noted how it was held."""
     from PIL import ImageOps
 
     try:

@@ -44,8 +44,6 @@ class ImageRefused(ServiceError):
 
 
 class ImageBusy(ServiceError):
-    """Too many pictures are waiting to be decoded; the same file may be sent again soon."""
-
     status = 503
     code = "IMAGES_BUSY"
     meaning = "Too many pictures are being worked on. Nothing was changed."

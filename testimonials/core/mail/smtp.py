@@ -110,7 +110,6 @@ class Connection(smtplib.SMTP):
             self.putcmd("quit")
 
     def note_encryption(self) -> None:
-        """Record how the connection is encrypted now."""
         self.dialogue.is_encrypted = True
         version = self.sock.version() if isinstance(self.sock, ssl.SSLSocket) else None
         self.dialogue.add("*", f"encrypted with {version}; the certificate is valid")
@@ -268,7 +267,6 @@ Transport = SmtpTransport | LogTransport
 
 
 def make_transport(smtp_url: str, sender: str) -> Transport:
-    """Return the transport that the settings name."""
     return SmtpTransport(smtp_url, sender) if smtp_url else LogTransport()
 
 

@@ -189,7 +189,6 @@ def parse_domains(value: object) -> tuple[str, ...]:
 
 
 def parse_addresses(value: object) -> tuple[str, ...]:
-    """Parse e-mail addresses, written as domains are."""
     words = parse_domains(value)
     if wrong := next((word for word in words if not re.fullmatch(r"[^@\s]+@[^@\s]+", word)), None):
         raise ValueError(f"must be e-mail addresses, separated by commas; {wrong} is none")
@@ -321,7 +320,6 @@ def parse_issuer(value: object) -> str:
 
 
 def parse_label(value: object) -> str:
-    """Parse one short line that pages show."""
     text = parse_text(value)
     if len(text) > LONGEST_LABEL or not text.isprintable():
         raise ValueError(f"must be one line of at most {LONGEST_LABEL} characters")

@@ -634,7 +634,6 @@ def _complete(settings: Settings) -> Settings:
 
 
 def _check_company(settings: Settings) -> None:
-    """Check what depends on the company's sign-in."""
     if settings.oidc_issuer and not settings.oidc_client_id:
         _refuse(PREFIX + "OIDC_CLIENT_ID", "must be set with OIDC_ISSUER")
     if settings.oidc_trust_email == "on" and not settings.oidc_domains:

@@ -69,7 +69,6 @@ class Manifest(TypedDict):
 
 
 def describe_member(path: Path) -> Member:
-    """Return a file's size and SHA-256."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"size": path.stat().st_size, "sha256": digest}

@@ -182,7 +182,6 @@ def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) ->
 
 
 def _name_database(settings: Settings) -> str:
-    """Return where the database is, without a password."""
     if settings.database_file is not None:
         return str(settings.database_file.resolve())
     return make_url(settings.database_url).render_as_string(hide_password=True)
