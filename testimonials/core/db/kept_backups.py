@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +57,6 @@ def find_kept(file: Path, settings: Settings) -> Path:
 
 
 def sort_kept(found: Iterable[KeptBackup]) -> list[KeptBackup]:
-    """Sort backups, newest first."""
     return sorted(found, key=lambda each: (each.made_at, each.name), reverse=True)
 
 
@@ -77,15 +76,3 @@ def choose_expired(found: Iterable[KeptBackup], settings: Settings) -> list[Kept
             periods.setdefault(each.made_at.strftime(form), each)
         kept |= set(list(periods.values())[:count])
     return [each for each in reversed(scheduled) if each not in kept]
-
-
-def measure_longest(settings: Settings) -> timedelta:
-    """Return for how long a scheduled backup may be kept, here or in BACKUP_TO."""
-    newest = timedelta(hours=settings.backup_hours) * settings.backup_keep
-    if not settings.backup_to:
-        return newest
-    weeks = (
-        timedelta(weeks=settings.backup_keep_weeks + 1) if settings.backup_keep_weeks else newest
-    )
-    months = 31 * timedelta(days=settings.backup_keep_months + 1)
-    return max(newest, weeks, months if settings.backup_keep_months else newest)

@@ -5,7 +5,7 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from sqlalchemy import BigInteger, String, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials import __version__
+from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.clock import iso
@@ -30,7 +31,9 @@ from testimonials.core.db.sqlite import (
 )
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.urls import app_url
 from testimonials.core.jobs import Job, JobFailed, every, is_over, repeat_job, repeating, take_job
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.core.settings.table import Settings
@@ -46,7 +49,6 @@ from testimonials.operations.backup.archive import (
     working_folder,
     write_archive,
 )
-from testimonials.operations.backup.notices import tell_of_failed_backup, tell_that_backups_work
 from testimonials.operations.database import copy_to_file, measure_postgres
 from testimonials.testimonials.media.recordings import FOLDER
 
@@ -233,10 +235,16 @@ def make_scheduled_backup() -> Path:
         _remove_old(target)
     except BackupFailed as error:
         with write():
-            tell_of_failed_backup(str(error))
+            mail_failure(
+                BACKUP_JOB,
+                f"The backup failed: {error}".partition(". ")[0],
+                f"The scheduled backup of {app_url()} failed: {error}.",
+                f"It is retried every hour. {UNTIL} Earlier backups are kept.",
+            )
         raise
     with write():
-        tell_that_backups_work()
+        text = f"The scheduled backup of {app_url()} works again."
+        mail_success(BACKUP_JOB, "Backups work again", text)
     logger.info("backup made: %s", target)
     return target
 
@@ -300,6 +308,44 @@ def _remove_old(newest: Path) -> None:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None
+
+
+# Mails to the operator: while a job fails, and once it works again.
+
+MAILED_AFTER = timedelta(days=1)
+UNTIL = "You get this mail once a day until it works, and then one that says so."
+
+
+def mail_failure(job: str, subject: str, *lines: str) -> None:
+    """Mail the operator that a job of backups failed, at most once a day."""
+    last = _find_failure_mail(job)
+    if last is None or last.created_at <= clock.now() - MAILED_AFTER:
+        _mail(f"{job}-failed", subject, lines)
+
+
+def mail_success(job: str, subject: str, text: str) -> None:
+    """Mail the operator that it works again, if the last mail about it said that it failed."""
+    if _find_failure_mail(job) is not None:
+        _mail(f"{job}-works", subject, [text])
+
+
+def _mail(purpose: str, subject: str, lines: Sequence[str]) -> None:
+    if recipient := current_settings().operator_email:
+        footnote = "This mail goes to the address in the setting OPERATOR_EMAIL."
+        send_plain_mail(recipient, purpose, " ".join(subject.split()), lines, footnote=footnote)
+
+
+def _find_failure_mail(job: str) -> OutboxMail | None:
+    newest = db.session.scalars(
+        select(OutboxMail)
+        .where(
+            OutboxMail.recipient == current_settings().operator_email,
+            OutboxMail.purpose.in_((f"{job}-failed", f"{job}-works")),
+        )
+        .order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
+        .limit(1)
+    ).one_or_none()
+    return newest if newest is not None and newest.purpose == f"{job}-failed" else None
 
 
 # What has left this machine, as it was when somebody last looked.

@@ -8,7 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -20,20 +20,22 @@ from testimonials.core.db.erasure import Erased
 from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept, sort_kept
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.urls import app_url
 from testimonials.core.jobs import Job, every, is_over
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
-from testimonials.core.settings.table import Settings
 from testimonials.operations.backup.creating import (
     COPY_JOB,
     LIST_JOB,
     RETRIED_AFTER,
+    UNTIL,
     BackupFailed,
     StoredBackup,
     find_newest,
+    mail_failure,
+    mail_success,
 )
-from testimonials.operations.backup.notices import tell_of_failed_copy, tell_that_copies_work
 from testimonials.transfer.erasure import NAME, read_known, write_list
 
 # The operator's own command (BACKUP_COMMAND), such as restic or rclone, which takes a backup.
@@ -104,7 +106,6 @@ def _make_environment(file: Path) -> dict[str, str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Stop a command that still runs, with what it started."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGTERM)
@@ -194,20 +195,27 @@ def copy_newest() -> None:
     """
     if (newest := find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
-    failures = []
+    settings, failures = current_settings(), []
     # If one of them fails, there is still the other.
-    for work in _list_works(current_settings()):
+    for place, work in ((settings.backup_to, _copy), (settings.backup_command, _hand_over)):
         try:
-            work(newest)
+            if place:
+                work(newest)
         except CopyFailed as error:
             failures.append(str(error))
     if failures:
         failure = CopyFailed("; ".join(failures))
         with write():
-            tell_of_failed_copy(str(failure))
+            mail_failure(
+                COPY_JOB,
+                f"The backup was not copied: {failure}",
+                f"The newest backup of {app_url()} was not copied off its machine: {failure}.",
+                f"Copying it is retried every hour. {UNTIL} Earlier copies are kept.",
+            )
         raise failure
     with write():
-        tell_that_copies_work()
+        text = f"The newest backup of {app_url()} has left its machine."
+        mail_success(COPY_JOB, "Backups are copied again", text)
     logger.info("backup copied: %s", newest.name)
 
 
@@ -225,13 +233,6 @@ def list_copies(folder: Path) -> list[KeptBackup]:
         if not folder.is_dir():
             raise CopyFailed(f"there is no folder {folder}; is its disk mounted?")
         return list_kept(folder)
-
-
-def _list_works(settings: Settings) -> Iterator[Callable[[KeptBackup], None]]:
-    if settings.backup_to:
-        yield _copy
-    if settings.backup_command:
-        yield _hand_over
 
 
 def _copy(newest: KeptBackup) -> None:
