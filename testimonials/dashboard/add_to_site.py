@@ -64,12 +64,7 @@ LANGUAGES = {
     "hugo": "Hugo",
 }
 
-steps_page = ProjectPage(
-    widget_pages,
-    "/dashboard/projects/<project_id>/widget/add-to-site",
-    "widget/add_to_site.html",
-    nav="widget",
-)
+steps_page = ProjectPage(widget_pages, "widget/add-to-site", "widget/add_to_site.html")
 
 
 class MadeWithForm(FormSchema):

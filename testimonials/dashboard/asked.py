@@ -75,14 +75,8 @@ class AddressForm(FormSchema):
     email = Email(required=True)
 
 
-asked_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/asked", "collect/asked.html"
-)
-correct_page = ProjectPage(
-    collect,
-    "/dashboard/projects/<project_id>/collect/asked/<asked_id>",
-    "collect/correct.html",
-)
+asked_page = ProjectPage(collect, "collect/asked", "collect/asked.html")
+correct_page = ProjectPage(collect, "collect/asked/<asked_id>", "collect/correct.html")
 
 
 @asked_page.show

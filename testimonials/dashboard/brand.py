@@ -109,12 +109,7 @@ def _send_styles(color: str, font: str, ground: str | None) -> Response:
     return compress(response)
 
 
-screen = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/brand",
-    "settings/brand.html",
-    nav="settings",
-)
+screen = ProjectPage(settings, "settings/brand", "settings/brand.html")
 
 
 class Swatch(Colour):

@@ -162,9 +162,7 @@ class UndoForm(FormSchema):
     undo = Text(40, load_default="")
 
 
-collect_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect", "collect/collect.html"
-)
+collect_page = ProjectPage(collect, "collect", "collect/collect.html")
 # What a button answers: without script before anything is sent, and what is in a file.
 preview_page = ProjectPage(collect, "", "collect/preview.html")
 file_page = ProjectPage(collect, "", "collect/file.html")

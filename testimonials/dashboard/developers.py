@@ -35,11 +35,7 @@ from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access
 from testimonials.projects.models import Project
 
-overview = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers",
-    "settings/developers/developers.html",
-)
+overview = ProjectPage(settings, "settings/developers", "settings/developers/developers.html")
 # Of several endpoints, the state of the first of these is told.
 STATES = {
     "failing": gettext_noop("Failing"),
@@ -73,11 +69,7 @@ CLIENTS = {
     "curl": gettext_noop("Command line"),
     "prompt": gettext_noop("A prompt to paste"),
 }
-agents = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/agents",
-    "settings/developers/agents.html",
-)
+agents = ProjectPage(settings, "settings/developers/agents", "settings/developers/agents.html")
 
 
 @agents.show
@@ -107,11 +99,7 @@ def _describe_clients(project: Project, current: str) -> list[dict[str, Any]]:
 # Addresses and lines for a website that takes no widget, or watches what it loads.
 
 SOURCES = ("script-src", "connect-src", "img-src")
-feeds = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/feeds",
-    "settings/developers/feeds.html",
-)
+feeds = ProjectPage(settings, "settings/developers/feeds", "settings/developers/feeds.html")
 
 
 @feeds.show
@@ -130,9 +118,7 @@ def show_feeds(access: Access) -> Values:
 # Links that prove a purchase: what a shop needs to sign them, and switching them off.
 
 purchases = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/purchases",
-    "settings/developers/purchases.html",
+    settings, "settings/developers/purchases", "settings/developers/purchases.html"
 )
 
 
@@ -182,10 +168,7 @@ def end_old(access: Access) -> Done:
 # Who did what.
 
 activity = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/activity",
-    "account/activity.html",
-    nav="settings",
+    settings, "settings/developers/activity", "account/activity.html", nav="settings"
 )
 
 

@@ -63,12 +63,7 @@ from testimonials.transfer.tables.jobs import list_imports
 MOST_EVENTS = 50_000
 
 
-transfer = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/transfer",
-    "transfer/transfer.html",
-    nav="settings",
-)
+transfer = ProjectPage(settings, "settings/transfer", "transfer/transfer.html", nav="settings")
 
 
 @transfer.show

@@ -74,7 +74,7 @@ def _find_done(project: Project) -> dict[str, bool]:
     }
 
 
-steps = ProjectPage(home, "/dashboard/projects/<project_id>/first-steps", "", part_of=INBOX)
+steps = ProjectPage(home, "first-steps", "", part_of=INBOX)
 
 
 @steps.save(at="/hide")

@@ -123,8 +123,7 @@ def _ask_for_more() -> Response:
 
 # A page and its buttons.
 #
-# domain = ProjectPage(settings, "/dashboard/projects/<project_id>/domain",
-#                      "project/domain.html", role=Role.ADMIN, nav="settings")
+# domain = ProjectPage(settings, "settings/domain", "settings/domain.html", role=Role.ADMIN)
 #
 # @domain.show
 # def show_domain(access: Access) -> Values:
@@ -333,7 +332,7 @@ def _check(sent: SentForm) -> Values:
 
 
 class ProjectPage(AccountPage):
-    """A page of a project, for those with a role in it.
+    """A page of a project, at a path below the project's, for those with a role in it.
 
     Its views get their `Access`; to save, the project is locked.
     """
@@ -348,7 +347,8 @@ class ProjectPage(AccountPage):
         nav: str = "",
         part_of: str = "",
     ) -> None:
-        super().__init__(blueprint, path, template, nav=nav, part_of=part_of)
+        whole = f"/dashboard/projects/<project_id>/{path}"
+        super().__init__(blueprint, whole, template, nav=nav, part_of=part_of)
         self.role = role
 
     def enter(

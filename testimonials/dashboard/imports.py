@@ -276,9 +276,7 @@ class Source(NamedTuple):
     encoding: str
 
 
-choosing = ProjectPage(
-    settings, "/dashboard/projects/<project_id>/import", "transfer/import.html", nav="settings"
-)
+choosing = ProjectPage(settings, "import", "transfer/import.html", nav="settings")
 
 
 @choosing.show
@@ -321,12 +319,7 @@ def upload_import(access: Access, prepared: Source, lines: str) -> Done:
     return Done(to=url_for(".show_one", import_id=row.id))
 
 
-one = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/imports/<import_id>",
-    "transfer/one.html",
-    nav="settings",
-)
+one = ProjectPage(settings, "imports/<import_id>", "transfer/one.html", nav="settings")
 
 
 @one.show

@@ -50,9 +50,7 @@ from testimonials.testimonials.undo import list_steps, undo_batch, undo_last
 
 # More than the page shows.
 MOST_DECIDED = 100
-page = ProjectPage(
-    inbox, "/dashboard/projects/<project_id>/inbox", "inbox/inbox.html", role=Right.LOOK
-)
+page = ProjectPage(inbox, "inbox", "inbox/inbox.html", role=Right.LOOK)
 
 
 class ManyForm(ReturnForm):
@@ -232,12 +230,7 @@ def _report(decided: Decided) -> str:
     return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
 
 
-picture = ProjectPage(
-    inbox,
-    "/dashboard/projects/<project_id>/proposals/<proposal_id>/picture",
-    "",
-    role=Right.LOOK,
-)
+picture = ProjectPage(inbox, "proposals/<proposal_id>/picture", "", role=Right.LOOK)
 
 
 @picture.show

@@ -73,13 +73,7 @@ WEEKDAYS = (
     gettext_noop("Sun"),
 )
 
-page = ProjectPage(
-    insights,
-    "/dashboard/projects/<project_id>/insights",
-    "insights/insights.html",
-    role=Role.ADMIN,
-    nav="insights",
-)
+page = ProjectPage(insights, "insights", "insights/insights.html")
 
 
 @page.show

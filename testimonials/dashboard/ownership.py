@@ -43,10 +43,7 @@ class OfferForm(FormSchema):
 
 
 handing_over = ProjectPage(
-    people,
-    "/dashboard/projects/<project_id>/people/hand-over",
-    "settings/people/hand_over.html",
-    role=Role.OWNER,
+    people, "people/hand-over", "settings/people/hand_over.html", role=Role.OWNER
 )
 
 
@@ -82,9 +79,7 @@ def withdraw_offer_here(access: Access) -> Done:
     return Done(_("The offer is withdrawn."))
 
 
-offered = ProjectPage(
-    people, "/dashboard/projects/<project_id>/people/offer", "settings/people/offer.html"
-)
+offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
 
 
 @offered.show

@@ -57,18 +57,11 @@ from testimonials.testimonials.fields import count_answers
 BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
 PICTURE_BYTES = max(use.max_bytes for use in PAGE_PICTURES.values()) + MEGABYTE
 
-editor = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/page", "page/page.html", nav="collect"
-)
-preview = ProjectPage(collect, "/dashboard/projects/<project_id>/collect/page/preview", "")
-naming = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/page/name", "page/name.html", nav="collect"
-)
+editor = ProjectPage(collect, "collect/page", "page/page.html", nav="collect")
+preview = ProjectPage(collect, "collect/page/preview", "")
+naming = ProjectPage(collect, "collect/page/name", "page/name.html", nav="collect")
 deleting = ProjectPage(
-    collect,
-    "/dashboard/projects/<project_id>/collect/page/forms/<form_name>/delete",
-    "page/delete.html",
-    nav="collect",
+    collect, "collect/page/forms/<form_name>/delete", "page/delete.html", nav="collect"
 )
 
 

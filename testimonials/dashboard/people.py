@@ -107,9 +107,7 @@ class UndoForm(FormSchema):
 
 # The people of a project.
 
-project_people = ProjectPage(
-    people, "/dashboard/projects/<project_id>/people", "settings/people/people.html"
-)
+project_people = ProjectPage(people, "people", "settings/people/people.html")
 
 
 @project_people.show
@@ -163,11 +161,7 @@ def give_role(access: Access, account_id: str, role: str) -> Done:
 
 # Removing somebody asks only where something would be lost for good.
 
-removal = ProjectPage(
-    people,
-    "/dashboard/projects/<project_id>/people/<account_id>/remove",
-    "settings/people/removal.html",
-)
+removal = ProjectPage(people, "people/<account_id>/remove", "settings/people/removal.html")
 
 
 @removal.show
@@ -221,12 +215,7 @@ def _find_removal(access: Access, account_id: str) -> Event | None:
     return next((each for each in removals if each.details["member"] == account_id), None)
 
 
-leaving = ProjectPage(
-    people,
-    "/dashboard/projects/<project_id>/people/leave",
-    "settings/people/leaving.html",
-    role=Role.READER,
-)
+leaving = ProjectPage(people, "people/leave", "settings/people/leaving.html", role=Role.READER)
 
 
 @leaving.show
@@ -257,12 +246,7 @@ class AllPeoplePage(AccountPage):
 all_people = AllPeoplePage(
     people, "/dashboard/account/people", "settings/people/people.html", nav="account"
 )
-all_from_here = ProjectPage(
-    people,
-    "/dashboard/projects/<project_id>/people/all",
-    "settings/people/people.html",
-    role=Role.OWNER,
-)
+all_from_here = ProjectPage(people, "people/all", "settings/people/people.html", role=Role.OWNER)
 
 
 @all_people.show

@@ -45,13 +45,8 @@ DECIDED = {
     "demo": gettext_noop("It is a sample."),
 }
 
-first = ProjectPage(inbox, "/dashboard/projects/<project_id>/decide", "", role=Right.DECIDE)
-page = ProjectPage(
-    inbox,
-    "/dashboard/projects/<project_id>/decide/<testimonial_id>",
-    "inbox/mail.html",
-    role=Right.DECIDE,
-)
+first = ProjectPage(inbox, "decide", "", role=Right.DECIDE)
+page = ProjectPage(inbox, "decide/<testimonial_id>", "inbox/mail.html", role=Right.DECIDE)
 
 
 class DoneForm(FormSchema):

@@ -40,12 +40,7 @@ FACES = 2
 
 # The list. Who only decides or reads sees what is theirs alone: their mail, and leaving.
 
-overview = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings",
-    "settings/settings.html",
-    role=Role.READER,
-)
+overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role.READER)
 
 
 class LiveForm(FormSchema):
@@ -92,9 +87,7 @@ def switch_live(access: Access, live: bool) -> Done:
 
 # The address of the page.
 
-address = ProjectPage(
-    settings, "/dashboard/projects/<project_id>/settings/address", "settings/address.html"
-)
+address = ProjectPage(settings, "settings/address", "settings/address.html")
 
 
 class AddressForm(FormSchema):
@@ -128,9 +121,7 @@ def change_address(access: Access, slug: str) -> Done:
 
 # A host name of the customer's own.
 
-domain = ProjectPage(
-    settings, "/dashboard/projects/<project_id>/settings/domain", "settings/domain.html"
-)
+domain = ProjectPage(settings, "settings/domain", "settings/domain.html")
 
 
 class HostForm(FormSchema):
@@ -193,9 +184,7 @@ RATED_LABELS = dict(
         strict=True,
     )
 )
-stars = ProjectPage(
-    settings, "/dashboard/projects/<project_id>/settings/stars", "settings/stars.html"
-)
+stars = ProjectPage(settings, "settings/stars", "settings/stars.html")
 
 
 class StarsForm(FormSchema):
@@ -226,12 +215,7 @@ def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
 
 # Somebody's own mail about the project.
 
-mail = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/mail",
-    "settings/mail.html",
-    role=Role.MODERATOR,
-)
+mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Role.MODERATOR)
 
 
 class MailForm(FormSchema):
@@ -261,12 +245,7 @@ def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
 
 # Deleting the project: what can't be taken back for long asks.
 
-deletion = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/delete",
-    "settings/delete.html",
-    role=Role.OWNER,
-)
+deletion = ProjectPage(settings, "settings/delete", "settings/delete.html", role=Role.OWNER)
 
 
 class DeleteForm(FormSchema):

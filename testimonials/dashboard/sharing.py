@@ -33,15 +33,9 @@ class MessageForm(FormSchema):
     message = Text(MESSAGE_LENGTH, load_default="")
 
 
-message_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/message", "collect/message.html"
-)
-code_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/code", "collect/code.html"
-)
-card_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/card", "collect/card.html"
-)
+message_page = ProjectPage(collect, "collect/message", "collect/message.html")
+code_page = ProjectPage(collect, "collect/code", "collect/code.html")
+card_page = ProjectPage(collect, "collect/card", "collect/card.html")
 
 
 @message_page.show

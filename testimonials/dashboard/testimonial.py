@@ -60,15 +60,8 @@ from testimonials.testimonials.moderation import (
 from testimonials.testimonials.tags import list_project_tags
 
 TEMPLATE = "inbox/testimonial.html"
-new = ProjectPage(
-    inbox, "/dashboard/projects/<project_id>/testimonials/new", TEMPLATE, role=Right.DECIDE
-)
-one = ProjectPage(
-    inbox,
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>",
-    TEMPLATE,
-    role=Right.LOOK,
-)
+new = ProjectPage(inbox, "testimonials/new", TEMPLATE, role=Right.DECIDE)
+one = ProjectPage(inbox, "testimonials/<testimonial_id>", TEMPLATE, role=Right.LOOK)
 ALREADY = {
     "pending": gettext_noop("%(name)s is waiting already."),
     "approved": gettext_noop("%(name)s is already approved."),

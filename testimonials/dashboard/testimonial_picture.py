@@ -25,10 +25,7 @@ from testimonials.projects.access import Access, Right
 from testimonials.testimonials.moderation import find_testimonial
 
 page = ProjectPage(
-    inbox,
-    "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture",
-    "inbox/picture.html",
-    role=Right.LOOK,
+    inbox, "testimonials/<testimonial_id>/picture", "inbox/picture.html", role=Right.LOOK
 )
 _QUERY = PictureQuerySchema()
 

@@ -34,11 +34,7 @@ from testimonials.projects.projects import list_choosable, list_projects
 # How a token was used last, by the door.
 DOORS = {"api": gettext_noop("by the API"), "mcp": gettext_noop("by MCP")}
 
-tokens = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/tokens",
-    "settings/developers/tokens.html",
-)
+tokens = ProjectPage(settings, "settings/developers/tokens", "settings/developers/tokens.html")
 
 
 @tokens.show
@@ -130,9 +126,7 @@ def choose_project(owner: SignedIn) -> ResponseReturnValue:
 
 
 new_token = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/tokens/new",
-    "settings/developers/token_new.html",
+    settings, "settings/developers/tokens/new", "settings/developers/token_new.html"
 )
 
 
@@ -181,7 +175,7 @@ def make_token_here(
 
 revoking = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/settings/developers/tokens/<token_id>/revoke",
+    "settings/developers/tokens/<token_id>/revoke",
     "settings/developers/token_revoke.html",
 )
 

@@ -30,9 +30,7 @@ from testimonials.projects.access import Access
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
 
-words_page = ProjectPage(
-    collect, "/dashboard/projects/<project_id>/collect/page/words", "page/words.html", nav="collect"
-)
+words_page = ProjectPage(collect, "collect/page/words", "page/words.html", nav="collect")
 
 
 class Spoken(Choices):

@@ -92,11 +92,7 @@ class SinceForm(FormSchema):
 
 # The list.
 
-listing = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks",
-    "settings/developers/webhooks.html",
-)
+listing = ProjectPage(settings, "settings/developers/webhooks", "settings/developers/webhooks.html")
 
 
 @listing.show
@@ -105,9 +101,7 @@ def show_webhooks(access: Access) -> Values:
 
 
 new_endpoint = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/new",
-    "settings/developers/webhook_form.html",
+    settings, "settings/developers/webhooks/new", "settings/developers/webhook_form.html"
 )
 
 
@@ -143,9 +137,7 @@ def _or_all(events: list[str]) -> list[str]:
 # One endpoint: how it fares, its log, and sending again.
 
 endpoint = ProjectPage(
-    settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>",
-    "settings/developers/webhook.html",
+    settings, "settings/developers/webhooks/<webhook_id>", "settings/developers/webhook.html"
 )
 
 
@@ -182,7 +174,7 @@ def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
 
 changing = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/change",
+    "settings/developers/webhooks/<webhook_id>/change",
     "settings/developers/webhook_form.html",
 )
 
@@ -203,7 +195,7 @@ def change_webhook(access: Access, webhook_id: str, url: str, events: list[str])
 
 secret = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/secret",
+    "settings/developers/webhooks/<webhook_id>/secret",
     "settings/developers/webhook_secret.html",
 )
 
@@ -232,7 +224,7 @@ def _lead_back(webhook_id: str, notice: str) -> Done:
 
 removal = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/remove",
+    "settings/developers/webhooks/<webhook_id>/remove",
     "settings/developers/webhook_remove.html",
 )
 
@@ -252,7 +244,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
 
 delivery = ProjectPage(
     settings,
-    "/dashboard/projects/<project_id>/settings/developers/webhooks/<webhook_id>/deliveries/<delivery_id>",
+    "settings/developers/webhooks/<webhook_id>/deliveries/<delivery_id>",
     "settings/developers/delivery.html",
 )
 

@@ -60,9 +60,7 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_words
 
-editor = ProjectPage(
-    widget_pages, "/dashboard/projects/<project_id>/widget", "widget/editor.html", nav="widget"
-)
+editor = ProjectPage(widget_pages, "widget", "widget/editor.html")
 
 
 @editor.show

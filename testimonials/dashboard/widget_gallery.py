@@ -58,21 +58,9 @@ SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
 # As many cards as a look shows here, and to how many samples fill up the owner's own words.
 CARDS, LEAST = 9, 6
 
-gallery = ProjectPage(
-    widget_pages,
-    "/dashboard/projects/<project_id>/widget/look",
-    "widget/gallery.html",
-    nav="widget",
-)
-beginning = ProjectPage(
-    widget_pages, "/dashboard/projects/<project_id>/widget/new", "widget/gallery.html", nav="widget"
-)
-naming = ProjectPage(
-    widget_pages,
-    "/dashboard/projects/<project_id>/widgets/<widget_name>",
-    "widget/name.html",
-    nav="widget",
-)
+gallery = ProjectPage(widget_pages, "widget/look", "widget/gallery.html")
+beginning = ProjectPage(widget_pages, "widget/new", "widget/gallery.html")
+naming = ProjectPage(widget_pages, "widgets/<widget_name>", "widget/name.html")
 
 
 class LookForm(FormSchema):

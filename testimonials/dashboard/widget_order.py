@@ -27,9 +27,7 @@ from testimonials.widget.ordering import (
 
 ON_A_PAGE = 20
 
-order = ProjectPage(
-    widget_pages, "/dashboard/projects/<project_id>/widget/order", "widget/order.html", nav="widget"
-)
+order = ProjectPage(widget_pages, "widget/order", "widget/order.html")
 
 
 class OrderForm(FormSchema):
