@@ -2,12 +2,13 @@
 
 import hashlib
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, Boolean, ForeignKey, Index, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
+from testimonials.core.changed import Settings
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
@@ -33,6 +34,8 @@ class CollectionForm(Base):
     is_open: Mapped[bool] = mapped_column(Boolean, default=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    SETTINGS: ClassVar[Settings] = dict.fromkeys(("name", "title", "is_open", "design"))
 
 
 class RequestBatch(Base):

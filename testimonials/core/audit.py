@@ -38,6 +38,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.chain import chain
+from testimonials.core.changed import note_changes, take_changes
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.extensions import db
@@ -255,10 +256,7 @@ class Owned(Protocol):
 
 
 class Turn(NamedTuple):
-    """A locked project whose next number was taken when it was looked up, for one event.
-
-    `time` is that of the testimonial that it is about.
-    """
+    """A locked project whose next number was taken when it was looked up, for one event."""
 
     id: str
     account_id: str
@@ -267,6 +265,7 @@ class Turn(NamedTuple):
     newest: str | None
     # The newest entry of its public record then.
     entry: str | None
+    # Of the testimonial that it is about.
     time: datetime
 
 
@@ -292,21 +291,21 @@ def record(
 
     None is the operator's record. The details are JSON values, none of them a secret or the words
     of a testimonial. Who acts is the caller unless there is an `actor`, who has no network. The
-    caller commits soon. `entry` has that of the project's public record, and its `salt`.
-
-    Flushes the session first, because nothing else may be locked after the record.
+    caller commits soon. `entry` has that of the project's public record, and its `salt`. Flushes
+    the session first, because nothing else may be locked after the record.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
     # What is counted may write no row, and so no numbers.
     waiting = {} if type.is_counted else _take_waiting(place)
     values = _begin(place, actor) | {"type": str(type)}
-    earlier = None
-    if type.is_counted:
-        earlier, values["network"] = _find_same(values)
+    same = _find_same(values) if type.is_counted else (None, values["network"])
+    earlier, values["network"] = same
+    told = take_changes(place.id, earlier.details if earlier else details)
     if earlier is not None:
+        earlier.details = told
         _count(earlier, 1, is_told=not type.is_guess)
         return
-    values |= {"testimonial_id": testimonial, "action": action, "details": details} | (entry or {})
+    values |= {"testimonial_id": testimonial, "action": action, "details": told} | (entry or {})
     _insert(place, values, [{}], waiting)
 
 
@@ -420,6 +419,7 @@ def _take_waiting(place: Owned | Place) -> dict[str, Any]:
     state: Any = inspect(place, raiseerr=False)
     if state is None or not state.persistent:
         return {}
+    note_changes(state)
     waiting = {f"new_{name}": state.dict[name] for name in state.committed_state}
     # What a flush does with what it has written; what is taken back is read again.
     session = db.session()

@@ -8,6 +8,7 @@ from flask import request, url_for
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import ActorKind, Event
+from testimonials.core.changed import CHANGED
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.event_lists import EventFilter, find_types, hide_from_team, list_events
 from testimonials.core.event_texts import Names, name_actor, write_predicate
@@ -149,7 +150,18 @@ def describe_newest(search: Search) -> dict[str, Any] | None:
 def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
     who, what = name_actor(event, people), write_predicate(event, projects)
     about = event.testimonial_id or ""
-    return {"who": who, "what": what, "time": event.created_at, "about": about}
+    changes = event.details.get(CHANGED, ())
+    row = {"who": who, "what": what, "time": event.created_at, "about": about}
+    return row | {"changes": [_write_change(each) for each in changes]}
+
+
+def _write_change(change: Mapping[str, Any]) -> str:
+    if "after" not in change:
+        return str(change["field"])
+    before, after = (
+        "–" if each is None else str(each) for each in (change["before"], change["after"])
+    )
+    return f"{change['field']}: {before} → {after}"
 
 
 def _list_actors(search: Search, people: Names) -> dict[str, str]:

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Mapped, column_property, mapped_column, validates
 
 from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
+from testimonials.core.changed import Settings
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url, target_host
@@ -125,6 +126,19 @@ class Project(Base):
         .scalar_subquery(),
         expire_on_flush=False,
     )
+
+    # What the case file tells the changes of (`core.changed`); of the secret, whether there is one.
+    SETTINGS: ClassVar[Settings] = {
+        **dict.fromkeys(("status", "business_name", "slug", "own_host", *PICTURES)),
+        "page_config": fill_in,
+        "page_design": read_page_design,
+        "widget_config": fill_in,
+        "widget_design": read_design,
+        "brand": lambda brand: {name: brand[name] for name in brand if name != "read"},
+        "dashboard_config": None,
+        "private_questions": None,
+        "purchase_secret": bool,
+    }
 
     # The condition that its account is suspended, for queries about what waits.
     is_suspended: ClassVar[ColumnElement[bool]]

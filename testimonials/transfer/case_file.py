@@ -21,6 +21,7 @@ from testimonials.collection.models import (
 )
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event, EventType
+from testimonials.core.changed import CHANGED
 from testimonials.core.clock import iso
 from testimonials.core.db.engine import to_name
 from testimonials.core.differences import Parts, compare_texts
@@ -57,8 +58,9 @@ NOTES = {
         "The numbers of before the upgrade stand until the day below. They are of what was shown."
     ),
     "settings": (
-        "The settings are as they are now. The record holds when they were changed and by whom, "
-        "newest first, not what each was before."
+        "The settings are as they are now. The record holds when they were changed, by whom, and "
+        "from what to what, newest first; of codes and of the name below the page’s words only "
+        "that they changed. Of changes from before it kept values, it says so."
     ),
     "stars": (
         "Of what visitors sent, by stars; the time is from when it came to its first decision. "
@@ -201,7 +203,8 @@ def _describe_events(project: Project) -> Iterator[Row]:
     for event in list_events(EventFilter(project_id=project.id, types=types)):
         hide_from_team(event)
         row = describe_event(event, people, {})
-        yield {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
+        told = {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
+        yield told | {"changes": event.details.get(CHANGED)}
 
 
 # Who was asked.
@@ -370,7 +373,7 @@ def _write(name: str, value: Any) -> Any:
 
 def _compare_all(changes: Sequence[Row]) -> list[tuple[str, Parts, Parts]]:
     """Return the field of each change, and both values in parts with whether they differ."""
-    return [(each["field"], *_compare(each["before"], each["after"])) for each in changes]
+    return [(each["field"], *_compare(each.get("before"), each.get("after"))) for each in changes]
 
 
 def _compare(before: Any, after: Any) -> tuple[Parts, Parts]:

@@ -1,14 +1,17 @@
 """Saved widgets."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.core.changed import Settings
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
+from testimonials.projects.widget_design import read_design
 
 
 class SavedWidget(Base):
@@ -29,3 +32,5 @@ class SavedWidget(Base):
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    SETTINGS: ClassVar[Settings] = {"name": None, "config": fill_in, "design": read_design}

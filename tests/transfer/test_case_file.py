@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from flask import Flask
 from selectolax.lexbor import LexborHTMLParser
-from sqlalchemy import delete, insert
+from sqlalchemy import Text, cast, delete, insert, or_, select
 
 from testimonials.collection.abuse import add_report
 from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
 from testimonials.core import clock
+from testimonials.core.audit import Event
+from testimonials.core.changed import MOST
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -257,3 +259,78 @@ def test_statements_rise_by_as_many_for_each_thousand(app: Flask, owner: Caller)
     assert two[0] - thousand[0] <= 8
     assert thousand[0] - few[0] <= 8
     assert two == (two[0], two[0])
+
+
+def list_changes(case: dict[str, Any]) -> dict[str, list[tuple[Any, Any]]]:
+    """Return what became of each field, oldest first."""
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for each in reversed(case["changesOfSettings"]):
+        for change in each["changes"] or ():
+            told = found.setdefault(change["field"], [])
+            told.append((change.get("before"), change.get("after")))
+    return found
+
+
+def test_settings_are_told_from_what_to_what(app: Flask, owner: Caller, agent: Caller) -> None:
+    """Each kind of setting by the door that changes it, however often within the hour."""
+    project = owner.create_project(slug="fern")["_id"]
+    path = f"/v1/projects/{project}"
+    step = {"kind": "code", "title": "Thanks", "text": "10% off", "code": "FERN10", "until": None}
+    for address, change in (
+        ("widget-config", {"layout": "list"}),
+        ("widget-design", {"minRating": 4, "tags": ["good"]}),
+        ("widget-design", {"minRating": 0}),
+        ("page-config", {"headline": "So?", "collectFields": {"rating": False}}),
+        ("page-design", {"asksInsider": True, "steps": [step], "signature": "Mira Fern"}),
+    ):
+        answer = agent.patch(f"{path}/{address}", change)
+        assert answer.status_code == 200, answer.text
+    told = list_changes(read_case(app, project))
+    assert told["widgetConfig.layout"] == [("masonry", "list")]
+    assert told["widgetDesign.minRating"] == [(0, 4), (4, 0)]
+    assert told["widgetDesign.tags"] == [(None, ["good"])]
+    assert told["pageConfig.headline"][0][1] == "So?"
+    assert told["pageConfig.collectFields.rating"] == [(True, False)]
+    assert told["pageDesign.asksInsider"] == [(False, True)]
+    (text,) = [name for name in told if name.startswith("pageDesign.steps.") and "text" in name]
+    assert told[text] == [(None, "10% off")]
+    (code,) = [name for name in told if name.endswith(".code")]
+    assert told[code] == told["pageDesign.signature"] == [(None, None)]
+    with app.app_context():
+        assert not db.session.scalars(
+            select(Event.id).where(
+                or_(cast(Event.details, Text).contains(each) for each in ("FERN10", "Mira"))
+            )
+        ).all()
+    browser = open_browser(app, owner)
+    base = f"/dashboard/projects/{project}"
+    page = browser.post(f"{base}/export/case-file.html", buffered=True).text
+    assert "widgetDesign.minRating: <del>0</del>" in page
+    activity = browser.get(f"{base}/settings/developers/activity").text
+    assert "widgetDesign.minRating: 0 → 4" in activity
+
+
+def test_forms_widgets_and_their_end_are_told(app: Flask, owner: Caller, agent: Caller) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    path = f"/v1/projects/{project}"
+    form = {"title": "Menu", "headline": "Was it good?"}
+    assert agent.post(f"{path}/forms", form).status_code == 200
+    assert agent.patch(f"{path}/forms/menu", {"headline": "And now?"}).status_code == 200
+    assert agent.client.delete(f"{path}/forms/menu", headers=agent.headers).status_code == 200
+    told = list_changes(read_case(app, project))
+    assert told["menu.design.headline"] == [("Was it good?", "And now?"), ("And now?", None)]
+
+
+def test_what_changed_very_often_has_its_first_and_last_value(
+    app: Flask, owner: Caller, agent: Caller
+) -> None:
+    project = owner.create_project(slug="fern")["_id"]
+    path = f"/v1/projects/{project}/widget-design"
+    assert agent.patch(path, {"radius": 0}).status_code == 200
+    for number in range(MOST + 5):
+        assert agent.patch(path, {"minRating": 1 + number % 5}).status_code == 200
+    told = list_changes(read_case(app, project))
+    assert told["widgetDesign.radius"][0][1] == 0
+    assert told["widgetDesign.minRating"][0] == (0, 1)
+    assert told["widgetDesign.minRating"][-1][1] == 1 + (MOST + 4) % 5
+    assert sum(len(each) for each in told.values()) == MOST
