@@ -45,7 +45,7 @@ from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.testimonials.models import Recording, Testimonial
-from testimonials.testimonials.record import write_entry
+from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.search import MERGE_WORDS
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
@@ -75,8 +75,10 @@ def erase(own: OwnTestimonial) -> None:
 
 
 def record_erased(own: OwnTestimonial) -> None:
-    """Record that a testimonial is gone, unless nobody has heard of it."""
-    if own.row.status != "demo" and not (is_held(own.row) and own.row.status == "spam"):
+    """Record that a testimonial is gone; of what is held as spam only the public record is told."""
+    if is_held(own.row) and own.row.status == "spam":
+        note(own.project, own.row, "erased", BY_AUTHOR)
+    elif own.row.status != "demo":
         entry = write_entry(own.row, "erased")
         record(TESTIMONIAL_DELETED, own.project, BY_AUTHOR, testimonial=own.row.id, entry=entry)
 

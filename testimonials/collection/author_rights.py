@@ -41,7 +41,7 @@ from testimonials.testimonials.notifications import (
     enqueue_telling,
     take_up,
 )
-from testimonials.testimonials.record import note_proof
+from testimonials.testimonials.record import note
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -238,7 +238,7 @@ def verify_email(own: OwnTestimonial) -> None:
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
-        note_proof(own.project, own.row)
+        note(own.project, own.row, "proven")
 
 
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:

@@ -32,7 +32,7 @@ from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.notifications import enqueue_telling
-from testimonials.testimonials.record import write_entry
+from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 
 SAME_WITHIN = timedelta(days=1)
@@ -109,6 +109,7 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
     if row.status == "spam":
         if FLOOD in (row.held_for or ""):
             enqueue(TELL_OF_FLOOD, testimonial_id=row.id)
+        note(project, row, "received", BY_AUTHOR, has_words=True)
         return
     enqueue_telling(row)
     if sent.may_mail:

@@ -11,14 +11,13 @@ from typing import Any
 from sqlalchemy import exists, select
 
 from testimonials.core import clock
-from testimonials.core.audit import Event, record_changes
+from testimonials.core.audit import Actor, Event, record_changes
 from testimonials.core.chain import Log, hash_entry, write_canonical
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import in_batches, write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import enqueue, every, job
 from testimonials.projects.models import Project
-from testimonials.testimonials.events import is_held
 from testimonials.testimonials.models import Testimonial
 
 # Entries. None has words or names, only their salted hash: the salt goes with the testimonial.
@@ -72,16 +71,11 @@ def write_entry(
 def follow_change(row: Any, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of a change that was just made, by what the columns were before.
 
-    Nothing for what concerns neither the words nor the numbers, and for what is held as spam: that
-    is received when somebody lets it in.
+    Nothing for what concerns neither the words nor the numbers.
     """
     changed = TOLD.intersection(before)
     if not changed:
         return {}
-    was_held = before.get("status", row.status) == "spam"
-    if is_held(row) and was_held:
-        is_let_in = row.status != "spam"
-        return write_entry(row, "received", has_words=True) if is_let_in else {}
     has_words = not changed.isdisjoint(WORDS)
     is_shorter = "text" in changed and len(row.text) < len(before["text"] or "")
     more = {"shortened": True} if is_shorter else {}
@@ -126,7 +120,7 @@ def list_entries(row: Testimonial) -> list[dict[str, Any]]:
 BEGIN = "record.begin"
 
 
-@every("record.begin-all", is_due=lambda row: row.finished_at is None)
+@every("record.begin-each", is_due=lambda row: row.finished_at is None)
 def begin_all() -> None:
     """Let the records of all projects begin, once."""
     with write():
@@ -168,7 +162,6 @@ def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:
         {"testimonial_id": row.id, "type": "", "before": None, "created_at": row.created_at}
         | write_entry(row, "received", has_words=True, backfilled=True, by=_guess_sender(row))
         for row in rows
-        if not (row.status == "spam" and is_held(row))
     ]
     if entries:
         record_changes(project, entries, batch_id=new_identifier())
@@ -178,8 +171,10 @@ def _guess_sender(row: Testimonial) -> str:
     return "author" if row.source == "public_page" else "owner"
 
 
-def note_proof(project: Project, row: Testimonial) -> None:
-    """Write that something was proven of a testimonial since it came."""
+def note(
+    project: Project, row: Testimonial, kind: str, by: Actor | None = None, **more: Any
+) -> None:
+    """Write an entry about a testimonial of which nobody else is told; see `write_entry`."""
     entry = {"testimonial_id": row.id, "type": "", "before": None, "created_at": clock.now()}
-    if not (row.status == "spam" and is_held(row)):
-        record_changes(project, [entry | write_entry(row, "proven")], batch_id=new_identifier())
+    entry |= write_entry(row, kind, **more)
+    record_changes(project, [entry], by, batch_id=new_identifier())

@@ -226,8 +226,34 @@ def test_what_was_there_before_gets_its_entry_once(
         with app.app_context():
             begin_all()
             run_due("jobs")
-    (entry,) = read_log(get_log(client, project)).entries
-    assert (entry["backfilled"], entry["by"], entry["kind"]) == (True, "author", "received")
+    entries = read_log(get_log(client, project)).entries
+    assert [each["status"] for each in entries] == ["approved", "spam"]
+    for entry in entries:
+        assert (entry["backfilled"], entry["by"], entry["kind"]) == (True, "author", "received")
+
+
+def test_what_is_held_as_spam_is_received_at_once(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    helper = give_token(app, owner, *Scope)
+    paths = []
+    for number in range(3):
+        visitor = Visitor(app.test_client(), project, "oat", f"10.4.{number}.1")
+        text = f"Buy {number} at https://a.test/ https://b.test/ https://c.test/"
+        paths.append(visitor.write(text=text, rating="1"))
+    log = read_log(get_log(client, project))
+    assert {(each["kind"], each["status"]) for each in log.entries} == {("received", "spam")}
+    assert (len(log.entries), add_up(log)) == (3, (0, 0))
+    one, two, _ = (each["testimonial"] for each in log.entries)
+    decide(helper, project, one, decision="release")
+    decide(helper, project, one, decision="approve")
+    decide(helper, project, two, decision="delete")
+    visitor.post(f"{paths[2]}/delete")
+    kinds = [(each["kind"], each["status"]) for each in read_log(get_log(client, project)).entries]
+    assert kinds[3:] == [
+        ("decided", "pending"), ("decided", "approved"), ("deleted", "spam"), ("erased", "spam"),
+    ]  # fmt: skip
+    assert add_up(read_log(get_log(client, project))) == (1, 1.0)
 
 
 def test_heads_are_signed_soon_and_stay(app: Flask, owner: Caller, project: str) -> None:
