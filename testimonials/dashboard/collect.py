@@ -69,6 +69,7 @@ from testimonials.dashboard.framework import (
     lock_account_first,
     require_role,
 )
+from testimonials.dashboard.removed import UndoForm
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
@@ -154,12 +155,6 @@ class FileForm(ListForm):
     name = QueryCount(0)
     company = QueryCount(0)
     order = QueryCount(0)
-
-
-class UndoForm(FormSchema):
-    """The sending to take back."""
-
-    undo = Text(40, load_default="")
 
 
 collect_page = ProjectPage(collect, "collect", "collect/collect.html")

@@ -46,6 +46,7 @@ from testimonials.dashboard.page_form import (
     find_changes,
     read_values,
 )
+from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.projects.access import Access
 from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project
@@ -60,9 +61,6 @@ PICTURE_BYTES = max(use.max_bytes for use in PAGE_PICTURES.values()) + MEGABYTE
 editor = ProjectPage(collect, "collect/page", "page/page.html", nav="collect")
 preview = ProjectPage(collect, "collect/page/preview", "")
 naming = ProjectPage(collect, "collect/page/name", "page/name.html", nav="collect")
-deleting = ProjectPage(
-    collect, "collect/page/forms/<form_name>/delete", "page/delete.html", nav="collect"
-)
 
 
 class NameForm(FormSchema):
@@ -205,18 +203,24 @@ def save_name(access: Access, title: str, name: str) -> Done:
     return Done(_("Saved"), to=editor_url(form))
 
 
-@deleting.show
-def show_deleting(access: Access, form_name: str) -> Values:
-    return {"form": find_form(access.project, form_name)}
-
-
-@deleting.save()
+@editor.save(at="/forms/<form_name>/delete")
 def remove_form(access: Access, form_name: str) -> Done:
-    form = find_form(access.project, form_name)
-    delete_form(access.project, form)
-    record(FORM_DELETED, access.project, form=form.title)
+    project, form = access.project, find_form(access.project, form_name)
+    values = {name: getattr(form, name) for name in ("name", "title", "is_open")} | form.design
+    undo = keep_removed(project, "page", since=form.created_at.isoformat(), **values)
+    delete_form(project, form)
+    record(FORM_DELETED, project, form=form.title)
     text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
-    return Done(text, to=editor_url(None))
+    return Done(text, editor_url(None), undo=undo, undo_url=url_for(".bring_form_back"))
+
+
+@editor.save(UndoForm, at="/deleted/undo")
+def bring_form_back(access: Access, undo: str) -> Done:
+    values = take_removed(access.project, "page", undo)
+    form = create_form(access.project, values)
+    form.created_at = datetime.fromisoformat(values["since"])
+    record(FORM_ADDED, access.project, form=form.title)
+    return Done(_("It is here again"), to=editor_url(form))
 
 
 def name_in_address() -> str:

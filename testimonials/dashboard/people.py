@@ -1,7 +1,6 @@
 """People: who is in a project, or in all of an owner's; inviting, roles, removing, leaving."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from flask import redirect, request, url_for
@@ -23,6 +22,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
 from testimonials.dashboard.people_rows import describe_all_people, describe_project_people
+from testimonials.dashboard.removed import UNDO, UndoForm
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import ROLES, Access, Role
 from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
@@ -60,9 +60,6 @@ from testimonials.projects.team import (
     set_role,
 )
 
-# How long a removal can be undone by the line that tells of it.
-UNDO = timedelta(minutes=10)
-
 
 class RoleForm(FormSchema):
     role = Choice(
@@ -99,10 +96,6 @@ class AddressForm(FormSchema):
 
 class RemoveForm(FormSchema):
     is_sure = Switch(load_default=False)
-
-
-class UndoForm(FormSchema):
-    undo = fields.String(load_default="")
 
 
 # The people of a project.

@@ -1,5 +1,6 @@
 """The gallery of looks, with which a widget begins; and the name and the end of a saved one."""
 
+from datetime import datetime
 from itertools import count
 
 from flask import url_for
@@ -14,9 +15,11 @@ from testimonials.core.http.i18n import ENGLISH, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import face_url, wall_url
 from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.dashboard.widget_controls import SMALL
 from testimonials.dashboard.widget_editor import (
     answer_draft,
+    editor,
     find_named,
     in_effect,
     name_in_address,
@@ -54,6 +57,8 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_words
 
+# What a saved widget has beside its name.
+SETTINGS = ("config", "design", "draft")
 SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
 # As many cards as a look shows here, and to how many samples fill up the owner's own words.
 CARDS, LEAST = 9, 6
@@ -135,10 +140,24 @@ def change_name(access: Access, widget_name: str, name: str) -> Done:
 
 @naming.save(at="/delete")
 def remove_widget(access: Access, widget_name: str) -> Done:
-    widget = _find_saved(access.project, widget_name)
-    delete_widget(access.project, widget)
-    record(WIDGET_DELETED, access.project, widget=widget.name)
-    return Done(_("Deleted the widget %(name)s", name=widget.name), to=url_for(".show_editor"))
+    project, widget = access.project, _find_saved(access.project, widget_name)
+    values = {name: getattr(widget, name) for name in ("name", *SETTINGS)}
+    undo = keep_removed(project, "widget", since=widget.created_at.isoformat(), **values)
+    delete_widget(project, widget)
+    record(WIDGET_DELETED, project, widget=widget.name)
+    text = _("Deleted the widget %(name)s", name=widget.name)
+    return Done(text, url_for(".show_editor"), undo=undo, undo_url=url_for(".bring_widget_back"))
+
+
+@editor.save(UndoForm, at="/deleted/undo")
+def bring_widget_back(access: Access, undo: str) -> Done:
+    values = take_removed(access.project, "widget", undo)
+    widget = save_widget(access.project, values["name"])
+    for name in SETTINGS:
+        setattr(widget, name, values[name])
+    widget.created_at = datetime.fromisoformat(values["since"])
+    record(WIDGET_SAVED, access.project, widget=widget.name)
+    return Done(_("It is here again"), to=url_for(".show_editor", widget=widget.name))
 
 
 def _find_saved(project: Project, name: str) -> SavedWidget:

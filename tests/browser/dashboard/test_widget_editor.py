@@ -185,7 +185,7 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(
     page.wait_for_url("**/widget?widget=letters")
     expect(widget(page).locator(".tm")).to_have_class(re.compile("list"))
     title.press("Enter")
-    page.get_by_role("link", name="Rename or delete “letters”").press("Enter")
+    page.get_by_role("link", name="Rename").press("Enter")
     name = page.get_by_role("dialog").get_by_label("New name")
     name.fill("!")
     name.press("Enter")
@@ -199,10 +199,12 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(
     page.get_by_role("button", name="Use “Faces”").press("Enter")
     expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
     title.press("Enter")
-    page.get_by_role("link", name="Rename or delete “cakes”").press("Enter")
-    page.get_by_role("button", name="Delete cakes").press("Enter")
+    page.get_by_role("button", name="Delete").press("Enter")
     page.wait_for_url(re.compile(r"/widget\?(?!widget)"))
     expect(page.get_by_text("Deleted the widget cakes")).to_be_visible()
+    page.locator("[data-toasts]").get_by_role("button", name="Undo").press("Enter")
+    page.wait_for_url("**/widget?widget=cakes*")
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
 
 
 def test_the_snippet_is_copied_by_three_taps(project: Project, open_page: OpenPage) -> None:

@@ -10,10 +10,11 @@ from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
+from testimonials.core.jobs import run_due
 from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller
+from tests.conftest import Caller, MovableClock
 from tests.support.rows import add_testimonial, add_widget, change_project
 
 JSON = {"Accept": "application/json"}
@@ -307,3 +308,50 @@ def test_a_saved_widget_is_edited_by_itself(
     for method, rest in (("GET", ""), ("POST", ""), ("GET", "/preview"), ("POST", "/undo")):
         answer = browser.open(path(project, f"{rest}?widget=unknown"), method=method)
         assert answer.status_code == 404
+
+
+def delete_and_find_undo(browser: FlaskClient, url: str) -> tuple[str, dict[str, str]]:
+    """Delete what has this address; return where Undo leads, and what it sends."""
+    page = browser.get(browser.post(url).headers["Location"])
+    form = LexborHTMLParser(page.text).css_first("[data-toasts] form")
+    token = form.css_first("[name=undo]").attributes["value"]
+    return str(form.attributes["action"]), {"undo": str(token)}
+
+
+def test_what_is_deleted_comes_back_once_and_for_ten_minutes(
+    app: Flask,
+    client: FlaskClient,
+    browser: FlaskClient,
+    owner: Caller,
+    project: str,
+    moved_clock: MovableClock,
+) -> None:
+    add_widget(app, project, "home")
+    save(browser, project, "?widget=home", arrangement="strip", minRating="4")
+    editor, listed = path(project, "?widget=home"), f"/v1/projects/{project}/widgets"
+    drafted = open_form(browser, project, "?widget=home")
+    _, home = owner.get(listed).json["data"]  # type: ignore[index]
+    here = f"/dashboard/projects/{project}"
+    browser.post(f"{here}/collect/page/name", data={"title": "Course"})
+    words = {"headline": "How was the course?", "tag": "course"}
+    browser.post(f"{here}/collect/page?form=course", data=words)
+    undos = f"{here}/widget/deleted/undo", f"{here}/collect/page/deleted/undo"
+    for number, url in enumerate(("widgets/home/delete", "collect/page/forms/course/delete")):
+        undo, sent = delete_and_find_undo(browser, f"{here}/{url}")
+        assert undo == undos[number]
+        assert browser.post(f"{here}/{url}").status_code == 404
+        # By its own door, and once.
+        told = [browser.post(each, data=sent) for each in (undos[1 - number], undo, undo)]
+        assert [answer.status_code for answer in told] == [422, 303, 422]
+    assert open_form(browser, project, "?widget=home") == drafted
+    assert owner.get(listed).json["data"][1] == home  # type: ignore[index]
+    assert words["headline"] in client.get("/fern/f/course").text
+
+    undo, sent = delete_and_find_undo(browser, f"{here}/widgets/home/delete")
+    moved_clock.move(minutes=11)
+    with app.app_context():
+        run_due("jobs")
+    refused = browser.post(undo, data=sent)
+    assert refused.status_code == 422
+    assert "This can no longer be undone." in refused.text
+    assert browser.get(editor).status_code == 404
