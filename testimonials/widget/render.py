@@ -424,7 +424,7 @@ def _read_styles(kind: str, has_extras: bool) -> str:
     sheets = ["core", "face", "head", "cards", "looks", *MORE_SHEETS.get(kind, ()), "extras"]
     sheets += ["player"] if has_extras else []
     styles = "".join(read_styles(name) for name in [*sheets, "later"])
-    return styles + squeeze((FOLDER / "still.css").read_text(encoding="utf-8"), "")
+    return styles + squeeze((FOLDER / "still.css").read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,9 +2,10 @@
 
 import gzip
 import hashlib
+import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -25,8 +26,11 @@ from testimonials.core.http.errors import NotFound
 # behind the core those that a widget needs, so that its page waits for no other file; the core
 # imports what is missing, such as when the owner has just chosen another layout. The server's own
 # renderings use the same styles, so that they look the same.
+#
+# Nothing here minifies code: `scripts/minify` has, and a test holds that it was the latest.
 
 FOLDER = Path(__file__).parents[1] / "static" / "widget"
+MINIFIED = "minified.json"
 CORE = ("core/widget",)
 # Each may have styles, and these files of code; in the order of their styles.
 PIECES: dict[str, tuple[str, ...]] = {
@@ -57,12 +61,6 @@ EXTRAS = {"reply", "twitter", "highlights", "extras"}
 # What a script has whose address names no widget.
 WALL = ("face", "cards", "masonry")
 
-# A string, a template or a pattern, which stays as it is; or white space around a sign.
-_SIGN = re.compile(
-    r"""('(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?<=[(=]) ?/[^/*\n](?:\\.|[^/\\\n])*/[a-z]*)"""
-    r"""|\s?([{}();,=<>?:&|!*%[\]]|(?<= )[-+/](?= [^-+]))\s?"""
-)
-_SPARE = re.compile(r"[;,](?=\})")
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
@@ -112,20 +110,27 @@ def choose_kind(feed: Mapping[str, Any]) -> str:
 def read_styles(name: str) -> str:
     """Return the styles of the core or a piece, minified."""
     folder = "core" if name == "core" else "pieces"
-    return squeeze((FOLDER / folder / f"{name}.css").read_text(encoding="utf-8"), "")
+    return squeeze((FOLDER / folder / f"{name}.css").read_text(encoding="utf-8"))
 
 
-def read_source(names: Iterable[str]) -> str:
-    """Return code as it was written."""
-    return "".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+@cache
+def _read_minified() -> dict[str, str]:
+    found: dict[str, str] = json.loads((FOLDER / MINIFIED).read_text(encoding="utf-8"))
+    return found
+
+
+def digest_sources() -> str:
+    """Return a digest of the code as it was written, and of how pieces are made of it."""
+    files = [*CORE, *(name for names in PIECES.values() for name in names)]
+    texts = [f"{name}\n{(FOLDER / f'{name}.js').read_text(encoding='utf-8')}" for name in files]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 @cache
 def build_script(*pieces: str) -> bytes:
     """Return the core as it is served, with these pieces behind it."""
-    core = squeeze_script(read_source(CORE)).replace("core.css", read_styles("core"))
     # Pinning the script pins its pieces too.
-    parts = [core.replace("VERSION", _version())]
+    parts = [_build("core").replace("VERSION", _version())]
     parts += [
         f"{{{_build(name).replace('export default[', f'__testimonials.{_version()}{name}=[')}}}"
         for name in pieces
@@ -157,31 +162,20 @@ def script_integrity() -> str:
 
 
 def _build(name: str) -> str:
-    source = read_source(PIECES[name]) or f"export default [`{name}.css`];"
-    script = squeeze_script(source).replace("export const ", "const ")
-    return script.replace(f"{name}.css", read_styles(name))
+    script = _read_minified().get(name, f'export default["{name}.css"];')
+    return script.replace(f"{name}.css", read_styles(name).replace('"', "'"))
 
 
 @cache
 def _version() -> str:
     """Return the start of a digest of all code and styles; a letter first, as in a name."""
-    parts = [squeeze_script(read_source(CORE)), read_styles("core"), *map(_build, PIECES)]
+    parts = [_build(name) for name in ("core", *PIECES)]
     return "v" + hashlib.sha256("".join(parts).encode()).hexdigest()[:7]
 
 
-def squeeze(source: str, end: str) -> str:
-    """Remove ``//`` comments, indentation and empty lines; end lines with `end`."""
-    lines = (_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
-    return end.join(line for line in lines if line)
-
-
-def squeeze_script(source: str) -> str:
-    """Remove the same from JavaScript, and what its signs make superfluous.
-
-    Every statement must end with a semicolon, and none may be empty.
-    """
-    lines = squeeze(source, "\n")
-    return _SPARE.sub("", _SIGN.sub(lambda found: found[1] or found[2], lines))
+def squeeze(source: str) -> str:
+    """Remove ``//`` comments, indentation and line ends from styles."""
+    return "".join(_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
 
 
 # The versions of the widget's script: the current one, and those that websites have pinned.

@@ -3,7 +3,7 @@
 import pytest
 
 from testimonials.core.images.colors import colour_of, initials_of
-from testimonials.widget.script import PIECES, read_source
+from testimonials.widget.script import FOLDER
 from tests.browser.conftest import OpenPage
 
 pytestmark = [pytest.mark.browser]
@@ -29,7 +29,8 @@ NAMES = [
 
 
 def test_server_and_script_agree_on_every_name(open_page: OpenPage) -> None:
-    functions = read_source(PIECES["face"]).partition("// People’s photos")[0]
+    source = (FOLDER / "pieces" / "face.js").read_text(encoding="utf-8")
+    functions = source.partition("// People’s photos")[0]
     page = open_page("about:blank")
     found = page.evaluate(
         f"""names => {{
