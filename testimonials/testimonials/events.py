@@ -140,32 +140,28 @@ TESTIMONIAL_WITHDRAWN = EventType(
     ),
     webhook="testimonial.withdrawn",
 )
-AUTHOR_THANKED = EventType("author.thanked", gettext_noop("thanked an author by mail"))
+AUTHOR_THANKED = EventType("author.thanked", "thanked an author by mail")
 REPLY_CHANGED = EventType(
     "reply.changed",
-    gettext_noop("changed the public reply to a testimonial"),
+    "changed the public reply to a testimonial",
     webhook="testimonial.updated",
 )
 TESTIMONIALS_IMPORTED = EventType(
     "testimonials.imported",
-    gettext_noop("imported testimonials: %(count)s"),
+    "imported testimonials: %(count)s",
     webhook="testimonial.updated",
     is_counted=True,
 )
-TESTIMONIALS_DELETED = EventType(
-    "testimonials.deleted", gettext_noop("deleted testimonials: %(count)s")
-)
-SAMPLES_DELETED = EventType("samples.deleted", gettext_noop("deleted samples: %(count)s"))
+TESTIMONIALS_DELETED = EventType("testimonials.deleted", "deleted testimonials: %(count)s")
+SAMPLES_DELETED = EventType("samples.deleted", "deleted samples: %(count)s")
 NUMBERS_CHANGED = EventType(
-    "testimonials.numbers_changed", gettext_noop("let every genuine rating count from now on")
+    "testimonials.numbers_changed", "let every genuine rating count from now on"
 )
-TEXTS_READ = EventType("texts.read", gettext_noop("read a testimonial: %(reason)s"))
+TEXTS_READ = EventType("texts.read", "read a testimonial: %(reason)s")
 AUTHOR_EXPORTED = EventType(
-    "author.exported", gettext_noop("exported the data of a person with testimonials: %(count)s")
+    "author.exported", "exported the data of a person with testimonials: %(count)s"
 )
-AUTHOR_ERASED = EventType(
-    "author.erased", gettext_noop("erased an author with testimonials: %(count)s")
-)
+AUTHOR_ERASED = EventType("author.erased", "erased an author with testimonials: %(count)s")
 
 BY_STATUS = {
     "approved": TESTIMONIAL_APPROVED,

@@ -2,8 +2,10 @@
 
 import click
 
-from testimonials.cli.groups import ADMIN, load_command
+from testimonials.cli.groups import LateGroup
 
-_ALL = [load_command(name) for name in ADMIN]
+_GROUP = LateGroup("all")
+_CONTEXT = click.Context(_GROUP)
+_ALL = [_GROUP.get_command(_CONTEXT, name) for name in _GROUP.list_commands(_CONTEXT)]
 GROUPS = [command for command in _ALL if isinstance(command, click.Group)]
-COMMANDS = [command for command in _ALL if not isinstance(command, click.Group)]
+COMMANDS = [command for command in _ALL if command and command not in GROUPS]

@@ -31,7 +31,7 @@ from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.i18n import ENGLISH, gettext_noop, speaking
+from testimonials.core.http.i18n import ENGLISH, speaking
 from testimonials.core.http.urls import app_url
 from testimonials.core.jobs import Job, enqueue, enqueue_anew
 from testimonials.core.mail.look import Look, own_look
@@ -40,8 +40,8 @@ from testimonials.core.mail.look import Look, own_look
 # sends it (`core.mail.smtp`), and the row stays as the record of what was sent. If a worker dies,
 # the mail is sent again, with the same Message-ID: at least once.
 
-MAIL_RETRIED = EventType("mail.retried", gettext_noop("tried waiting mail again: %(count)s"))
-MAIL_DROPPED = EventType("mail.dropped", gettext_noop("dropped mail that had not left: %(count)s"))
+MAIL_RETRIED = EventType("mail.retried", "tried waiting mail again: %(count)s")
+MAIL_DROPPED = EventType("mail.dropped", "dropped mail that had not left: %(count)s")
 
 SEND = "mail.send"
 # Most servers have taken a mail after a second.

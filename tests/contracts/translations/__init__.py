@@ -64,12 +64,10 @@ def collect(code: str) -> Catalog:
     """Collect the messages that the language has: all of the package, or those of visitors."""
     has_dashboard = code in [language.code for language in DASHBOARD_LANGUAGES]
     template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
-    for path, message, comments in _extract():
+    for path, message, comments in [*_extract(), *_list_others()]:
         is_owners = path.startswith(OWNERS_PLACES) or path.endswith("/events.py")
         if has_dashboard or not is_owners:
             template.add(message, auto_comments=comments)
-    for purpose in _list_purposes() if has_dashboard else ():
-        template.add(purpose)
     return template
 
 
@@ -93,12 +91,17 @@ def _place(found: tuple[Any, ...]) -> tuple[str, int]:
     return found[0], found[1]
 
 
-def _list_purposes() -> Iterator[str]:
+def _list_others() -> Iterator[tuple[str, str, list[str]]]:
+    """Find what isn't marked: the purposes of proofs that a button names, and what events say."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            is_purpose = isinstance(node, ast.keyword) and node.arg == PURPOSE
-            if is_purpose and isinstance(node.value, ast.Constant):
-                yield node.value.value
+            found: Any = None
+            if isinstance(node, ast.keyword) and node.arg == PURPOSE:
+                found = node.value
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "EventType":
+                found = node.args[1]
+            if isinstance(found, ast.Constant):
+                yield str(path.relative_to(PACKAGE)), found.value, []
 
 
 def read(code: str) -> Catalog:
