@@ -3,6 +3,7 @@
 A command's module is loaded when it is called, and none for the list of all.
 """
 
+import gc
 import importlib
 from collections.abc import Mapping
 from typing import cast
@@ -72,6 +73,10 @@ class LateGroup(click.Group):
         for module, texts in self.late.items():
             if cmd_name in texts:
                 command = getattr(importlib.import_module(f"testimonials.{module}"), cmd_name)
+                if not gc.isenabled():
+                    # See `__main__`.
+                    gc.freeze()
+                    gc.enable()
                 return cast(click.Command, command)
         if not ctx.resilient_parsing:
             # Flask's own command would name the nearest of its own.
