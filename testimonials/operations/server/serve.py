@@ -14,7 +14,7 @@ from flask import Flask
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.db import migrate
-from testimonials.core.db.outages import telling_trouble
+from testimonials.core.db.outages import log_fault, telling_trouble
 from testimonials.core.db.sqlite import describe_damage, fold_log, is_damage, look_for_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
@@ -196,7 +196,6 @@ def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) ->
         with app.app_context(), telling_trouble():
             upgrade_database()
             require_known_secret()
-            keep_script()
             addresses = _prepare_sample() if sample else None
     if not settings.is_sqlite:
         # Only now, since a migration may take long.
@@ -208,8 +207,7 @@ def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) ->
     server = Server(app, listener, settings.threads)
     seat.tell_ready()
     if seat.is_first:
-        # It may take minutes, and finds what nobody has asked for yet.
-        Thread(target=_look_for_damage, args=(app,), name="damage", daemon=True).start()
+        Thread(target=_finish_start, args=(app,), name="start", daemon=True).start()
     if addresses is not None:
         _print_sample(addresses)
     background = BackgroundWorker(app)
@@ -220,8 +218,13 @@ def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) ->
         late("operations.metrics:end_metrics")(app)
 
 
-def _look_for_damage(app: Flask) -> None:
+def _finish_start(app: Flask) -> None:
+    """Do what nobody who asks waits for; the look for damage may take minutes."""
     with app.app_context():
+        try:
+            keep_script()
+        except Exception as error:
+            log_fault(logger, "the widget's script was not kept; the next start does it", error)
         look_for_damage()
 
 

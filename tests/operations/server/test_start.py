@@ -7,6 +7,7 @@ welcome, more needs a reason: each is loaded at every start, before anybody is a
 import json
 import os
 import signal
+import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -88,6 +89,16 @@ def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path: Path) -> No
         with ThreadPoolExecutor(len(paths)) as pool:
             answers = [*pool.map(lambda path: service.call("GET", path, None, headers), paths * 3)]
         assert [answer.status for answer in answers if answer.status >= 500] == []
+    finally:
+        service.kill()
+
+
+def test_the_script_is_kept_after_the_start(tmp_path: Path) -> None:
+    service = start_service(tmp_path, (), {})
+    try:
+        with sqlite3.connect(tmp_path / "testimonials.db") as database:
+            query = "SELECT 1 FROM widget_script"
+            wait_for(lambda: database.execute(query).fetchone() == (1,))
     finally:
         service.kill()
 
