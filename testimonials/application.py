@@ -17,6 +17,7 @@ from testimonials.core.http.i18n import register_languages, use_visitors_languag
 from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import register_csrf, register_web
 from testimonials.core.http.static import register_static_files
+from testimonials.core.http.templates import keep_templates
 from testimonials.core.http.urls import LateRule, serve_below
 from testimonials.core.late import add_routes, late
 from testimonials.core.logs import init_error_reports, register_access_log
@@ -133,6 +134,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_access_log(app)
     init_error_reports(app, __version__)
     register_static_files(app)
+    keep_templates(app)
     register_languages(app)
     register_csrf(app)
     register_error_handlers(app)

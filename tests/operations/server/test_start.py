@@ -12,6 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from testimonials import create_app
+from testimonials.core.db.migrate import upgrade
+from testimonials.core.extensions import db
+from testimonials.core.settings.table import load_settings
 from tests.support.process import clean_environment, run_program, start_service
 from tests.support.servers import wait_for
 
@@ -93,6 +97,23 @@ def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path: Path) -> No
         service.kill()
 
 
+def test_templates_are_compiled_once(tmp_path: Path) -> None:
+    page = show_login(tmp_path)
+    kept = {path: path.read_bytes() for path in (tmp_path / "templates").iterdir()}
+    (frame,) = (path for path in kept if b"<!doctype html>" in kept[path])
+    cut = next(path for path in kept if path != frame)
+    # Nothing is compiled that is there, and what is no use is compiled anew.
+    frame.write_bytes(kept[frame].replace(b"<!doctype html>", b"<!DOCTYPE html>"))
+    cut.write_bytes(kept[cut][:99])
+    assert show_login(tmp_path) == page.replace("<!doctype html>", "<!DOCTYPE html>")
+    assert cut.read_bytes() == kept[cut]
+
+
+def test_pages_need_no_place_for_templates(tmp_path: Path) -> None:
+    (tmp_path / "templates").write_text("no folder")
+    assert "<html" in show_login(tmp_path)
+
+
 def test_the_script_is_kept_after_the_start(tmp_path: Path) -> None:
     service = start_service(tmp_path, (), {})
     try:
@@ -101,6 +122,15 @@ def test_the_script_is_kept_after_the_start(tmp_path: Path) -> None:
             wait_for(lambda: database.execute(query).fetchone() == (1,))
     finally:
         service.kill()
+
+
+def show_login(folder: Path) -> str:
+    app = create_app(load_settings({}, {"instance_path": str(folder)}))
+    with app.app_context():
+        upgrade(db.engine)
+    answer = app.test_client().get("/login")
+    assert answer.status_code == 200
+    return answer.text
 
 
 def sum_up(modules: list[str]) -> set[str]:
