@@ -32,13 +32,13 @@ from testimonials.dashboard.inbox_data import (
 )
 from testimonials.dashboard.proposals import (
     describe_proposals,
-    kinds_of,
     list_waiting,
     name_picture,
     name_proposal,
 )
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Right, RoleTooLow
+from testimonials.projects.changes import kinds_of
 from testimonials.projects.defaults import KEEPS_SAMPLES
 from testimonials.projects.models import Proposal
 from testimonials.projects.proposals import Decided, Decider, DecisionRefused, decide_proposals

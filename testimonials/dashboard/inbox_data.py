@@ -23,6 +23,7 @@ from testimonials.core.settings.current import count_days, current_settings
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard.formatting import SOURCES, describe_testimonial
 from testimonials.dashboard.framework import Done
+from testimonials.dashboard.shell import count_inbox
 from testimonials.projects.access import Access
 from testimonials.projects.brand import find_brand
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -35,7 +36,6 @@ from testimonials.testimonials.inbox import (
     TABS,
     InboxFilter,
     Total,
-    count_tabs,
     find_words,
     list_inbox,
     match_filter,
@@ -388,8 +388,8 @@ def tell(
     token = make_undo_token(access.project, batch) if batch else undo
     shown: dict[str, Any] = {}
     if wants_json():
-        counts = count_tabs(access.project.id)[access.project.id]
-        shown = {"notice": describe_notice(text, token), "counts": counts, "row": row}
+        notice = describe_notice(text, token)
+        shown = {"notice": notice, "counts": count_inbox(access), "row": row}
     return Done(text, to=to, undo=token, shown=shown)
 
 

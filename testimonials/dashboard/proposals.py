@@ -8,7 +8,6 @@ from flask import url_for
 from marshmallow import ValidationError
 from sqlalchemy import select
 
-from testimonials.auth.callers import Scope
 from testimonials.collection.request_mail import suggest_texts
 from testimonials.core.event_texts import REASONS
 from testimonials.core.extensions import db
@@ -19,7 +18,7 @@ from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.dashboard.diff import list_changed, list_differences
 from testimonials.projects.access import Access
-from testimonials.projects.changes import CHANGES
+from testimonials.projects.changes import CHANGES, kinds_of
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import name_agents
 from testimonials.testimonials.changes import name_state, read_fields
@@ -70,18 +69,6 @@ STATES = {
     "deleted": gettext_noop("deleted"),
     "gone": gettext_noop("gone"),
 }
-
-
-def kinds_of(access: Access) -> list[str]:
-    """Return the kinds of proposals that somebody may decide about.
-
-    Colleagues who only moderate decide about testimonials alone.
-    """
-    return [
-        kind
-        for kind, change in CHANGES.whole().items()
-        if access.is_admin or change.scope is Scope.PUBLISH
-    ]
 
 
 def list_waiting(access: Access) -> Sequence[Proposal]:

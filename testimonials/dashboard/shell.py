@@ -14,8 +14,10 @@ from testimonials.core.db.transactions import write
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.projects.access import Access, Role, list_last_shared
 from testimonials.projects.brand import find_brand
+from testimonials.projects.changes import kinds_of
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
+from testimonials.projects.proposals import select_waiting
 from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.new_numbers import start_old_numbers_clock, starts_clock
 
@@ -92,9 +94,15 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
             (name, glyph, translate(label), endpoint, key)
             for name, glyph, label, endpoint, key in _list_places(access)
         ],
-        "counts": project and count_tabs(project.id)[project.id],
+        "counts": access and count_inbox(access),
         "theme": theme if theme in THEMES else "system",
     }
+
+
+def count_inbox(access: Access) -> dict[str, int]:
+    """Return what each tab holds, and how much is `waiting` for this person's decision."""
+    id, kinds = access.project.id, None if access.is_admin else kinds_of(access)
+    return count_tabs(id, proposed=select_waiting(id, kinds))[id]
 
 
 def _start_clock(project_id: str) -> None:

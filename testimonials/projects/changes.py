@@ -16,6 +16,7 @@ from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.late import Declared
+from testimonials.projects.access import Access
 from testimonials.projects.models import Project
 
 Values = dict[str, Any]
@@ -115,3 +116,15 @@ def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
     if is_changed:
         record(event, project)
     return Outcome()
+
+
+def kinds_of(access: Access) -> list[str]:
+    """Return the kinds of proposals that somebody may decide about.
+
+    Colleagues who only moderate decide about testimonials alone.
+    """
+    return [
+        kind
+        for kind, change in CHANGES.whole().items()
+        if access.is_admin or change.scope is Scope.PUBLISH
+    ]

@@ -12,7 +12,9 @@ from sqlalchemy import (
     Select,
     and_,
     case,
+    false,
     func,
+    literal,
     or_,
     select,
     true,
@@ -53,6 +55,8 @@ from testimonials.projects.notifications import (
 # What waits for a decision, and deciding: accepting runs the service of the owner's own click.
 
 ACTOR_LENGTH = 254
+# Beside the states of testimonials.
+PROPOSED = "proposed"
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 
@@ -193,6 +197,12 @@ def _close(project: Project, row: Proposal, status: str, decider: Decider, note:
     row.decided_at, row.decided_by_id = clock.now(), decider.account_id
     details = {"proposal": row.id, "status": status, "title": CHANGES[row.kind].title}
     record(PROPOSAL_DECIDED, project, **details)
+
+
+def select_waiting(project_id: str, kinds: Collection[str] | None = None) -> Select[Any]:
+    """Select how many wait, as a row of `count_states` of testimonials."""
+    row: Any = (Proposal.project_id, literal(PROPOSED), false(), func.count())
+    return select(*row).where(*_is_waiting(project_id, kinds)).group_by(Proposal.project_id)
 
 
 def count_waiting(project_id: str, kinds: Collection[str] | None = None) -> int:

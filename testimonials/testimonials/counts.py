@@ -90,13 +90,17 @@ class DayOf:
     stars: tuple[int, ...]
 
 
-def count_states(project_ids: Collection[str] | None = None) -> list[StateCount]:
-    """Count the testimonials of these projects, or of all."""
+def count_states(
+    project_ids: Collection[str] | None = None, also: Select[Any] | None = None
+) -> list[StateCount]:
+    """Count the testimonials of these projects, or of all; `also` adds rows of the same columns."""
     of = TestimonialCount
     query = select(of.project_id, of.status, of.is_deleted, func.sum(of.number))
     if project_ids is not None:
         query = query.where(of.project_id.in_(project_ids))
-    rows = db.session.execute(query.group_by(of.project_id, of.status, of.is_deleted))
+    query = query.group_by(of.project_id, of.status, of.is_deleted)
+    found: Any = query if also is None else union_all(query, also)
+    rows = db.session.execute(found)
     return [
         StateCount(project_id, status, is_deleted, int(number))
         for project_id, status, is_deleted, number in rows

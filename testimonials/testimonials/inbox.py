@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials.core.extensions import db
+from testimonials.projects.proposals import PROPOSED
 from testimonials.testimonials.counts import count_states, count_tags, count_where
 from testimonials.testimonials.models import (
     REASONS,
@@ -158,11 +159,19 @@ def find_ids(
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
 
-def count_tabs(*project_ids: str) -> dict[str, dict[str, int]]:
-    """Return how many testimonials each tab of each of the projects holds."""
-    counts = {project_id: dict.fromkeys(COUNTED_TABS, 0) for project_id in project_ids}
-    for each in count_states(project_ids):
+def count_tabs(*project_ids: str, proposed: Select[Any] | None = None) -> dict[str, dict[str, int]]:
+    """Return how many testimonials each tab of each of the projects holds.
+
+    With what is `proposed` (`select_waiting`) also how much is `waiting` for a decision.
+    """
+    names = COUNTED_TABS if proposed is None else (*COUNTED_TABS, "waiting")
+    counts = {project_id: dict.fromkeys(names, 0) for project_id in project_ids}
+    for each in count_states(project_ids, proposed):
         of_project = counts[each.project_id]
+        if each.status in ("pending", PROPOSED) and "waiting" in of_project:
+            of_project["waiting"] += 0 if each.is_deleted else each.number
+        if each.status == PROPOSED:
+            continue
         # Testimonials that their authors withdrew are listed with the rejected ones.
         tab = "rejected" if each.status == "withdrawn" else each.status
         if each.is_deleted:

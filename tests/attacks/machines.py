@@ -188,8 +188,9 @@ class Testimonials(Machine):
         page = self.browser.get(f"{self.base}/inbox").text
         counts = dict(re.findall(r'data-count="(\w+)">(\d+)<', page))
         kept = [row for row in newest_first if not row.is_deleted]
-        for status in ("pending", "approved", "rejected"):
-            assert int(counts[status]) == sum(row.status == status for row in kept), status
+        names = {"pending": "waiting", "approved": "approved", "rejected": "rejected"}
+        for status, name in names.items():
+            assert int(counts[name]) == sum(row.status == status for row in kept), status
         # The filter leads there; a page has at least ten.
         spam, trash = sum(row.status == "spam" for row in kept), len(newest_first) - len(kept)
         for status, count in (("spam", spam), ("trash", trash)):

@@ -118,7 +118,8 @@ class Inbox:
         with self.app.app_context():
             counts = count_tabs(self.project)[self.project]
         shown = re.findall(r'data-count="(\w+)">(\d+)<', self.get("inbox").text)
-        assert shown == [(tab, str(counts[tab])) for tab in ("pending", "approved", "rejected")]
+        tabs = {"waiting": "pending", "approved": "approved", "rejected": "rejected"}
+        assert shown == [(name, str(counts[tab])) for name, tab in tabs.items()]
         return counts
 
 

@@ -59,6 +59,10 @@ def decide(browser: FlaskClient, project: str, decision: str, *ids: str, note: s
     return browser.post(f"/dashboard/projects/{project}/inbox/proposals", data=form)
 
 
+def badge(browser: FlaskClient, project: str) -> str:
+    return re.findall(r"data-pending-number>(\d+)", page(browser, project))[0]
+
+
 def page(browser: FlaskClient, project: str) -> str:
     answer = browser.get(f"/dashboard/projects/{project}/inbox")
     assert answer.status_code == 200
@@ -177,6 +181,8 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
         people[role] = open_browser(app, caller)
     moderator = people["moderator"]
     assert "Secret headline" not in page(moderator, project)
+    # Their badge counts what they decide about.
+    assert [badge(people[role], project) for role in ("moderator", "admin")] == ["1", "2"]
     assert (
         "Your agent suggests a change" in moderator.get(f"/dashboard/projects/{project}/inbox").text
     )

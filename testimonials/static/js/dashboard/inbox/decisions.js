@@ -26,7 +26,7 @@ function showCounts(counts) {
       // The tab of the spam stands there only once there is some.
       if (value) place.closest('li')?.removeAttribute('hidden');
     }
-    if (key !== 'pending') continue;
+    if (key !== 'waiting') continue;
     for (const place of document.querySelectorAll('[data-pending]')) {
       place.hidden = !value;
       place.querySelector('[data-pending-number]').textContent = value;
@@ -196,7 +196,7 @@ async function reload(focusId = '') {
       if (mine !== round) return;
       fresh = next.getElementById('inbox');
       const pending = next.querySelector('[data-pending-number]');
-      if (pending) showCounts({ pending: Number(pending.textContent) });
+      if (pending) showCounts({ waiting: Number(pending.textContent) });
     } while (jobs.length);
   } catch { /* The whole page is the way out below. */ }
   if (mine !== round) return;

@@ -3,7 +3,7 @@
 import { areKeysOn, isField, letterOf } from '../keys.js';
 import { keepList } from './list.js';
 import { askWhy, closeWhy, decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
-import { anchor, current, inbox, move, pick, pickAll, rows, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
+import { anchor, current, inbox, move, pick, pickAll, ROW, rows, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
 import { showToast } from '../toast.js';
 import './filters.js';
 
@@ -77,7 +77,7 @@ document.addEventListener('change', ({ target }) => {
 });
 
 document.addEventListener('focusin', (event) => {
-  const row = event.target.closest?.('[data-item]');
+  const row = event.target.closest?.(ROW);
   if (row) setCurrent(row, false);
 });
 
@@ -101,6 +101,13 @@ document.addEventListener('contextmenu', (event) => {
 
 /* ------------------------------------------------------------------ keys */
 
+// A proposal is opened first, so that nobody accepts what they haven't seen.
+function answer(proposal, decision) {
+  const details = proposal?.querySelector('details');
+  if (details?.open) details.querySelector(`[value="${decision}"]`)?.click();
+  else if (details) details.open = true;
+}
+
 const undoLast = () => undo(document.querySelector('[data-undo-last]'));
 
 document.addEventListener('keydown', (event) => {
@@ -117,17 +124,18 @@ document.addEventListener('keydown', (event) => {
   // Letters typed in an open menu are for what stands in it.
   if (document.querySelector('dialog[open]') || isField(event.target) || event.target.closest('details[open]')) return;
   const key = letterOf(event);
-  const row = current?.isConnected ? current : null;
+  const at = current?.isConnected ? current : null;
+  const row = at?.matches('[data-item]') ? at : null;
   // A button or box under the focus has the space bar first.
   const player = event.target.closest('button, a, summary, input, video, audio') ? null : row?.querySelector('[data-play]');
   const todo = {
     j: () => move(1),
     k: () => move(-1),
-    a: () => row && decide(row, 'approve'),
-    r: () => row && decide(row, 'reject'),
+    a: () => (row ? decide(row, 'approve') : answer(at, 'accepted')),
+    r: () => (row ? decide(row, 'reject') : answer(at, 'declined')),
     s: () => row && askWhy(row, 'set-aside'),
     p: () => row && decide(row, row.querySelector('[data-pin]')?.value ?? 'pin'),
-    e: () => row?.querySelector('[data-edit]')?.click(),
+    e: () => at?.querySelector('[data-edit]')?.click(),
     x: () => row && pick(row, event.shiftKey),
     ' ': player && (() => player.click()),
     z: undoLast,

@@ -2,6 +2,8 @@
 
 export const inbox = () => document.getElementById('inbox');
 export const rows = () => [...inbox().querySelectorAll('[data-item]')];
+// All that can be the current one.
+export const ROW = '[data-item], [data-proposal]';
 export const list = () => inbox().querySelector('[data-list]');
 export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
 
@@ -33,7 +35,8 @@ export function setCurrent(row, focus = true) {
 }
 
 export function move(step) {
-  const all = rows();
+  // What agents propose comes after the testimonials.
+  const all = [...inbox().querySelectorAll(ROW)];
   if (!all.length) return;
   const at = all.indexOf(current);
   const next = at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + step));
