@@ -14,6 +14,7 @@ from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import ENGLISH, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import face_url, wall_url
+from testimonials.core.images.colors import draw_face
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.dashboard.widget_controls import SMALL
@@ -219,6 +220,7 @@ def _fill_up(project: Project, items: list[Values]) -> list[Values]:
         {
             "id": each.who,
             "authorName": PEOPLE[each.who],
+            "face": draw_face(PEOPLE[each.who]),
             "authorRole": ROLE,
             "authorAvatar": face_url(each.who),
             "text": each.text.replace("{name}", brand.name),
@@ -233,7 +235,7 @@ def _fill_up(project: Project, items: list[Values]) -> list[Values]:
 def _count(items: list[Values]) -> Values:
     """Return what a header would say of these cards."""
     ratings = [item["rating"] for item in items if item.get("rating")]
-    faces = [{"name": each["authorName"], "avatar": each.get("authorAvatar")} for each in items]
+    faces = [{"face": each["face"], "avatar": each.get("authorAvatar")} for each in items]
     average = round(sum(ratings) / len(ratings), 1) if ratings else 0
     count = {"count": len(ratings), "people": len(items), "all": True}
     return count | {"average": average, "faces": faces[:MAX_FACES]}

@@ -21,7 +21,7 @@ from testimonials.core.http.urls import (
     wall_url,
     widget_page_url,
 )
-from testimonials.core.images.colors import NAMES, colour_of, initials_of
+from testimonials.core.images.colors import NAMES, draw_face
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.call_to_action import read_cta
@@ -42,8 +42,6 @@ from testimonials.widget.words import write_words
 
 # Longer texts are cut there, with a link to the testimonial's own page.
 LONG = {"masonry": 600, "carousel": 600, "list": 1_000}
-# How many colours initials have.
-COLOURS = 3
 # The longest texts of each size, in letters of which wide ones count twice.
 SIZES = ((30, "text short tiny"), (64, "text short"), (140, "text medium"))
 
@@ -103,9 +101,10 @@ def describe_stars(rating: float, words: Mapping[str, str]) -> dict[str, Any]:
 
 def describe_face(name: str, *pictures: str | None) -> dict[str, Any]:
     """Return somebody's initials, their colour, and the first picture that is one."""
+    initials, colour = draw_face(name)
     return {
-        "initials": initials_of(name),
-        "colour": colour_of(name) % COLOURS,
+        "initials": initials,
+        "colour": colour,
         "picture": next((url for url in pictures if url and _WEB.match(url)), None),
     }
 
@@ -338,7 +337,7 @@ MORE_SHEETS = {
     "strip": ("carousel",),
     "list": ("list",),
     "single": ("single",),
-} | dict.fromkeys(BADGES, ("badge", "people"))
+} | dict.fromkeys(BADGES, ("badge", "sentence", "people"))
 FONTS = {"serif": "Georgia,serif", "system": "system-ui,sans-serif"}
 # In a page that isn't ours, the font of the design "page" is that page's.
 PAGE_FONT = (
@@ -421,7 +420,8 @@ def _column_rules(card_width: str, total: int, page: str = "") -> str:
 
 @cache
 def _read_styles(kind: str, has_extras: bool) -> str:
-    sheets = ["core", "face", "head", "cards", "looks", *MORE_SHEETS.get(kind, ()), "extras"]
+    sheets = ["core", "face", "heading", "head", "cards", "looks"]
+    sheets += [*MORE_SHEETS.get(kind, ()), "extras"]
     sheets += ["player"] if has_extras else []
     styles = "".join(read_styles(name) for name in [*sheets, "later"])
     return styles + squeeze((FOLDER / "still.css").read_text(encoding="utf-8"))

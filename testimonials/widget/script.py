@@ -19,6 +19,7 @@ from testimonials.core.db.engine import Base, Timestamp, insert_if_missing, pres
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
+from testimonials.projects.widget_design import DENSITIES
 
 # The widget's script, assembled from its parts: code and styles.
 #
@@ -35,6 +36,7 @@ CORE = ("core/widget",)
 # Each may have styles, and these files of code; in the order of their styles.
 PIECES: dict[str, tuple[str, ...]] = {
     "face": ("pieces/face",),
+    "heading": ("pieces/heading",),
     "head": ("pieces/head",),
     "cards": ("pieces/cards",),
     "looks": ("pieces/looks",),
@@ -45,6 +47,8 @@ PIECES: dict[str, tuple[str, ...]] = {
     "marquee": ("pieces/holding", "pieces/marquee"),
     "popup": ("pieces/holding", "pieces/popup"),
     "badge": ("pieces/badge",),
+    "sentence": ("pieces/sentence",),
+    "corner": (),
     "people": ("pieces/people",),
     "extras": ("pieces/extras",),
     "player": ("playing", "pieces/player"),
@@ -81,12 +85,17 @@ def choose_draw(feed: Mapping[str, Any]) -> str:
     has_header = not feed.get("shape") and feed.get("header", {}).get("count")
     is_featured = kind == "masonry" and feed["design"]["featured"] != "off"
     is_featured = is_featured and any(item.get("pinned") for item in items[:1])
+    is_plain = config["cardStyle"] == "default" and feed["design"]["density"] == DENSITIES[0]
+    has_looks = not is_badge and (is_featured or not is_plain)
     pieces = {
         "face": has_faces or not is_badge,
+        "heading": has_faces or has_header or has_looks or kind in ("list", "spotlight"),
         "head": has_faces or has_header,
         "cards": not is_badge,
-        "looks": not is_badge and (config["cardStyle"] != "default" or is_featured),
+        "looks": has_looks,
         "badge" if is_badge else DRAWN_BY.get(kind, kind): True,
+        "sentence": kind == "badge-sentence",
+        "corner": kind == "badge-corner",
         "people": has_faces,
         "extras": any(item.keys() & EXTRAS for item in items),
         "player": any("recording" in item.get("extras", ()) for item in items),

@@ -13,6 +13,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import format_number, gettext
 from testimonials.core.http.urls import log_url, policy_url, record_url, wall_url
+from testimonials.core.images.colors import draw_face
 from testimonials.projects.brand import Brand, brand_changed, find_brand
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
@@ -288,7 +289,10 @@ def describe_header(project: Project) -> dict[str, Any]:
         "count": numbers.number,
         "people": numbers.genuine,
         "all": not numbers.is_old,
-        "faces": [{"name": name, "avatar": url} for name, url in faces.items()][:MAX_FACES],
+        "faces": [
+            {"name": name, "face": draw_face(name), "avatar": url}
+            for name, url in list(faces.items())[:MAX_FACES]
+        ],
     }
 
 
@@ -420,6 +424,7 @@ def _describe(testimonial: Testimonial, project: Project, marks: list[str]) -> d
     return {
         "id": testimonial.id,
         "authorName": testimonial.author_name,
+        "face": draw_face(testimonial.author_name),
         "authorRole": testimonial.author_role,
         "text": testimonial.text,
         "submittedAt": clock.iso(testimonial.submitted_at),

@@ -56,6 +56,7 @@ def test_settings_items_and_totals(
             {
                 "id": created["_id"], "authorName": "Maya Kowalski", "authorRole": "", "rating": 5,
                 "text": "It simply works.", "submittedAt": created["submittedAt"],
+                "face": ["MK", 0],
             }
         ],
         "next": None,
@@ -100,7 +101,7 @@ def test_never_holds_what_is_ours_alone(app: Flask, client: FlaskClient, project
     item = _feed(client, project)["items"][0]
     assert set(item) == {
         "id", "authorName", "authorRole", "text", "submittedAt", "authorCompany",
-        "authorAvatar", "twitter", "rating", "pinned",
+        "authorAvatar", "twitter", "rating", "pinned", "face",
     }  # fmt: skip
     text = client.get(_url(project)).text
     assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]

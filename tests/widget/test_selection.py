@@ -83,7 +83,10 @@ def test_badges_and_people_say_true_numbers(app: Flask, client: FlaskClient, age
             "count": 5,
             "people": 6,
             "all": True,
-            "faces": [{"name": name, "avatar": avatar} for name, avatar in people],
+            "faces": [
+                {"name": name, "face": [name[0], colour], "avatar": avatar}
+                for (name, avatar), colour in zip(people, (1, 2, 2, 2), strict=True)
+            ],
         }
 
 

@@ -239,12 +239,10 @@ def _lean(hue: float) -> float:
 
 
 # What is shown for people without a picture: initials, on a colour made from the name.
-#
-# `static/widget/pieces/face.js` does the same in the browser, and a test holds the two together.
 
 COLOURS = 8
 
-# A word begins with a letter or a digit, and ends at what JavaScript takes for white space.
+# A word begins with a letter or a digit, and ends at white space, as also browsers count it.
 _WORD = re.compile(r"[^\W_](?:[^\s\ufeff]|\u0085)*")
 # What belongs to the letter before it beside marks: joiners, the vowels and ends of a Korean
 # syllable, and the colours of skin. After a virama, so does the next consonant.
@@ -264,6 +262,11 @@ def colour_of(name: str) -> int:
     for letter in name:
         number = (number * 3 + ord(letter)) % COLOURS
     return number
+
+
+def draw_face(name: str) -> tuple[str, int]:
+    """Return the initials that stand for a picture, and which of the widget's three colours."""
+    return initials_of(name), colour_of(name) % 3
 
 
 def _first_letter(word: str) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
+from testimonials.core.images.colors import draw_face
 from testimonials.projects.widget_design import read_look
 from testimonials.widget.colors import read_colours, write_colours
 from testimonials.widget.script import (
@@ -186,11 +187,12 @@ def config(**changes: Any) -> dict[str, Any]:
 
 
 def item(n: int = 1, **changes: Any) -> dict[str, Any]:
-    return {
+    values = {
         "id": f"t{n}", "authorName": f"Maya Kowalski {n}", "authorRole": "Owner",
         "authorCompany": "Fern & Fable", "text": f"Number {n}. " + "We switched on a Tuesday. " * (n % 5 + 1),
         "rating": 5, "submittedAt": f"2026-03-{n % 28 + 1:02}T09:30:00.000Z", **changes,
     }  # fmt: skip
+    return values | {"face": draw_face(values["authorName"])}
 
 
 ENGLISH = WORDS | {
@@ -227,7 +229,7 @@ def feed(
 
 def badge(shape: str, **changes: Any) -> dict[str, Any]:
     """Return what the service would send for a badge."""
-    faces = [{"name": f"Maya {letter}", "avatar": None} for letter in "ABCDE"]
+    faces = [{"face": [f"M{letter}", 0], "avatar": None} for letter in "ABCDE"]
     data = feed(items=[], showCtaButton=False, **changes)
     ratings = "from all {n} ratings"
     words = {"ratings": ratings, "fromRatings": ratings, "people": "{n} people wrote"}

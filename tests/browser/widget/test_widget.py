@@ -117,7 +117,7 @@ def test_the_first_pinned_is_featured(page: Page, pages: Pages, case: Case) -> N
 
 
 def test_header_counts_all_ratings(page: Page, pages: Pages) -> None:
-    people = [{"name": f"Maya {n}", "avatar": None} for n in range(5)]
+    people = [{"face": [f"M{n}", 0], "avatar": None} for n in range(5)]
     header = {"average": 5, "count": 1280, "people": 1300, "faces": people}
     data = feed(3, design={"showHeader": True})
     without = data | {"header": header | {"count": 0}}

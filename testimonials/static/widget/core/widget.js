@@ -14,17 +14,19 @@
 //   later()     a promise of what later.js returns
 //   fill(items) draws
 // By face.js:
-//   face(name, picture), faces(people), webUrl(value), rtl
+//   face(face, picture), webUrl(value)
+// By head.js:
+//   faces(people)
 // By cards.js:
 //   head (if there is one), stage, foot, status: in the root, in this order
 //   nav, view   in the stage: controls, and what scrolls, with `list` (an `ul`) in it
-//   cards       the cards so far: { item, node (an `li`), figure, words, top, more, featured }
+//   cards       the cards so far: { item, node (an `li`), figure, words, top, more, record,
+//               featured }
 //   columns, width, gap, version   as of the latest arrange(); a new version is a new layout
-//   button(attributes, handler, ...children), listen(node, types, handler), text(value)
+//   button(attributes, handler, ...children)
 //   clamp(cards)   shows Read more where words are cut; arrange() does so but for masonry
 //   arrange()   measures and arranges anew
-//   loadNext()  adds the next page; a promise of whether there was one
-//   announce(shown), progress, cursor
+//   progress, cursor
 //   extensions  functions that each new card is handed to
 //   layout      what a layout returns, all of which may be left out:
 //     page(n)     a page of n cards begins

@@ -28,10 +28,9 @@ const makeDates = ({ config, design, feed, kind, locale }) => {
 };
 
 export default [`cards.css`, (widget) => {
-  const { config, design, feed, kind, host, root, signal, locale, el, webUrl, say, number, stars, face } = widget;
+  const { config, design, feed, kind, host, root, signal, locale, el, webUrl, say, number, stars } = widget;
   const { proof } = feed;
   const text = (value) => (typeof value === 'string' ? value : '');
-  const listen = (node, types, handler) => types.split(' ').forEach((type) => node.addEventListener(type, handler, { signal }));
   // Slow devices get the work in small tasks.
   const rest = () => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
   const dates = makeDates(widget);
@@ -47,21 +46,20 @@ export default [`cards.css`, (widget) => {
 
   const button = (attributes, handler, ...children) => {
     const node = el('button', attributes, ...children);
-    listen(node, 'click', handler);
+    node.onclick = handler;
     return node;
   };
 
   const link = (name, href, text) => el('a', { class: name, href, target: '_blank', rel: 'noopener' }, text);
-  const recordOf = (item) => !item.isSample && proof?.record.replace('{id}', item.id);
-  const author = (item, name) => {
+  const author = (item, name, record) => {
     const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
     const date = new Date(item.submittedAt);
     const when = dates(date);
     const meta = el('span', { class: 'meta' }, role && el('bdi', { class: 'role' }, role),
       item.isSample && el('span', { class: 'sample' }, say('sample')),
       when && el('time', { class: 'date', lang: locale, datetime: date.toISOString() }, el('bdi', 0, when)),
-      recordOf(item) && link('check', recordOf(item), say('check')));
-    return el('figcaption', { class: 'author' }, design.photoSize !== 0 && face(name, webUrl(item.authorAvatar) || item.twitter?.avatarUrl),
+      record && link('check', record, say('check')));
+    return el('figcaption', { class: 'author' }, design.photoSize !== 0 && widget.face(item.face, webUrl(item.authorAvatar) || item.twitter?.avatarUrl),
       el('bdi', { class: 'name' }, name), meta.firstChild && meta);
   };
 
@@ -83,10 +81,11 @@ export default [`cards.css`, (widget) => {
     label(false);
     const top = el('div', { class: 'top' }, config.showStars !== false && rating >= 1 && stars(rating));
     // A whole card goes by its words' first strong letter.
-    const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name));
+    const record = !item.isSample && proof?.record.replace('{id}', item.id);
+    const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name, record));
     const node = el('li', { tabindex: -1 }, figure);
     if (featured) node.classList.add('featured', featured);
-    const card = { item, node, figure, words, top, more, featured };
+    const card = { item, node, figure, words, top, more, record, featured };
     for (const extend of extensions) extend(card);
     if (!top.firstChild) top.remove();
     return card;
@@ -115,14 +114,10 @@ export default [`cards.css`, (widget) => {
     if (kind !== 'masonry') clamp(cards);
     widget.layout?.arrange?.();
   };
-  const sayProgress = (n) => say('progress', { n, total: number(widget.total) });
 
   const fill = async (items) => {
     const { layout } = widget;
     filling = true;
-    // Of further pages.
-    if (items.some((item) => item.reply || item.twitter || item.highlights || item.extras)) await widget.use('extras');
-    if (items.some((item) => item.extras?.recording)) await widget.use('player');
     measure();
     layout?.page?.(items.length);
     for (const item of items) {
@@ -136,7 +131,7 @@ export default [`cards.css`, (widget) => {
       layout?.add ? layout.add(card) : list.append(card.node);
     }
     widget.total = Math.max(widget.total, cards.length);
-    progress.textContent = sayProgress(number(cards.length));
+    progress.textContent = say('progress', { n: number(cards.length), total: number(widget.total) });
     await rest();
     filling = false;
     arrange();
@@ -145,9 +140,7 @@ export default [`cards.css`, (widget) => {
   };
 
   Object.assign(widget, {
-    stage, nav, view, list, foot, status, cards, progress, extensions, recordOf, text, listen, button, clamp, arrange, fill, version: 0, cursor: feed.next,
-    announce: (shown) => { status.textContent = sayProgress(shown); },
-    loadNext: async () => widget.cursor && (await widget.later()).loadNext(),
+    stage, nav, view, list, foot, status, cards, progress, extensions, button, clamp, arrange, fill, version: 0, cursor: feed.next,
   });
   root.append(stage, foot, status);
   if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
@@ -159,11 +152,4 @@ export default [`cards.css`, (widget) => {
   const href = webUrl(feed.cta?.url);
   if (config.showCtaButton !== false && href) foot.append(link('button cta', href, text(feed.cta.label)));
   if (!feed.total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));
-
-  new ResizeObserver(() => requestAnimationFrame(arrange)).observe(status);
-  // Other letters have another size.
-  listen(document.fonts, 'loadingdone', () => {
-    widget.version += 1;
-    arrange();
-  });
 }];

@@ -14,7 +14,7 @@ const findRoom = (host) => {
 
 // Cards in a row that people scroll: the still carousel, the spotlight and the strip.
 export default [`carousel.css`, (widget) => {
-  const { el, cards, host, list, view, nav, root, say, button, listen, signal } = widget;
+  const { el, cards, host, list, view, nav, root, say, button, signal } = widget;
   const strip = widget.kind === 'strip';
   const set = (node, attributes) => {
     for (const name in attributes) node.setAttribute(name, attributes[name]);
@@ -29,7 +29,7 @@ export default [`carousel.css`, (widget) => {
 
   const more = async () => {
     try {
-      return await widget.loadNext();
+      return widget.cursor && await (await widget.later()).loadNext();
     } catch {} // The next step tries again.
   };
   const show = (wanted) => {
@@ -59,7 +59,7 @@ export default [`carousel.css`, (widget) => {
     view.scrollTo(Math.min(page * columns(), cards.length - columns()) * pitch(), 0);
     const first = page * columns() + 1;
     const last = Math.min(first + columns() - 1, cards.length);
-    widget.announce((last > first ? first + '–' : '') + last);
+    widget.status.textContent = say('progress', { n: (last > first ? first + '–' : '') + last, total: widget.number(widget.total) });
   };
   const arrow = (name, by, d) => button({ class: 'arrow', 'aria-label': say(name) }, () => go(page + by), el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d })));
   const previous = arrow('previous', -1, 'M15 5l-7 7 7 7');
@@ -70,12 +70,12 @@ export default [`carousel.css`, (widget) => {
 
   let timer;
   let version;
-  listen(view, 'scroll scrollend', ({ type }) => {
+  view.onscrollend = showNearest;
+  view.onscroll = () => {
     clearTimeout(timer);
     // A pause is no end on slow devices, but all that older browsers tell.
-    if (type !== 'scroll') showNearest();
-    else if (!('onscrollend' in view)) timer = setTimeout(showNearest, 100);
-  });
+    if (!('onscrollend' in HTMLElement.prototype)) timer = setTimeout(showNearest, 100);
+  };
   signal.addEventListener('abort', () => clearTimeout(timer));
 
   return {

@@ -3,7 +3,7 @@
 const X = 'M3 3l14 18h4L7 3zM20.5 3l-7 8M10.5 13.5 4 21';
 const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5', insider: 'M12 4a4 4 0 1 0 .01 0zM4 21c1-9 15-9 16 0', translated: 'M3 6h10M8 3v3c0 5-2 8-5 9M5 9c1 3 4 5 6 6M12 21l4.5-11L21 21M14 17h5' };
 
-export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, recordOf, say, text }) => {
+export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, say }) => {
   const { name } = feed.project;
   const icon = (d) => el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d }));
 
@@ -41,10 +41,10 @@ export default [`extras.css`, ({ config, design, el, extensions, feed, kind, loc
 
   extensions.unshift((card) => {
     const { item: { twitter, highlights, reply, extras }, figure, words, top, more } = card;
-    if (config.showSource !== false) drawHandle(text(twitter?.handle).replace(/\W/g, ''), top);
+    if (config.showSource !== false) drawHandle(`${twitter?.handle || ''}`.replace(/\W/g, ''), top);
     if (highlights && design.showHighlights !== false) highlight(words, highlights);
-    if (reply) more.before(el('div', { class: 'reply' }, el('b', {}, say('reply', { name })), el('p', { lang: locale }, el('bdi', {}, text(reply.text)))));
+    if (reply) more.before(el('div', { class: 'reply' }, el('b', {}, say('reply', { name })), el('p', { lang: locale }, el('bdi', {}, reply.text))));
     if (extras?.answers) drawAnswers(card, extras.answers);
-    if (extras?.marks) figure.append(drawMarks(extras.marks, recordOf(card.item)));
+    if (extras?.marks) figure.append(drawMarks(extras.marks, card.record));
   });
 }];

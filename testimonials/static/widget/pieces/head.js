@@ -1,5 +1,7 @@
-// The average of all ratings above the cards; badges use its styles.
-export default [`head.css`, ({ el, feed, faces, number, root, say, stars }) => {
+// The average of all ratings above the cards; badges use its styles and its row of faces.
+export default [`head.css`, (widget) => {
+  const { el, feed, number, root, say, stars } = widget;
+  const faces = widget.faces = (people) => el('span', { class: 'faces', 'aria-hidden': true }, ...people.map(({ face, avatar }) => widget.face(face, avatar)));
   if (feed.shape) return;
   const { average, count, faces: people } = feed.header;
   root.prepend(el('div', { class: 'head' }, el('span', { class: 'average' }, number(average, 1)),

@@ -1,6 +1,6 @@
 // Animations go on unless somebody points at them or has the focus in them, or a recording plays.
 const isHeld = (view) => document.hidden || view.matches(':hover,:focus-within,.held');
-const watchHolding = ({ view, listen }, update) => {
-  listen(view, 'pointerenter pointerleave focusin focusout', update);
-  listen(document, 'visibilitychange', update);
+const watchHolding = ({ view, signal }, update) => {
+  for (const type of ['pointerenter', 'pointerleave', 'focusin', 'focusout']) view.addEventListener(type, update);
+  document.addEventListener('visibilitychange', update, { signal });
 };

@@ -44,6 +44,9 @@ export default [`later.css`, (widget) => {
       after = page.next;
     }
     widget.cursor = after;
+    // What is not on the first page may be on this one.
+    if (items.some((item) => item.reply || item.twitter || item.highlights || item.extras)) await widget.use('extras');
+    if (items.some((item) => item.extras?.recording)) await widget.use('player');
     await widget.fill(items);
     return items.length;
   };
@@ -70,7 +73,15 @@ export default [`later.css`, (widget) => {
       fit(widget);
       if (!widget.root) return;
       watchSeen({ ...widget, url: new URL('seen', url) });
-      if (widget.config.animation !== 'none') widget.listen(matchMedia('(prefers-reduced-motion:reduce)'), 'change', widget.restart);
+      const { arrange } = widget;
+      if (!arrange) return;
+      if (widget.config.animation !== 'none') matchMedia('(prefers-reduced-motion:reduce)').addEventListener('change', widget.restart, { signal });
+      new ResizeObserver(() => requestAnimationFrame(arrange)).observe(widget.status);
+      // Other letters have another size.
+      document.fonts.addEventListener('loadingdone', () => {
+        widget.version += 1;
+        arrange();
+      }, { signal });
     },
   };
 }];

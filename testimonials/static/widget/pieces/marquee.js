@@ -5,7 +5,7 @@ export default [`marquee.css`, (widget) => {
     widget.look = widget.look.replace(widget.kind, widget.kind = 'carousel');
     return widget.use('carousel').then(([layout]) => layout);
   }
-  const { cards, el, list, view, root, listen, signal } = widget;
+  const { cards, el, list, view, root, signal } = widget;
   const vertical = widget.kind === 'vertical';
   const [side, start, axis] = vertical ? ['offsetHeight', 'offsetTop', 'Y('] : ['offsetWidth', 'offsetLeft', 'X('];
   // The pace is in milliseconds for a pixel.
@@ -42,7 +42,7 @@ export default [`marquee.css`, (widget) => {
   });
   watchHolding(widget, update);
   // Focus must not scroll what the transform moves.
-  listen(view, 'scroll', () => view.scrollTo(0, 0));
+  view.onscroll = () => view.scrollTo(0, 0);
   const show = (card) => {
     const lane = lanes.find(({ node }) => node.contains(card));
     if (!lane?.run) return;
@@ -50,16 +50,16 @@ export default [`marquee.css`, (widget) => {
     const offset = Math.abs(card[start] - lane.node.firstChild[start]) || 1;
     lane.run.currentTime = lane.pace * (lane === lanes[0] ? offset : lane.size - offset);
   };
-  listen(view, 'focusin', ({ target }) => target.matches(':focus-visible') && show(target.closest('li')));
+  view.addEventListener('focusin', ({ target }) => target.matches(':focus-visible') && show(target.closest('li')));
   // Clicks on the inert copies go to the originals, of which a recording plays in sight.
-  listen(view, 'click', ({ clientX: x, clientY: y }) => copies.forEach(([copy, node]) => copy.querySelectorAll('a,button').forEach((each, i) => {
+  view.onclick = ({ clientX: x, clientY: y }) => copies.forEach(([copy, node]) => copy.querySelectorAll('a,button').forEach((each, i) => {
     const { left, right, top, bottom } = each.getBoundingClientRect();
     // A hidden one has no size.
     if (x > left && x < right && y > top && y < bottom) {
       show(node);
       node.querySelectorAll('a,button')[i].click();
     }
-  })));
+  }));
 
   const { length } = widget.feed.items;
   const countLanes = () => (length < 6 || (vertical ? widget.width < 560 : widget.design.marqueeRows === 1) ? 1 : 2);
@@ -104,7 +104,7 @@ export default [`marquee.css`, (widget) => {
           lane.node.append(copy);
           copies.push([copy, node]);
         }
-        const ends = ['none', `translate${axis}${vertical || !widget.rtl ? '-' : ''}${lane.size}px)`];
+        const ends = ['none', `translate${axis}${vertical || getComputedStyle(view).direction !== 'rtl' ? '-' : ''}${lane.size}px)`];
         lane.run = lane.node.animate({ transform: k ? ends.reverse() : ends }, { duration: lane.size * lane.pace, iterations: Infinity });
         lane.run.currentTime = times[k];
       });

@@ -2,7 +2,7 @@
 let popup;
 
 export default [`popup.css`, (widget) => {
-  const { el, host, root, view, cards, feed, listen, signal } = widget;
+  const { el, host, root, view, cards, feed, signal } = widget;
   root.hidden = popup;
   if (popup) return {};
   popup = host;
@@ -42,8 +42,8 @@ export default [`popup.css`, (widget) => {
   view.setAttribute('role', 'region');
   view.setAttribute('aria-label', widget.say('testimonials'));
   watchHolding(widget, update);
-  listen(document, 'transitionend', update);
-  listen(view, 'focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
+  document.addEventListener('transitionend', update, { signal });
+  view.addEventListener('focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
   signal.addEventListener('abort', () => {
     // Drawn anew, as after a change in the editor, it begins again unless it was closed.
     if (!root.hidden) popup = undefined;

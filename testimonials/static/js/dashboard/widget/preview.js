@@ -11,7 +11,8 @@ let state = { view: 'draft', data: 'real', round: 0 };
 
 /* ------------------------------------------------------------ what it shows */
 
-const made = (items) => ({ items: items.map((item, index) => ({ id: `preview-${index}`, rating: 5, authorRole: '', submittedAt: `2026-0${6 - (index % 6)}-1${index % 10}T10:00:00.000Z`, ...item })), next: null });
+const initials = (name) => name.split(' ').map(([letter]) => letter).filter((_, i, { length }) => !i || i === length - 1).join('');
+const made = (items) => ({ items: items.map((item, index) => ({ id: `preview-${index}`, rating: 5, face: [initials(item.authorName), index % 3], authorRole: '', submittedAt: `2026-0${6 - (index % 6)}-1${index % 10}T10:00:00.000Z`, ...item })), next: null });
 
 const WORDS = 'We had put this off for a long time, because nobody likes to change what somehow works. It took one quiet afternoon, and since then it has simply been part of the day. ';
 const NAME = 'Wolfeschlegelsteinhausenbergerdorff-Papadimitriou Featherstonehaugh the Elder of Llanfairpwllgwyngyll';
