@@ -68,7 +68,7 @@ def write_theme(project: Project) -> str:
     # At the root, where the editor's preview sets what was chosen just now.
     color, text = map(_write_pair, button.light, button.dark)
     chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
-    if font := FONTS.get(find_brand(project).font):
+    if font := FONTS.get(find_brand(project).typeface):
         chosen += f";--font:{font}"
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 

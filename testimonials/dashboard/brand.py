@@ -65,7 +65,7 @@ class TrialForm(FormSchema):
 
     color = Colour()
     ground = Colour()
-    font = Choice(*brands.FONTS)
+    font = Choice(*brands.TYPEFACES)
 
 
 def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
@@ -91,7 +91,7 @@ def show_brand_styles(access: Access) -> Response:
     `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does.
     """
     brand, read = find_brand(access.project), access.project.brand.get("read", {})
-    return _send_styles(brand.color, brand.font, read.get("ground"))
+    return _send_styles(brand.color, brand.typeface, read.get("ground"))
 
 
 @settings.get("/dashboard/brand.css")
@@ -100,7 +100,7 @@ def show_tried_styles() -> Response:
     # A value that is refused is missing.
     tried = TrialForm().read(request.args).values
     color = tried.get("color") or brands.TRADES["anything"]
-    return _send_styles(color, tried.get("font") or brands.FONTS[0], tried.get("ground"))
+    return _send_styles(color, tried.get("font") or brands.TYPEFACES[0], tried.get("ground"))
 
 
 def _send_styles(color: str, font: str, ground: str | None) -> Response:

@@ -187,6 +187,7 @@ def _look(account: Account) -> Begun:
         color=read.get("color") or TRADES[trade],
         font=FONTS[0],
         trade=trade,
+        site_typeface=read.get("typeface") or "plain",
     )
     return Begun(account, None, brand, read)
 

@@ -15,6 +15,7 @@ from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.i18n import ENGLISH, format_number, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
+from testimonials.core.mail.look import FONTS
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.dashboard.widget_controls import (
@@ -110,7 +111,10 @@ def show_preview(access: Access) -> ResponseReturnValue:
         project_id=project.id,
         widget=name_in_address(),
         feed=describe_preview(project, widget, read_draft(widget)),
-        page={"colour": project.brand.get("read", {}).get("ground", "")},
+        page={
+            "colour": project.brand.get("read", {}).get("ground", ""),
+            "font": FONTS.get(find_brand(project).site_typeface, ""),
+        },
     )
 
 

@@ -46,6 +46,8 @@ TRADE_NAMES = {
 }
 # `site`: as the owner's website.
 FONTS = ("site", "plain", "classic")
+# What stands for a website's font on our own pages and in mails: we copy nobody's font files.
+TYPEFACES = ("plain", "rounded", "classic")
 
 
 class FoundSchema(StrictSchema):
@@ -55,6 +57,7 @@ class FoundSchema(StrictSchema):
     trade = Choice(*TRADES)
     colors = fields.List(Colour())
     ground = Colour()
+    typeface = Choice(*TYPEFACES)
     madeWith = Choice(*SITES)
 
 
@@ -112,6 +115,13 @@ class Brand:
     # One of `FONTS` and one of `TRADES`.
     font: str
     trade: str
+    # Of the website, one of `TYPEFACES`.
+    site_typeface: str = TYPEFACES[0]
+
+    @property
+    def typeface(self) -> str:
+        """The one of `TYPEFACES` in which our own pages and mails are."""
+        return self.site_typeface if self.font == "site" else self.font
 
 
 def find_brand(project: Project) -> Brand:
@@ -124,6 +134,7 @@ def find_brand(project: Project) -> Brand:
         color=_read(project, "color") or TRADES[trade],
         font=_read(project, "font") or FONTS[0],
         trade=trade,
+        site_typeface=_read(project, "typeface") or TYPEFACES[0],
     )
 
 

@@ -32,7 +32,7 @@ SUBJECT_NAME = 60
 def project_look(project: Project) -> Look:
     """Return the look of mails in the name of a project: that of its brand."""
     brand = find_brand(project)
-    return brand_look(brand.name, page_color(project), brand.logo_url, brand.font)
+    return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
 
 
 MAIL_NAMES = 5

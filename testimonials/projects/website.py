@@ -64,6 +64,14 @@ _LINKED = re.compile(
 _STYLE = re.compile(r"<style[^<>]{0,200}>([^<]{1,200000})", re.I)
 _BUTTON = re.compile(r"(?:^|[\s,.>])(?:button|btn|a)\b|btn|button|cta", re.I)
 _WHOLE_PAGE = re.compile(r"(?:^|[\s,])(?:html|body|:root)\s*$")
+_VARIABLE = re.compile(r"var\(\s{0,3}(--[\w-]{1,60})")
+# Ends of the names of fonts, where they don't say what they are.
+_PLAIN = ("system-ui", "arial", "helvetica", "verdana", "roboto", "inter", "segoe ui", "lato")
+_ROUNDED = ("nunito", "quicksand", "comfortaa", "fredoka", "baloo 2", "dosis")
+_CLASSIC = (
+    "georgia", "times", "times new roman", "garamond", "playfair display", "merriweather", "lora",
+    "baskerville", "palatino", "bodoni moda", "crimson text", "libre caslon text", "didot",
+)  # fmt: skip
 # In the name of a custom property.
 _OF_BRAND = re.compile("brand|primary|accent", re.I)
 # Of what stands before a rule, its end is the selector.
@@ -111,6 +119,7 @@ class Found:
     sheets: list[str] = field(default_factory=list)
     manifest: str = ""
     ground: str = ""
+    typeface: str = ""
     images: list[Image] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
@@ -121,6 +130,7 @@ class Found:
             "color": next(iter(self.colors), ""),
             "colors": self.colors,
             "ground": self.ground,
+            "typeface": self.typeface,
         }
         return {name: value for name, value in read.items() if value}
 
@@ -251,7 +261,26 @@ def count_colors(sheet: str, found: Found) -> Counter[str]:
                     found.ground = found.ground or _read_color(value)
                 elif is_button:
                     counted.update(_list_colors([value], IN_BUTTON))
+            elif is_ground and name in ("font", "font-family"):
+                found.typeface = found.typeface or _judge_font(value, sheet)
     return counted
+
+
+def _judge_font(value: str, sheet: str) -> str:
+    """Return which of `TYPEFACES` a list of fonts is nearest to; empty if it doesn't tell."""
+    if (named := _VARIABLE.match(value.strip()[:200])) is not None:
+        # Its first value, of this sheet: whatever comes before the name is what it is set to.
+        _, _, rest = sheet.partition(f"{named[1]}:")
+        value = rest[:300].partition(";")[0].partition("}")[0]
+    for name in value[:300].lower().split(","):
+        font = name.strip(" \n\t\"'")
+        if "sans" in font or font.endswith(_PLAIN):
+            return "plain"
+        if "round" in font or font.endswith(_ROUNDED):
+            return "rounded"
+        if "serif" in font or font.endswith(_CLASSIC):
+            return "classic"
+    return ""
 
 
 def _list_colors(texts: list[str], weight: int) -> Iterator[str]:

@@ -216,10 +216,13 @@ def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(
     project = owner.create_project(businessName="Oat & Ember")
     paths = [f"/v1/projects/{project['_id']}{each}" for each in ("", "/brand", "/page-config")]
     before = [owner.get(path).headers["ETag"] for path in paths]
-    read = {"color": "#2F5D50", "trade": "bakery"}
+    read = {"color": "#2F5D50", "trade": "bakery", "typeface": "classic"}
     change_project(app, project["_id"], brand={"read": read})
     assert [owner.get(path).headers["ETag"] for path in paths] == before
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#2F5D50"
+    # Our own pages are in the nearest of their fonts; the widget inherits the real one.
+    shown = show(owner, project)
+    assert ("--font:Georgia" in shown["theme"], shown["font"]) == (True, "page")
     change_project(app, project["_id"], brand={"color": "#C2410C", "read": read})
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#C2410C"
 

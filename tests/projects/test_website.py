@@ -168,6 +168,22 @@ def test_what_a_page_says_of_itself() -> None:
     assert (plain.name, plain.trade, plain.colors) == ("Salon Mira", "salon", [])
 
 
+@pytest.mark.parametrize(
+    ("rule", "typeface"),
+    [
+        ("body { font-family: 'GT America', Helvetica, serif }", "plain"),
+        ("html, body { font: 400 1rem/1.5 Georgia, sans-serif }", "classic"),
+        (":root { --body: Nunito, sans-serif } body { font-family: var(--body) }", "rounded"),
+        ("body { font-family: 'Noto Serif Display', sans-serif }", "classic"),
+        ("h1 { font-family: Georgia } body { font-family: 'Recoleta' }", ""),
+        ("body { font-family: var(--", ""),
+    ],
+)
+def test_the_font_of_a_page_is_the_nearest_of_three(rule: str, typeface: str) -> None:
+    found = read_page(f"<style>{rule}</style>", "https://oat.example/")
+    assert (found.typeface, found.describe().get("typeface", "")) == (typeface, typeface)
+
+
 def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app: Flask, site: Site) -> None:
     change_settings(app, webhook_addresses="any")
     page = """<link rel="manifest" href="/app.json"><style>body { background: #FBF6EF }</style>

@@ -6,7 +6,10 @@ from testimonials.core.images.colors import Colours, derive_colours
 
 # Fonts are those that the reader's machine has: by the style that a brand asks for.
 PLAIN = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans',Helvetica,Arial,sans-serif"
-FONTS = {"classic": "Georgia,'Times New Roman','Noto Serif',serif"}
+FONTS = {
+    "classic": "Georgia,'Times New Roman','Noto Serif',serif",
+    "rounded": "ui-rounded,'SF Pro Rounded','Arial Rounded MT Bold',Nunito,Quicksand," + PLAIN,
+}
 OWN_INK = {"solid": "#18181B", "on": "#FFFFFF"}
 OWN_INK_DARK = {"solid": "#F4F4F5", "on": "#18181B"}
 

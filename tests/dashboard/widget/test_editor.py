@@ -277,13 +277,13 @@ def test_a_bad_value_is_refused_with_the_rule(
 def test_the_preview_has_the_real_script_and_the_draft(
     app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
-    change_project(app, project, brand={"read": {"ground": "#FBF6F0"}})
+    change_project(app, project, brand={"read": {"ground": "#FBF6F0", "typeface": "classic"}})
     feed = save(browser, project, theme="dark", ctaLabel="Book").json["feed"]  # type: ignore[index]
     assert (feed["config"]["theme"], feed["cta"]["label"]) == ("dark", "Book")
     page = browser.get(path(project, "/preview"))
     assert page.headers["Cache-Control"] == "no-store"
     assert '<script src="/widget/v1.js" defer></script>' in page.text
-    assert 'data-ground="#FBF6F0"' in page.text
+    assert 'data-ground="#FBF6F0" data-font="Georgia,' in page.text
     data = json.loads(page.text.partition('id="feed">')[2].partition("</script>")[0])
     assert (data["config"]["theme"], len(data["items"])) == ("dark", 1)
     assert page.text.count("</script>") == 3

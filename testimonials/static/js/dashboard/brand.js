@@ -28,7 +28,8 @@ function showLogo(url) {
 let latest = 0;
 async function showColors() {
   const number = latest += 1;
-  const query = new URLSearchParams({ color: chosen(), font: elements.font.value });
+  const font = elements.font.value === 'site' ? form.dataset.typeface : elements.font.value;
+  const query = new URLSearchParams({ color: chosen(), font });
   const answer = await fetch(`${form.dataset.brand}?${query}`).catch(() => null);
   const styles = answer?.ok ? await answer.text() : '';
   if (styles && number === latest) sheet.replaceSync(styles);

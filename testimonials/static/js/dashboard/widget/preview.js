@@ -82,11 +82,12 @@ let shown = null;
 let next = null;
 let last = null;
 
-// The owner's page: its colour, or a picture of it above and below the place of the widget.
+// The owner's page: its colour and font, or a picture of it above and below the place of the widget.
 function showPage({ picture, place }) {
   const light = root.dataset.ground || '#FAFAFA';
   const dark = '#0B0B0D';
   const { theme } = real.config;
+  if (root.dataset.font) root.style.fontFamily = root.dataset.font;
   root.style.colorScheme = theme === 'auto' ? 'light dark' : theme;
   root.style.background = { light, dark }[theme] ?? `light-dark(${light}, ${dark})`;
   root.classList.toggle('has-picture', Boolean(picture));
