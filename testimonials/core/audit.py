@@ -21,7 +21,6 @@ from sqlalchemy import (
     String,
     Text,
     TextClause,
-    Update,
     and_,
     bindparam,
     false,
@@ -39,8 +38,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core import clock
 from testimonials.core.chain import chain
 from testimonials.core.changed import note_changes, take_changes
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, insert_values, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
+from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
 from testimonials.core.late import Declared
 
@@ -344,7 +344,7 @@ def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
     taken = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
-    newest = db.session.connection().execute(_take_numbers(()), taken).one()[0]
+    newest, *_ = _take_numbers(()).one(db.session().connection(), taken) or (0,)
     values = {"account_id": project.account_id, "project_id": project.id, "type": "", "times": 0}
     values |= {"actor_kind": str(ActorKind.SYSTEM), "details": {}}
     first = newest - len(rows) + 1
@@ -394,7 +394,7 @@ def _insert(
         found = place.number, *newest
     elif place.id:
         taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
-        found = connection.execute(_take_numbers(tuple(waiting)), taken | waiting).one_or_none()
+        found = _take_numbers(tuple(waiting)).one(connection, taken | waiting)
     number, last, entry = found or (None, *_find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
     usual = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
@@ -404,10 +404,10 @@ def _insert(
         for at, row in enumerate(rows)
     ]
     chain(entry, numbered)
-    connection.execute(_INSERT, numbered)
-
-
-_INSERT = insert(Base.metadata.tables[Event.__tablename__])
+    if len(numbered) == 1:
+        insert_values(db.session(), Event, numbered[0])
+    else:
+        connection.execute(insert(Event), numbered)
 
 
 def _take_waiting(place: Owned | Place) -> dict[str, Any]:
@@ -429,7 +429,7 @@ def _take_waiting(place: Owned | Place) -> dict[str, Any]:
 
 
 @cache
-def _take_numbers(parameters: Sequence[str]) -> Update:
+def _take_numbers(parameters: Sequence[str]) -> Prepared:
     """Return the UPDATE that takes a project's next numbers and sets columns; built once for each.
 
     Nobody else writes to the record now, so the next number and id are known.
@@ -438,7 +438,7 @@ def _take_numbers(parameters: Sequence[str]) -> Update:
     is_of_account = Event.account_id == bindparam("of_account")
     newest = select(func.max(Event.id)).where(is_of_account).scalar_subquery()
     entry = find_newest_entry(bindparam("of_project")).scalar_subquery()
-    return (
+    return Prepared(
         update(project)
         .where(project.c.id == bindparam("of_project"))
         .values(

@@ -28,6 +28,7 @@ from testimonials.auth.step_up import asks_for_more
 from testimonials.core import clock
 from testimonials.core.audit import Turn
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -266,7 +267,7 @@ _IS_REACHED = (
 # Built once: almost every call of the API executes one of them, and building takes longer.
 _FIND_PROJECT = select(Project).where(*_IS_REACHED)
 _LOCK_PROJECT = _FIND_PROJECT.with_for_update()
-_FIND_VERSION = select(Project.feed_version).where(*_IS_REACHED)
+_FIND_VERSION = Prepared(select(Project.feed_version).where(*_IS_REACHED))
 
 
 def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project:
@@ -279,8 +280,9 @@ def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project
     return project
 
 
-_TAKE_TURN = text(
-    """
+_TAKE_TURN = Prepared(
+    text(
+        """
     UPDATE project SET
       feed_version = CASE WHEN feed_version >= :now THEN feed_version + 1 ELSE :now END,
       last_testimonial_at =
@@ -291,7 +293,8 @@ _TAKE_TURN = text(
       (SELECT max(event.id) FROM event WHERE event.account_id = :account_id),
       (SELECT entry FROM event WHERE project_id = :project_id AND entry IS NOT NULL
        ORDER BY number DESC LIMIT 1)
-    """
+        """
+    )
 )
 
 
@@ -303,7 +306,7 @@ def take_turn(caller: Caller, project_id: str) -> Turn:
     """
     values: dict[str, Any] = _name_reached(caller, project_id)
     values["now"] = clock.to_milliseconds(clock.now())
-    row = db.session().connection().execute(_TAKE_TURN, values).one_or_none()
+    row = _TAKE_TURN.one(db.session().connection(), values)
     if row is None:
         raise NotFound
     number, time, newest, entry = row
@@ -322,7 +325,7 @@ def find_version(caller: Caller, project_id: str) -> int:
     Reads nothing else, since every request answered from the cache needs it.
     """
     values = _name_reached(caller, project_id)
-    version = db.session.connection().scalar(_FIND_VERSION, values)
-    if version is None:
+    row = _FIND_VERSION.one(db.session().connection(), values)
+    if row is None:
         raise NotFound
-    return int(version)
+    return int(row[0])

@@ -5,13 +5,14 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Dialect, Insert, MetaData, Table, insert, text
+from sqlalchemy import BigInteger, Connection, Dialect, MetaData, Table, bindparam, insert, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import DeclarativeBase, Session, make_transient_to_detached
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 from sqlalchemy.types import TypeDecorator
 
 from testimonials.core import clock
+from testimonials.core.db.prepared import Prepared
 
 # Makes a column's default.
 Make = Callable[..., Any]
@@ -71,13 +72,12 @@ def insert_values(session: Session, model: type[Base], given: Mapping[str, Any])
         name: given[name] if name in given else make(None) if make else value
         for name, make, value in defaults
     }
-    written = {name: value for name, value in values.items() if value is not None}
-    session.connection().execute(statement, written)
+    statement.run(session.connection(), values)
     return values
 
 
 @cache
-def _plan_insert(model: type[Base]) -> tuple[Insert, list[tuple[str, Make | None, Any]]]:
+def _plan_insert(model: type[Base]) -> tuple[Prepared, list[tuple[str, Make | None, Any]]]:
     """Return a model's INSERT, and of each column that is written its name and its default."""
     table, defaults = Base.metadata.tables[model.__tablename__], []
     for column in table.columns:
@@ -86,7 +86,8 @@ def _plan_insert(model: type[Base]) -> tuple[Insert, list[tuple[str, Make | None
         value = default.arg if isinstance(default, ScalarElementColumnDefault) else None
         if column.computed is None:
             defaults.append((column.name, make, value))
-    return insert(table), defaults
+    columns: Any = {name: bindparam(name) for name, _, _ in defaults}
+    return Prepared(insert(table).values(columns)), defaults
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:

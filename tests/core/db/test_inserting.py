@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from flask import Flask
 from sqlalchemy import inspect, select
+from sqlalchemy.exc import IntegrityError
 
 from testimonials.core import clock
-from testimonials.core.db.engine import insert_row
+from testimonials.core.db.engine import insert_row, insert_values
 from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials import models
 from tests.conftest import Caller
@@ -60,3 +61,16 @@ def test_an_id_is_made_and_defaults_are_known_without_reading(app: Flask, owner:
         assert len(row.id) == 24
         assert (made["kind"], made["is_pinned"], made["author_role"]) == ("written", False, "")
         db.session.rollback()
+
+
+def test_an_error_is_sqlalchemys_and_the_session_goes_on(app: Flask, owner: Caller) -> None:
+    project_id, now = str(owner.create_project()["_id"]), clock.now()
+    values = {"id": "a" * 24, "project_id": project_id, "status": "approved", "source": "manual"}
+    values |= {"author_name": "Maya", "text": "Fine", "submitted_at": now, "created_at": now}
+    with app.app_context():
+        begin_write()
+        insert_values(db.session(), models.Testimonial, values)
+        with pytest.raises(IntegrityError, match="id"):
+            insert_values(db.session(), models.Testimonial, values)
+        db.session.rollback()
+        assert db.session.get(models.Testimonial, "a" * 24) is None
