@@ -1,12 +1,17 @@
 """The one way to write."""
 
+import sqlite3
+import threading
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import event, select
+from sqlalchemy.exc import OperationalError
 
+from testimonials.core import extensions
 from testimonials.core.db.transactions import in_batches, next_batch, write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -98,3 +103,67 @@ def test_who_lost_the_right_in_between_does_not_go_on(app: Flask) -> None:
         with pytest.raises(NotFound):
             _take_lock_away()
         assert _stored() == ["done", "taken away"]
+
+
+def _write_in_threads(app: Flask, count: int) -> list[BaseException | None]:
+    """Write in as many threads at once; return what each of them failed with."""
+    failed: list[BaseException | None] = [None] * count
+
+    def work(number: int) -> None:
+        with app.app_context():
+            try:
+                for each in range(5):
+                    with write():
+                        _add(f"{number}.{each}")
+            except OperationalError as error:
+                failed[number] = error
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return failed
+
+
+def test_threads_write_in_turns(app: Flask) -> None:
+    """None asks SQLite for its lock while another has it, since SQLite would let it nap."""
+    asking: list[int] = []
+    most = 0
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        nonlocal most
+        if statement == "BEGIN IMMEDIATE":
+            asking.append(1)
+            most = max(most, len(asking))
+
+    def forget(*_: object) -> None:
+        asking.clear()
+
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    # Before the turn ends.
+    event.listen(engine, "checkin", forget, insert=True)
+    try:
+        assert _write_in_threads(app, 4) == [None] * 4
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+        event.remove(engine, "checkin", forget)
+    with app.app_context():
+        assert len(_stored()) == 20
+    assert most == 1
+
+
+def test_whoever_waited_for_another_program_in_vain_gives_the_turn_back(
+    app: Flask, instance: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 200)
+    with closing(sqlite3.connect(instance / "testimonials.db", isolation_level=None)) as other:
+        with app.app_context():
+            db.engine.dispose()
+        other.execute("BEGIN IMMEDIATE")
+        failed = _write_in_threads(app, 3)
+        assert ["database is locked" in str(each) for each in failed] == [True] * 3
+        other.execute("ROLLBACK")
+    assert _write_in_threads(app, 3) == [None] * 3
