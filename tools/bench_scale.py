@@ -51,6 +51,7 @@ class Door:
     name: str
     path: str
     is_changed: bool = False
+    accept: str = "*/*"
 
 
 DOORS = (
@@ -88,6 +89,7 @@ DOORS = (
     Door("API list after a write", "/v1/projects/{id}/testimonials?limit=50", is_changed=True),
     Door("token form", "/dashboard/projects/{id}/settings/developers/tokens/new"),
     Door("case file", "/v1/projects/{id}/case-file"),
+    Door("case file as a page", "/v1/projects/{id}/case-file", accept="text/html"),
     Door("API submissions, 50", "/v1/projects/{id}/submissions?limit=50"),
     Door(
         "API submissions, a rare form",
@@ -112,10 +114,10 @@ class Visitor:
         self.headers = headers
         self.connection = http.client.HTTPConnection(self.address)
 
-    def get(self, path: str) -> tuple[float, int]:
+    def get(self, path: str, accept: str = "*/*") -> tuple[float, int]:
         """Return in how many milliseconds an address answered, and with how many bytes."""
         begun = time.perf_counter()
-        self.connection.request("GET", path, headers=self.headers)
+        self.connection.request("GET", path, headers=self.headers | {"Accept": accept})
         answer = self.connection.getresponse()
         size = len(answer.read())
         assert answer.status == 200, (path, answer.status)
@@ -245,7 +247,7 @@ def measure(
             for size, (project, slug) in projects.items():
                 if door.is_changed:
                     _write(service, headers, project)
-                took, _ = visitor.get(door.path.format(id=project, slug=slug))
+                took, _ = visitor.get(door.path.format(id=project, slug=slug), door.accept)
                 # The first round reads what no memory holds yet.
                 if turn:
                     times.setdefault((door.name, size), []).append(took)

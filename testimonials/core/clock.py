@@ -27,7 +27,7 @@ def from_milliseconds(count: int) -> datetime:
 
 def iso(time: datetime) -> str:
     """Return `time` as the API writes it: UTC, ISO 8601, milliseconds and Z."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def day(time: datetime) -> str:

@@ -1,14 +1,17 @@
 """The case file of a project or of one testimonial: what happened, and how its numbers are made."""
 
+import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from statistics import median
 from typing import IO, Any
 
 from flask import current_app
-from sqlalchemy import func, or_, select
+from markupsafe import Markup
+from sqlalchemy import case, exists, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
@@ -64,11 +67,13 @@ NOTES = {
     ),
     "stars": (
         "Of what visitors sent, by stars; the time is from when it came to its first decision. "
-        "What was deleted for good is only among the kept ratings."
+        "What was set aside and then deleted for good is counted with its reason; all else that "
+        "was deleted for good is only among the kept ratings."
     ),
     "requests": ("A list is what was sent together. Orders that nobody named here aren’t known."),
     "kept": "The record keeps %g days of what isn’t about one testimonial, requests without an "
     "answer %g days; the lists count them still. 0 is for good.",
+    "gone": "What was set aside for a reason and is deleted for good, without its words and names.",
     "complaints": "What was reported about the public pages, without the reporter’s words.",
 }
 
@@ -85,7 +90,9 @@ def write_case_html(project: Project, out: IO[bytes], testimonial_id: str | None
     """Write the same as a page to read and to print, which needs no other file."""
     template = current_app.jinja_env.get_template("transfer/case_file.html")
     members = dict(_describe(project, testimonial_id))
-    pieces = template.stream(case=members, compare=_compare_all)
+    pieces = template.stream(
+        case=members, write_article=_write_article, write_changes=_write_changes
+    )
     pieces.enable_buffering(500)
     pieces.dump(out, "utf-8")
 
@@ -111,7 +118,8 @@ def _describe(project: Project, testimonial_id: str | None) -> Members:
     yield "notes", NOTES | {"kept": kept}
     yield "numbers", _describe_numbers(project)
     yield "keptRatings", _describe_kept(project)
-    yield "byStars", _describe_stars(project, testimonial_id)
+    gone = {} if testimonial_id else _find_gone(project)
+    yield "byStars", _describe_stars(project, testimonial_id, gone)
     yield "settings", PROJECT.write(project)
     yield "forms", describe_all(CollectionForm, FORM, project)
     yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
@@ -121,6 +129,7 @@ def _describe(project: Project, testimonial_id: str | None) -> Members:
     yield "lists", _describe_lists(project, testimonial_id)
     yield "requests", _describe_requests(project, testimonial_id)
     yield "complaints", _describe_complaints(project, testimonial_id)
+    yield "setAsideAndDeleted", _describe_gone(gone)
     yield "testimonials", _describe_testimonials(project, testimonial_id)
 
 
@@ -148,7 +157,9 @@ def _describe_kept(project: Project) -> Iterator[Row]:
         yield {"day": day, "rating": row.rating, "count": row.number}
 
 
-def _describe_stars(project: Project, testimonial_id: str | None) -> list[Row]:
+def _describe_stars(
+    project: Project, testimonial_id: str | None, gone: Mapping[str, Sequence[Row]]
+) -> list[Row]:
     """Return for each number of stars what became of what visitors sent, and how soon."""
     of = Testimonial
     decided = select(func.min(Event.created_at)).where(
@@ -168,6 +179,9 @@ def _describe_stars(project: Project, testimonial_id: str | None) -> list[Row]:
         counts[stars][became if standing in ("genuine", "waiting") else standing] += 1
         if decided_at:
             waits[stars].append((decided_at - came_at) // clock.MILLISECOND)
+    for newest in (entries[-1] for entries in gone.values()):
+        if newest["source"] == "public_page":
+            counts[int((newest["stars"] or 0) + 0.5)][newest["reason"]] += 1
     return [
         {
             "stars": stars or None,
@@ -186,6 +200,32 @@ def _describe_stars(project: Project, testimonial_id: str | None) -> list[Row]:
         for stars in (5, 4, 3, 2, 1, 0)
         if (found := counts[stars]) and (total := sum(found.values()))
     ]
+
+
+def _find_gone(project: Project) -> dict[str, list[Row]]:
+    """Return the entries of the record, oldest first, of what was set aside and is gone."""
+    of = Event
+    aside = select(of.testimonial_id).where(of.project_id == project.id, of.reason.is_not(None))
+    query = select(of.testimonial_id, of.entry).where(
+        of.project_id == project.id,
+        of.entry.is_not(None),
+        of.testimonial_id.in_(aside),
+        ~exists().where(Testimonial.id == of.testimonial_id),
+    )
+    found: dict[str, list[Row]] = defaultdict(list)
+    for id, entry in db.session.execute(query.order_by(of.number)):
+        found[str(id)].append(json.loads(str(entry)))
+    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
+
+
+def _describe_gone(gone: Mapping[str, Sequence[Row]]) -> Iterator[Row]:
+    for id, entries in gone.items():
+        decisions = [
+            {name: each.get(name) for name in ("time", "kind", "by", "status", "reason")}
+            for each in entries
+        ]
+        newest = {name: entries[-1].get(name) for name in ("stars", "source", "reason")}
+        yield {"testimonial": id} | newest | {"decisions": decisions}
 
 
 def _only(column: Any, testimonial_id: str | None) -> list[Any]:
@@ -325,20 +365,33 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
 
 # What its author was promised for it stands in this event.
 SUBMITTED = "submit"
+TOLD = (
+    Event.testimonial_id,
+    Event.created_at,
+    Event.action,
+    Event.reason,
+    Event.actor,
+    Event.actor_kind,
+    Event.is_by_mail,
+    Event.undone_at,
+    Event.before,
+    # Each would be read as JSON, and of the others nothing is told.
+    case((Event.action == SUBMITTED, Event.details)).label("details"),
+)
 
 
-def _find_history(ids: Sequence[str]) -> dict[str, list[Event]]:
-    """Return the history of each testimonial, newest first."""
-    found: dict[str, list[Event]] = defaultdict(list)
-    query = select(Event).where(
+def _find_history(ids: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the history of each testimonial, newest first; without models, which take longer."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    query = select(*TOLD).where(
         Event.testimonial_id.in_(ids), or_(IS_HISTORY, Event.action == SUBMITTED)
     )
-    for event in db.session.scalars(query.order_by(Event.created_at.desc(), Event.id.desc())):
-        found[event.testimonial_id or ""].append(event)
+    for event in db.session.execute(query.order_by(Event.created_at.desc(), Event.id.desc())):
+        found[event.testimonial_id].append(event)
     return found
 
 
-def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
+def _describe_history(row: Testimonial, events: Sequence[Any]) -> list[Row]:
     """Return what was done, oldest first, each change with the values before and after it."""
     told, now = [], dict[str, Any]()
     for event in events:
@@ -356,7 +409,7 @@ def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
                 "by": event.actor,
                 "byKind": event.actor_kind,
                 "byMail": event.is_by_mail,
-                "promised": event.details.get("promised"),
+                "promised": event.details and event.details.get("promised"),
                 "undoneAt": _write("undone_at", event.undone_at),
                 "changes": changes,
             }
@@ -366,14 +419,66 @@ def _describe_history(row: Testimonial, events: Sequence[Event]) -> list[Row]:
 
 def _write(name: str, value: Any) -> Any:
     """Return a value as JSON; the history keeps times as milliseconds."""
-    if name.endswith("_at") and isinstance(value, int):
+    if isinstance(value, int) and name.endswith("_at"):
         value = clock.from_milliseconds(value)
     return iso(value) if isinstance(value, datetime) else value
 
 
-def _compare_all(changes: Sequence[Row]) -> list[tuple[str, Parts, Parts]]:
-    """Return the field of each change, and both values in parts with whether they differ."""
-    return [(each["field"], *_compare(each.get("before"), each.get("after"))) for each in changes]
+# What there are thousands of, as HTML: by a template it would take four times as long.
+
+# These stand above the list of what else is known.
+ABOVE = ("authorName", "rating", "text", "history")
+HISTORY = "".join(
+    f'<th scope="col">{head}</th>' for head in ("Time", "What", "Reason", "By", "Before", "After")
+)
+
+
+def _write_article(row: Row) -> Markup:
+    stars = f", {row['rating']:g} of 5" if row["rating"] else ""
+    known = "".join(
+        f'<dt>{name}</dt><dd dir="auto">{_escape(value)}</dd>'
+        for name, value in row.items()
+        if value and name not in ABOVE
+    )
+    return Markup(  # noqa: S704 - each part is escaped
+        f'<article id="t-{row["id"]}">\n<h3><bdi>{_escape(row["authorName"])}</bdi>{stars}</h3>\n'
+        f'<blockquote dir="auto">{_escape(row["text"] or row["transcript"])}</blockquote>\n'
+        f'<dl>{known}</dl>\n<div class="scroll"><table><thead><tr>{HISTORY}</tr></thead><tbody>\n'
+        f"{''.join(map(_write_deed, row['history']))}</tbody></table></div>\n</article>"
+    )
+
+
+def _write_deed(deed: Row) -> str:
+    promised = ", promised: " + " · ".join(deed["promised"]) if deed["promised"] else ""
+    undone = f", undone {deed['undoneAt']}" if deed["undoneAt"] else ""
+    what, mail = f"{deed['action']}{promised}{undone}", ", by mail" if deed["byMail"] else ""
+    by = f"{deed['by']} ({deed['byKind']}{mail})"
+    cells = "".join(f"<td>{_escape(each)}</td>" for each in (deed["at"], what, deed["reason"], by))
+    return f"<tr>{cells}{_write_changes(deed['changes'])}</tr>\n"
+
+
+def _write_changes(changes: Sequence[Row]) -> Markup:
+    """Return two cells: the values before, and after."""
+    before = after = ""
+    for each in changes:
+        sides = _compare(each.get("before"), each.get("after"))
+        was, now = (
+            "".join(_mark(tag, *part) for part in side)
+            for tag, side in zip(("del", "ins"), sides, strict=True)
+        )
+        before += f"<div>{_escape(each['field'])}: {was}</div>"
+        after += f"<div>{_escape(each['field'])}: {now}</div>"
+    return Markup(f'<td dir="auto">{before}</td><td dir="auto">{after}</td>')  # noqa: S704 - as above
+
+
+def _mark(tag: str, words: str, differs: bool) -> str:
+    return f"<{tag}>{_escape(words)}</{tag}>" if differs else _escape(words)
+
+
+def _escape(value: Any) -> str:
+    if value is True:
+        return "yes"
+    return "–" if value is None else escape(str(value))
 
 
 def _compare(before: Any, after: Any) -> tuple[Parts, Parts]:

@@ -22,6 +22,7 @@ from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
+from testimonials.testimonials.record import begin_record
 from testimonials.transfer.archives.writing import reading_one_moment
 from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
@@ -117,6 +118,47 @@ def test_low_stars_are_shown_beside_high_ones(
     assert (high["setAsideShare"], low["setAsideShare"]) == (0, 0.5)
     assert high["medianHoursToDecision"] == pytest.approx(2, abs=0.01)
     assert low["medianHoursToDecision"] == pytest.approx(10, abs=0.01)
+
+
+def test_what_was_set_aside_is_told_when_it_is_deleted_for_good(
+    app: Flask, owner: Caller, agent: Caller
+) -> None:
+    """With its reason, and without what would lead back to its author."""
+    project = owner.create_project(slug="fern")["_id"]
+    ids = [
+        add_testimonial(
+            app, project, status="pending", rating=1, author_name="Zebulon", text="Mud."
+        )
+        for _ in range(3)
+    ]
+    add_testimonial(app, project, rating=5)
+    with app.app_context():
+        begin_record(project)
+    decide(agent, project, ids[0], "set-aside", reason="not_customer")
+    decide(agent, project, ids[1], "set-aside", reason="off_topic")
+    # Of this one nothing was wrong in the end.
+    decide(agent, project, ids[1], "approve")
+    decide(agent, project, ids[2], "delete", reason="abusive")
+    with app.app_context(), write():
+        db.session.execute(delete(models.Testimonial).where(models.Testimonial.id.in_(ids)))
+    case = read_case(app, project)
+    gone = {each["testimonial"]: each for each in case["setAsideAndDeleted"]}
+    assert {id: each["reason"] for id, each in gone.items()} == {
+        ids[0]: "not_customer", ids[2]: "abusive"
+    }  # fmt: skip
+    assert [each["kind"] for each in gone[ids[0]]["decisions"]] == ["received", "set-aside"]
+    assert gone[ids[0]]["decisions"][-1]["by"] == "agent"
+    low = case["byStars"][-1]
+    assert (low["stars"], low["received"]) == (1, 2)
+    assert low["setAside"] == {"abusive": 1, "not_customer": 1}
+    # The stars of the other one count still.
+    assert recompute(case)["stars"] == [1, 0, 0, 0, 1]
+    assert recompute(case)["count"] == case["numbers"]["count"]
+    assert "Zebulon" not in json.dumps(case)
+    page = open_browser(app, owner).post(
+        f"/dashboard/projects/{project}/export/case-file.html", buffered=True
+    )
+    assert "set-aside by agent: rejected, not_customer" in page.text
 
 
 def test_who_was_asked_is_there_by_list_and_week(app: Flask, owner: Caller) -> None:

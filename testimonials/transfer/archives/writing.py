@@ -129,24 +129,23 @@ def image_file(image_id: str) -> str:
 
 
 def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
-    """Write an object member by member; the value of one may be an iterator, written as a list."""
+    """Write an object member by member; the value of one may be an iterator, written as a list.
+
+    Each of its items is a line: the encoder takes five times as long to indent them.
+    """
     mark = "{"
     for name, value in members:
         file.write(f"{mark}\n{json.dumps(name)}: ".encode())
         if isinstance(value, Iterator):
             item_mark = "["
             for item in value:
-                file.write(f"{item_mark}\n{_to_json(item)}".encode())
+                file.write(f"{item_mark}\n{json.dumps(item, ensure_ascii=False)}".encode())
                 item_mark = ","
             file.write(b"\n]" if item_mark == "," else b"[]")
         else:
-            file.write(_to_json(value).encode())
+            file.write(json.dumps(value, ensure_ascii=False, indent=1).encode())
         mark = ","
     file.write(b"\n}\n")
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _describe_project(project: Project, images: set[str | None]) -> Iterator[tuple[str, Any]]:
