@@ -34,6 +34,7 @@ from testimonials.collection.questions import (
 from testimonials.collection.submission import (
     ConsentForm,
     SentenceForm,
+    SignForm,
     Submission,
     WordsForm,
     consent_sentence,
@@ -50,6 +51,7 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.page_design import Question
 from testimonials.testimonials.fields import Answer, write_answer
+from testimonials.testimonials.history import TELL_AUTHOR, find_said, is_own
 from testimonials.testimonials.media.playback import describe_of
 
 # An author's answers to the owner's questions, to be corrected.
@@ -140,7 +142,7 @@ def _fit(question: Question, was: Answer | None) -> Question:
 
 
 # What the previous request did.
-DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded")
+DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", "confirm", "object")
 
 CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
 limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
@@ -169,6 +171,16 @@ def verify(token: str) -> ResponseReturnValue:
     """Note that the address of the mailed link is the author's."""
     with write(partial(_lock, token)):
         return _go(token, "verified")
+
+
+@authors.post("/yours/<token>/<any(confirm, object):action>")
+@limit_changes
+def sign(token: str, action: str) -> ResponseReturnValue:
+    """Confirm the words as the page shows them, or object to them, in the public record."""
+    sent = SignForm().read()
+    with write(partial(_lock, token)) as own:
+        author_rights.sign(own, action, sent.values.get("seen", ""))
+    return _go(token, action)
 
 
 @authors.get("/yours/<token>/correct")
@@ -279,11 +291,14 @@ def _lock(token: str) -> OwnTestimonial:
 
 def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
     own, done = find_own(token), request.args.get("done", "")
-    given = own.row.read_answers(own.project)
+    given, said = own.row.read_answers(own.project), find_said([own.row])[own.row.id]
     page = _frame(own, token) | {
         "state": _find_state(own),
         "answers": [answer | {"words": write_answer(answer)} for answer in given],
         "sent_at": clock.iso(own.row.submitted_at),
+        "seen": author_rights.mark_words(own.row),
+        "said": next((each for each in said if each != TELL_AUTHOR), ""),
+        "is_changed": own.row.source == "public_page" and not is_own(said),
         "done": done if done in DONE else "",
         "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
         "errors": errors,

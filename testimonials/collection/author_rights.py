@@ -10,24 +10,34 @@ from sqlalchemy import select
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.collection.submission import consent_sentence
 from testimonials.core import clock
-from testimonials.core.audit import Event, record_changes
+from testimonials.core.audit import Event
 from testimonials.core.db.erasure import ADDRESS, is_erased
-from testimonials.core.db.identifiers import hash_secret, new_identifier
+from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import PARAMETER, current_language, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import author_url, wall_url
-from testimonials.core.jobs import job
+from testimonials.core.jobs import current_job, job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
-from testimonials.projects.projects import names_service
-from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR
+from testimonials.projects.projects import mark_changed, names_service
+from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR, name_change
 from testimonials.testimonials.highlights import split_text
-from testimonials.testimonials.history import change_all, list_history
+from testimonials.testimonials.history import (
+    CONFIRM,
+    CORRECT,
+    MAIL_CHANGED,
+    OBJECT,
+    TELL_AUTHOR,
+    add_step,
+    change_all,
+    find_said,
+    list_history,
+)
 from testimonials.testimonials.media.removal import (
     REMOVE,
     WRITTEN,
@@ -41,7 +51,7 @@ from testimonials.testimonials.notifications import (
     enqueue_telling,
     take_up,
 )
-from testimonials.testimonials.record import note
+from testimonials.testimonials.record import describe_words, hash_words, note, write_entry
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -94,7 +104,7 @@ class OwnTestimonial:
     @property
     def can_correct(self) -> bool:
         row = self.row
-        if self.project.deleted_at or row.deleted_at or row.status == "withdrawn":
+        if not self.can_sign:
             return False
         returned_at = row.returned_at
         is_fresh = returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
@@ -118,6 +128,11 @@ class OwnTestimonial:
     @property
     def can_consent(self) -> bool:
         return self.row.status == "withdrawn" and self.project.deleted_at is None
+
+    @property
+    def can_sign(self) -> bool:
+        row = self.row
+        return not (self.project.deleted_at or row.deleted_at or row.status == "withdrawn")
 
     @property
     def can_verify(self) -> bool:
@@ -170,57 +185,75 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
 
 
 def send_author_mail(
-    project: Project, row: Testimonial, email: str | None = None, thanks: str = ""
-) -> None:
+    project: Project,
+    row: Testimonial,
+    email: str | None = None,
+    thanks: str = "",
+    *,
+    is_changed: bool = False,
+) -> bool:
     """Send the author's own link, in the language of their form.
 
     By default to the author's address; another one that they give on the thank-you page gets the
     link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
     strangers. With `thanks`, the owner's words to a proven address, it shows an approved one as a
-    card. Not sent for spam, nor to an address that wants no mail.
+    card. One whose words somebody else changed is shown so, too. Not sent for spam, nor to an
+    address that wants no mail; returns whether it was.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
     if row.status == "spam" or email is None or is_unwanted(project, email):
-        return
+        return False
     with speaking(row.consent_language) as language:
         token = make_author_token(row, is_mailed=is_theirs)
         name, is_ours = cut(project.name, NAME_LENGTH), names_service(project)
-        title = gettext("Your testimonial for %(name)s", name=name)
-        shown = _describe_shown(project, row) if thanks and row.status == "approved" else {}
-        if shown:
-            title = gettext("Your words are on our site")
+        title, shown = _choose_words(project, row, bool(thanks), is_changed)
         values = shown | {
             "project_name": name,
             "thanks": thanks,
+            "is_changed": is_changed,
             "link_url": make_author_url(project, token, language.code),
             # An address that isn't kept needn't be taken back.
-            "disown_link": make_author_url(project, token, language.code, "not-mine")
-            if is_theirs
-            else "",
+            "disown_link": is_theirs and make_author_url(project, token, language.code, "not-mine"),
             "names_service": is_ours,
         }
+        sender = None if is_ours and not thanks else project.name
+        look, code = project_look(project), language.code
         send_mail(
             email,
             AUTHOR_MAIL,
             title,
             "author",
             values,
-            look=project_look(project),
-            language=language.code,
-            sender_name=None if is_ours and not thanks else project.name,
+            look=look,
+            language=code,
+            sender_name=sender,
         )
+    return True
+
+
+def _choose_words(
+    project: Project, row: Testimonial, has_thanks: bool, is_changed: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return the subject of a mail, and the card of the testimonial if it shows one."""
+    if is_changed:
+        shown = _describe_words(row) if row.email_verified_at else {}
+        return gettext("Are these still your words?"), shown
+    if has_thanks and row.status == "approved":
+        return gettext("Your words are on our site"), _describe_shown(project, row)
+    name = cut(project.name, NAME_LENGTH)
+    return gettext("Your testimonial for %(name)s", name=name), {}
 
 
 def _describe_shown(project: Project, row: Testimonial) -> dict[str, Any]:
     """Return the card of an approved testimonial, and where it is to be seen."""
     url = project.page_config["website"] or wall_url(project.slug, project.own_host)
-    return {
-        "shown": describe_card(row, split_text(row.text, row.highlights)),
-        "words": row.text,
-        "site_url": url,
-        "site_label": url.partition("://")[2].removeprefix("www.").rstrip("/"),
-    }
+    label = url.partition("://")[2].removeprefix("www.").rstrip("/")
+    return _describe_words(row) | {"site_url": url, "site_label": label}
+
+
+def _describe_words(row: Testimonial) -> dict[str, Any]:
+    return {"shown": describe_card(row, split_text(row.text, row.highlights)), "words": row.text}
 
 
 @job(MAIL_LINK, "mail")
@@ -259,7 +292,7 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
         changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None, "set_aside": None}
-    _change(own, changes, "correct", returns=True)
+    _change(own, changes, CORRECT, returns=True)
     return True
 
 
@@ -315,6 +348,45 @@ def _change(
         enqueue_telling(row)
 
 
+# Signing along: what authors say of their words as they stand.
+
+
+def sign(own: OwnTestimonial, action: str, words: str) -> bool:
+    """Confirm the words, or object to them; return whether anything changed.
+
+    The project is locked. `words` is the mark of those that the page showed. Raises
+    `AuthorRefused`.
+    """
+    row, project = own.row, own.project
+    if not own.can_sign or mark_words(row) != words:
+        raise AuthorRefused
+    if find_said([row])[row.id][:1] == [action]:
+        return False
+    # A mark of its card goes or comes.
+    mark_changed(project)
+    entry = write_entry(row, SIGNED[action], has_words=True)
+    type = str(name_change(row, {}) or "")
+    add_step(project, row, action, AUTHOR, BY_AUTHOR, type=type, **entry)
+    return True
+
+
+SIGNED = {CONFIRM: "confirmed", OBJECT: "objected"}
+
+
+def mark_words(row: Testimonial) -> str:
+    return hash_words("", describe_words(row))[:16]
+
+
+@job(MAIL_CHANGED, "mail")
+def mail_changed() -> None:
+    """Tell an author that somebody else changed their words, once for the words as they stand."""
+    with write(partial(take_up, current_job().id)) as found:
+        if found is None or found[1].deleted_at or found[1].status == "withdrawn":
+            return
+        if not find_said([found[1]])[found[1].id] and send_author_mail(*found, is_changed=True):
+            add_step(*found, TELL_AUTHOR, "")
+
+
 def is_unwanted(project: Project, email: str) -> bool:
     """Tell whether the address has unsubscribed from the project's account."""
     key = (project.account_id, hash_email(project.account_id, email))
@@ -353,8 +425,4 @@ def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> 
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, thanks=words)
-    now = clock.now()
-    note: dict[str, Any] = {"testimonial_id": row.id, "before": {}, "created_at": now}
-    # It changes nothing of the testimonial, so what was done before can still be undone.
-    note |= {"type": str(AUTHOR_THANKED), "undone_at": now}
-    record_changes(project, [note], action=THANK, actor=actor, batch_id=new_identifier())
+    add_step(project, row, THANK, actor, type=str(AUTHOR_THANKED))

@@ -101,6 +101,12 @@ class SentenceForm(WordsForm):
     text = Words(required=False, load_default="")
 
 
+class SignForm(FormSchema):
+    """The mark of the words that an author signs."""
+
+    seen = Text(16, one_line=True, required=True)
+
+
 class ConsentForm(FormSchema):
     """The consent to show the words."""
 

@@ -168,10 +168,10 @@ def enqueue(
     db.session.add(Job(id=id or new_identifier(), kind=kind, payload=payload, **values))
 
 
-def enqueue_anew(kind: str, ids: Sequence[str]) -> None:
-    """Let jobs with these ids be done now, with all attempts, whether they still wait or not."""
+def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) -> None:
+    """Let jobs with these ids be done then or now, with all attempts, whether they wait or not."""
     if ids:
-        values = {"run_at": clock.now(), "attempts": 0}
+        values = {"run_at": run_at or clock.now(), "attempts": 0}
         insert = insert_into(db.session(), Job)
         db.session.execute(
             insert.on_conflict_do_update(index_elements=[Job.id], set_=values),

@@ -53,6 +53,9 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "withdraw": gettext_noop("Withdrawn by its author"),
     "remove_recording": gettext_noop("Recording removed"),
     "consent": gettext_noop("Consent given again"),
+    "confirm": gettext_noop("Confirmed by its author"),
+    "object": gettext_noop("Objected to by its author"),
+    "tell-author": gettext_noop("Author told of the change"),
     "disown": gettext_noop("Denied by the owner of the email address"),
 }
 # Why one is set aside, to choose from.

@@ -67,6 +67,14 @@ BECAME = {
         gettext_noop("consented again to a testimonial"),
         gettext_noop("consented again to testimonials: %(count)s"),
     ),
+    "confirm": (
+        gettext_noop("confirmed the words of a testimonial"),
+        gettext_noop("confirmed the words of testimonials: %(count)s"),
+    ),
+    "object": (
+        gettext_noop("objected to the words of a testimonial"),
+        gettext_noop("objected to the words of testimonials: %(count)s"),
+    ),
     "disown": (
         gettext_noop("denied having written a testimonial"),
         gettext_noop("denied having written testimonials: %(count)s"),

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, delete, literal, select, update
@@ -14,11 +14,18 @@ from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, Turn, r
 from testimonials.core.db.identifiers import name_part, new_identifier
 from testimonials.core.db.transactions import in_batches
 from testimonials.core.extensions import db
+from testimonials.core.jobs import enqueue_anew
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import REPLY_CHANGED, name_change
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.record import STATE, follow_change, write_entry
+from testimonials.testimonials.record import (
+    STATE,
+    WORDS,
+    describe_words,
+    follow_change,
+    write_entry,
+)
 
 T = TypeVar("T")
 # A testimonial, and what to set of it.
@@ -111,9 +118,51 @@ def list_history(testimonial_id: str, *actions: str) -> Sequence[Event]:
     return db.session.scalars(query).all()
 
 
+def add_step(
+    project: Project,
+    row: Testimonial,
+    action: str,
+    actor: str,
+    by: Actor | None = None,
+    **values: Any,
+) -> None:
+    """Add to the history what changes nothing, so that what was done before can be undone still."""
+    now = clock.now()
+    step = {"testimonial_id": row.id, "type": "", "before": {}, "created_at": now, "undone_at": now}
+    batch = new_identifier()
+    record_changes(project, [step | values], by, action=action, actor=actor, batch_id=batch)
+
+
+# What authors did about their words, and that they were told that somebody else changed them.
+SENT, CORRECT, CONFIRM, OBJECT, TELL_AUTHOR = "sent", "correct", "confirm", "object", "tell-author"
+OWN_WORDS = (SENT, CORRECT, CONFIRM)
+
+
+def find_said(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
+    """Return by id what was done about the very words that a testimonial has now, newest first."""
+    by_id = {row.id: row for row in rows}
+    words = {id: describe_words(row) for id, row in by_id.items()}
+    then, said = {id: dict(each) for id, each in words.items()}, {id: list[str]() for id in by_id}
+    query = select(Event.testimonial_id, Event.action, Event.before)
+    query = query.where(Event.testimonial_id.in_(by_id), IS_HISTORY).order_by(Event.id.desc())
+    for id, action, before in db.session.execute(query):
+        if then[id] == words[id] and action in (CORRECT, CONFIRM, OBJECT, TELL_AUTHOR):
+            said[id].append(action)
+        then[id] |= {WORDS[name]: old or "" for name, old in before.items() if name in WORDS}
+    for id, row in by_id.items():
+        is_as_sent = then[id] == words[id] and row.original_text in (None, row.text)
+        said[id] += [SENT] if is_as_sent and row.source == "public_page" else []
+    return said
+
+
+def is_own(said: Sequence[str]) -> bool:
+    """Tell whether words are their author's, by what was done about them."""
+    return next((each in OWN_WORDS for each in said if each != TELL_AUTHOR), False)
+
+
 def _record(
     project: Project,
-    befores: Iterable[tuple[Any, dict[str, Any]]],
+    befores: Sequence[tuple[Any, dict[str, Any]]],
     part: "Part",
     actor: str,
     action: str,
@@ -140,6 +189,17 @@ def _record(
     reason = reasons.pop() if len(reasons) == 1 else None
     is_of_many = part.is_one_of_many
     record_changes(project, entries, by, is_of_many=is_of_many, reason=reason, **values)
+    changed = [row.id for row, before in befores if by is None and _concerns_author(row, before)]
+    enqueue_anew(MAIL_CHANGED, changed, clock.now() + SETTLES)
+
+
+# The mail to an author whose words somebody else changed, once these have stayed for as long.
+MAIL_CHANGED, SETTLES = "mail.author-changed", timedelta(minutes=5)
+
+
+def _concerns_author(row: Any, before: dict[str, Any]) -> bool:
+    is_theirs = not WORDS.keys().isdisjoint(before) and row.source == "public_page"
+    return is_theirs and row.author_email is not None
 
 
 def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:

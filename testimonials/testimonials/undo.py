@@ -17,7 +17,14 @@ from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.projects.models import Project
-from testimonials.testimonials.history import Part, change_all, in_parts
+from testimonials.testimonials.history import (
+    CONFIRM,
+    OBJECT,
+    TELL_AUTHOR,
+    Part,
+    change_all,
+    in_parts,
+)
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
@@ -25,7 +32,7 @@ from testimonials.testimonials.tags import find_spellings, spell
 UNDO_SECONDS = 24 * 60 * 60
 UNDO_STEPS = 50
 # They can't be undone, or have a way of their own.
-NO_STEPS = ("add", "import", "thank", "remove_recording")
+NO_STEPS = ("add", "import", "thank", "remove_recording", CONFIRM, OBJECT, TELL_AUTHOR)
 # When a change was "undone" that was passed over, since something else was changed after it.
 PASSED_OVER = clock.EPOCH
 TIMES = (

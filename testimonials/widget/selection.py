@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnExpressionArgument, Select, func, literal, select, tuple_
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.errors import ValidationFailed
@@ -18,6 +17,7 @@ from testimonials.core.http.urls import testimonial_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_ratings, count_tags
 from testimonials.testimonials.fields import Answer, public_answers
+from testimonials.testimonials.history import find_said, is_own
 from testimonials.testimonials.inbox import match_tags
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import Recording, Testimonial
@@ -107,10 +107,6 @@ def find_recording(testimonial: Testimonial) -> Recording | None:
     return recording if recording and recording.state == "ready" else None
 
 
-# What the author does who sends other words.
-CORRECTED = "correct"
-
-
 def describe_extras(
     testimonial: Testimonial, project: Project, marks: Sequence[str]
 ) -> dict[str, Any] | None:
@@ -129,8 +125,9 @@ def describe_extras(
 def find_marks(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
     """Return the marks of testimonials by their ids; asks the history of those that were edited."""
     rows = list(rows)
-    edited = {row.id for row in rows if row.original_text and row.original_text != row.text}
-    edited -= _find_own_words(edited) if edited else set()
+    changed = [row for row in rows if row.original_text and row.original_text != row.text]
+    said = find_said(changed) if changed else {}
+    edited = {row.id for row in changed if not is_own(said[row.id])}
     return {
         row.id: [
             *(["verified"] if row.purchase_verified_at is not None else []),
@@ -146,19 +143,6 @@ def _name_edit(row: Testimonial, edited: Collection[str]) -> list[str]:
     if row.id not in edited:
         return []
     return ["shortened" if len(row.text) < len(row.original_text or "") else "edited"]
-
-
-def _find_own_words(ids: Collection[str]) -> set[str]:
-    """Return which of these testimonials have words that their authors wrote last."""
-    of = Event
-    query = select(of.testimonial_id, of.action, of.before).order_by(of.id)
-    query = query.where(of.testimonial_id.in_(ids), IS_HISTORY, of.undone_at.is_(None))
-    last = {
-        testimonial_id: action
-        for testimonial_id, action, before in db.session.execute(query)
-        if testimonial_id and "text" in before
-    }
-    return {each for each, action in last.items() if action == CORRECTED}
 
 
 def _describe_recording(
