@@ -69,7 +69,8 @@ def write_theme(project: Project) -> str:
     color, text = map(_write_pair, button.light, button.dark)
     chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
     if font := FONTS.get(find_brand(project).typeface):
-        chosen += f";--font:{font}"
+        # Not at the root: the owner's page of asking shows the mail in it, and itself in ours.
+        derived.append(f"--font:{font}")
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 
 

@@ -26,8 +26,8 @@ LABEL_LENGTH = 60
 
 # A field's first choice is its default.
 FONTS = ("page", "system", "serif")
-# By the brand's font.
-BRAND_FONTS = {"site": "page", "plain": "system", "classic": "serif"}
+# By the brand's font, or what stands for the website's.
+BRAND_FONTS = {"site": "page", "plain": "system", "classic": "serif", "rounded": "rounded"}
 RADII = (16, 0, 6, 12, 24)
 DENSITIES = ("comfortable", "compact", "airy")
 PHOTO_SIZES = (48, 0, 40, 64)

@@ -4,7 +4,7 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -260,7 +260,7 @@ def render_still(
     settings = find_settings(project, selection.widget)
     feed = describe_feed(project, after, limit, selection, settings)
     config, shape = feed["config"], feed.get("shape", "")
-    settings = WidgetSettings(settings.name, config, settings.design)
+    settings = replace(settings, config=config)
     words = write_words(settings.design["labels"], header := feed.get("header"), name=project.name)
     shown = header and header["count"] and describe_header(header, words)
     if "badge" in feed:
@@ -338,12 +338,12 @@ MORE_SHEETS = {
     "list": ("list",),
     "single": ("single",),
 } | dict.fromkeys(BADGES, ("badge", "sentence", "people"))
-FONTS = {"serif": "Georgia,serif", "system": "system-ui,sans-serif"}
+SANS = "system-ui,sans-serif"
+FONTS = {"serif": "Georgia,serif", "system": SANS, "rounded": f"ui-rounded,Nunito,{SANS}"}
 # In a page that isn't ours, the font of the design "page" is that page's.
 PAGE_FONT = (
     ":host{font-family:inherit!important}"
-    ".tm.tm,.text.text,.average.average"
-    "{font-family:var(--testimonials-font,inherit)}"
+    ".tm.tm,.text.text,.average.average{font-family:var(--testimonials-font,inherit)}"
 )
 # From these widths there are two, three and four columns.
 WIDTHS = (560, 900, 1240)
@@ -390,7 +390,7 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
         for name, *pair in zip(names, *columns, strict=True)
     ]
     radius, photo = design["radius"], design["photoSize"]
-    font = FONTS.get(design["font"], FONTS["system"])
+    font = FONTS.get(design["font"], FONTS[settings.typeface])
     values += [
         f"--tm-radius:{radius}px",
         f"--tm-round:{'50%' if radius > 6 else '8px' if radius else '0'}",

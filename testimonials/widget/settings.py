@@ -61,6 +61,8 @@ class WidgetSettings:
     name: str
     config: dict[str, Any]
     design: dict[str, Any]
+    # On our own pages, the font of the design "page" is the nearest to the website's.
+    typeface: str = "system"
 
 
 def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
@@ -84,7 +86,7 @@ def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
         design["brandColor"] = design["brandColor"] or brand.color
     config = fill_in(config)
     config["theme"] = design["theme"] or config["theme"]
-    return WidgetSettings(settings.name, config, design)
+    return WidgetSettings(settings.name, config, design, BRAND_FONTS[brand.typeface])
 
 
 def find_widget(project: Project, name: str) -> Project | SavedWidget:

@@ -222,7 +222,10 @@ def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#2F5D50"
     # Our own pages are in the nearest of their fonts; the widget inherits the real one.
     shown = show(owner, project)
-    assert ("--font:Georgia" in shown["theme"], shown["font"]) == (True, "page")
+    assert re.search(r"\.page-collection\{[^}]*--font:Georgia", shown["theme"])
+    assert shown["font"] == "page"
+    wall = re.findall(r"--tm-font:([^;]+)", owner.client.get("/oat-ember/wall").text)
+    assert wall == ["Georgia,serif"]
     change_project(app, project["_id"], brand={"color": "#C2410C", "read": read})
     assert owner.get(paths[0]).json["data"]["brand"]["color"] == "#C2410C"
 
