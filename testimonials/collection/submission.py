@@ -85,10 +85,9 @@ _CONSENTS = {
 class WordsForm(FormSchema):
     """What an author may correct."""
 
-    text = Words(error_messages={"required": gettext_noop("Write a sentence or two.")})
+    text = Words(missing=gettext_noop("Write a sentence or two."))
     name = AuthorName(
-        attribute="author_name",
-        error_messages={"required": gettext_noop("Add your name, as it should appear.")},
+        attribute="author_name", missing=gettext_noop("Add your name, as it should appear.")
     )
     role = AuthorLine(attribute="author_role", load_default="")
     company = AuthorLine(attribute="author_company")
@@ -110,10 +109,7 @@ class SignForm(FormSchema):
 class ConsentForm(FormSchema):
     """The consent to show the words."""
 
-    consent = Switch(
-        required=True,
-        error_messages={"required": gettext_noop("Tick this, so that your words may be shown.")},
-    )
+    consent = Switch(missing=gettext_noop("Tick this, so that your words may be shown."))
 
     @post_load
     def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -176,16 +176,12 @@ def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
 language = AccountPage(account, "/dashboard/account/language", "account/language.html")
 
 
-class LanguageForm(FormSchema):
-    language = Text(35, load_default="")
-
-
 @language.show
 def show_language(owner: SignedIn) -> Values:
     return {"choices": DASHBOARD_LANGUAGES, "chosen": get_account(owner.account_id).language or ""}
 
 
-@language.save(LanguageForm)
+@language.save({"language": Text(35, load_default="")})
 def change_language(owner: SignedIn, language: str) -> Done:
     """Keep the language of the person's pages; none means the browser's."""
     chosen = find_language(language)
@@ -267,16 +263,12 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
 leaving = AccountPage(account, "/dashboard/account/delete", "account/delete.html")
 
 
-class ConfirmForm(FormSchema):
-    confirm = Text(254, load_default="")
-
-
 @leaving.show
 def show_deletion(owner: SignedIn) -> Values:
     return {"own_count": count_projects(owner.account_id), "typed": {"confirm": ""}}
 
 
-@leaving.save(ConfirmForm, step_up="delete your account")
+@leaving.save({"confirm": Text(254, load_default="")}, step_up="delete your account")
 def delete_here(owner: SignedIn, confirm: str) -> Done:
     """Delete the account and everything in it permanently."""
     if confirm.strip().lower() != owner.email:

@@ -12,7 +12,6 @@ from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.fields import Choice
-from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import translate
 from testimonials.core.http.rate_limits import Limit
@@ -67,16 +66,6 @@ LANGUAGES = {
 steps_page = ProjectPage(widget_pages, "widget/add-to-site", "widget/add_to_site.html")
 
 
-class MadeWithForm(FormSchema):
-    made_with = Choice(*KINDS, required=True)
-
-
-class SomebodyForm(FormSchema):
-    """Whom to mail the steps."""
-
-    email = Email(is_lasting=False, required=True)
-
-
 @steps_page.show
 def show_steps(access: Access) -> Values:
     """Show the steps of the widget that ``?widget=`` names, by default of the project's own."""
@@ -97,7 +86,7 @@ def show_steps(access: Access) -> Values:
     }
 
 
-@steps_page.save(MadeWithForm, at="/made-with")
+@steps_page.save({"made_with": Choice(*KINDS, required=True)}, at="/made-with")
 def keep_made_with(access: Access, made_with: str) -> Done:
     """Remember what the site is made with, for the next time."""
     project = access.project
@@ -113,7 +102,7 @@ def _count_mail(access: Access, email: str) -> None:
     limiter.count(MAILS_PER_EMAIL, hash_secret(email))
 
 
-@steps_page.save(SomebodyForm, at="/mail", prepare=_count_mail)
+@steps_page.save({"email": Email(is_lasting=False, required=True)}, at="/mail", prepare=_count_mail)
 def mail_steps(access: Access, email: str, prepared: None) -> Done:
     project, name = access.project, request.args.get("widget", "")
     find_widget(project, name)

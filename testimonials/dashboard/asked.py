@@ -63,18 +63,6 @@ class AskedQuery(FormSchema):
     page = QueryCount(1, load_default=1)
 
 
-class PersonForm(FormSchema):
-    """Somebody on the list."""
-
-    id = Text(40, load_default="")
-
-
-class AddressForm(FormSchema):
-    """The address that somebody has."""
-
-    email = Email(required=True)
-
-
 asked_page = ProjectPage(collect, "collect/asked", "collect/asked.html")
 correct_page = ProjectPage(collect, "collect/asked/<asked_id>", "collect/correct.html")
 
@@ -105,7 +93,7 @@ def cancel_requests(access: Access) -> Done:
     return Done(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
 
 
-@asked_page.save(PersonForm, at="/remove")
+@asked_page.save({"id": Text(40, load_default="")}, at="/remove")
 def remove_request(access: Access, id: str) -> Done:
     """Delete one person from the list; whoever waits gets no mail."""
     is_waiting = find_asked(access.project, id).state == "waiting"
@@ -119,7 +107,7 @@ def show_correction(access: Access, asked_id: str) -> Values:
     return {"person": describe_person(person), "typed": {"email": person.request.email}}
 
 
-@correct_page.save(AddressForm, lock_first=lock_account_first)
+@correct_page.save({"email": Email(required=True)}, lock_first=lock_account_first)
 def correct_request(access: Access, asked_id: str, email: str) -> Done:
     """Ask somebody at another address, whose mail was not delivered."""
     correct_address(access.project, asked_id, email)

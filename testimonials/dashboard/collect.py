@@ -122,29 +122,16 @@ class ListForm(FormSchema):
 class AskForm(ListForm):
     """Whom to ask, and the mail that they get."""
 
-    subject = Text(
-        SUBJECT_LENGTH,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Write a subject.")},
-    )
-    message = Text(
-        MESSAGE_LENGTH,
-        required=True,
-        error_messages={"required": gettext_noop("Write a few words.")},
-    )
+    subject = Text(SUBJECT_LENGTH, one_line=True, missing=gettext_noop("Write a subject."))
+    message = Text(MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
     language = Choice(
         *(language.code for language in LANGUAGES),
-        required=True,
-        error_messages={"invalid": gettext_noop("Choose one of the languages.")},
+        missing=gettext_noop("Choose one of the languages."),
     )
     form = Text(SLUG_LENGTH, one_line=True, load_default="")
     wait = Choice(*map(str, WAITS), load_default=NOW)
     reminder = Choice(
-        NEVER,
-        *map(str, REMINDERS),
-        required=True,
-        error_messages={"invalid": gettext_noop("Choose after how many days, or never.")},
+        NEVER, *map(str, REMINDERS), missing=gettext_noop("Choose after how many days, or never.")
     )
 
 

@@ -49,11 +49,7 @@ class AskedForm(FormSchema):
 class ConsentForm(FormSchema):
     scopes = Choices(*Scope, missing=gettext_noop("Choose at least one, or don’t allow it."))
     project = fields.String(load_default="")
-    days = Choice(
-        *LIFETIMES,
-        required=True,
-        error_messages=dict.fromkeys(("required", "invalid"), gettext_noop("Choose one of these.")),
-    )
+    days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of these."))
 
 
 def _read_asked(form: Mapping[str, str] | None = None) -> dict[str, str]:

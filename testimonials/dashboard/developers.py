@@ -14,7 +14,6 @@ from testimonials.collection.verified_purchases import (
 )
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import (
@@ -122,11 +121,6 @@ purchases = ProjectPage(
 )
 
 
-class SecretForm(FormSchema):
-    # Of the secret that the form is about.
-    last_four = fields.String(load_default="")
-
-
 @purchases.show
 def show_purchases(access: Access) -> Values:
     project = access.project
@@ -138,7 +132,9 @@ def show_purchases(access: Access) -> Values:
     }
 
 
-@purchases.save(SecretForm, at="/secret", step_up="make a signing secret")
+@purchases.save(
+    {"last_four": fields.String(load_default="")}, at="/secret", step_up="make a signing secret"
+)
 def replace_secret(access: Access, last_four: str) -> Done:
     """Make a secret, or replace the one that the form was about, and show it, once."""
     if last_four != (access.project.purchase_secret or "")[-4:]:

@@ -17,6 +17,7 @@ from flask import (
     url_for,
 )
 from flask.typing import ResponseReturnValue
+from marshmallow.fields import Field
 from werkzeug import Response
 
 from testimonials.auth.cookies import (
@@ -194,7 +195,7 @@ class AccountPage:
 
     def save(
         self,
-        form: type[FormSchema] | None = None,
+        form: type[FormSchema] | dict[str, Field[Any]] | None = None,
         *,
         at: str = "",
         role: Role | None = None,
@@ -206,12 +207,13 @@ class AccountPage:
     ) -> Callable[[Callable[..., Done]], Callable[..., Done]]:
         """Do what the button at the page's path and `at` is for, in one transaction.
 
-        The view also gets the values of the `form`. What can be corrected shows the page again, as
-        it was filled in. `step_up` asks for a fresh proof to do that. What takes long is done
-        before anything is locked, by `prepare`; the view gets its result as `prepared`.
-        `lock_first` locks what is locked before the project. A form with files `takes` as many
-        bytes.
+        The view also gets the values of the `form`, a schema or its fields by name. What can be
+        corrected shows the page again, as it was filled in. `step_up` asks for a fresh proof to do
+        that. What takes long is done before anything is locked, by `prepare`; the view gets its
+        result as `prepared`. `lock_first` locks what is locked before the project. A form with
+        files `takes` as many bytes.
         """
+        schema: Any = FormSchema.from_dict(form) if isinstance(form, dict) else form or FormSchema
 
         def decorate(view: Callable[..., Done]) -> Callable[..., Done]:
             @require_session
@@ -222,7 +224,7 @@ class AccountPage:
                     owner, page = prove(owner, step_up, url, changes_ways_in=changes_ways_in)
                     if page is not None:
                         return page
-                sent = _read(form or FormSchema, takes)
+                sent = _read(schema, takes)
                 try:
                     values = self.values_of(parts) | _check(sent)
                     if prepare is not None:

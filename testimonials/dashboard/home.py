@@ -118,9 +118,8 @@ class NewProjectForm(FormSchema):
     business_name = Text(
         BUSINESS_NAME_LENGTH,
         one_line=True,
-        required=True,
         attribute="businessName",
-        error_messages={"required": gettext_noop("Add the name of the business.")},
+        missing=gettext_noop("Add the name of the business."),
     )
     website = Text(WEBSITE_LENGTH, one_line=True, load_default="")
 
@@ -144,13 +143,9 @@ def create_project_here(owner: SignedIn, **values: Any) -> Done:
     return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
 
 
-class ThemeForm(FormSchema):
-    theme = Choice(*THEMES, required=True)
-
-
 theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.show_account")
 
 
-@theme.save(ThemeForm)
+@theme.save({"theme": Choice(*THEMES, required=True)})
 def choose_theme(owner: SignedIn, theme: str) -> Done:
     return Done(finish=lambda answer: set_cookie(answer, theme_cookie(), theme, YEAR_SECONDS))

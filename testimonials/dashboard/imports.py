@@ -377,11 +377,7 @@ def change_import(access: Access, import_id: str, prepared: Values, **sent: Any)
     return Done()
 
 
-class StartForm(FormSchema):
-    token = fields.String(load_default="")
-
-
-@one.save(StartForm, at="/start")
+@one.save({"token": fields.String(load_default="")}, at="/start")
 def start_import(access: Access, import_id: str, token: str) -> Done:
     """Import what the preview showed, or go on where it was stopped; the background does it."""
     row = find_import(access.project.id, import_id, for_update=True)
@@ -404,11 +400,7 @@ def stop_import(access: Access, import_id: str) -> Done:
     return Done()
 
 
-class UndoForm(FormSchema):
-    also_changed = fields.String()
-
-
-@one.save(UndoForm, at="/undo")
+@one.save({"also_changed": fields.String()}, at="/undo")
 def undo_import_here(access: Access, import_id: str, also_changed: str | None) -> Done:
     row = find_import(access.project.id, import_id, for_update=True)
     also = also_changed is not None

@@ -357,12 +357,7 @@ class ReturnForm(FormSchema):
 
 class ActionForm(ReturnForm):
     action = Choice(
-        *ACTIONS,
-        required=True,
-        error_messages=dict.fromkeys(
-            ("required", "invalid"),
-            gettext_noop("This page is out of date. Reload it and try again."),
-        ),
+        *ACTIONS, missing=gettext_noop("This page is out of date. Reload it and try again.")
     )
     # Why it is set aside, or deleted; empty: without a reason.
     reason = Choice("", *REASONS, load_default="")

@@ -70,10 +70,6 @@ class NameForm(FormSchema):
     name = Text(NAME_LENGTH, one_line=True, load_default="")
 
 
-class OpenForm(FormSchema):
-    open = Switch(load_default=False)
-
-
 @editor.show
 def show_page_editor(access: Access) -> Values:
     """Show the page's rows, from top to bottom; ``?open=`` names the one that is open."""
@@ -133,7 +129,7 @@ def save_page(access: Access, before: Values | None = None, do: str = "", **sent
     )
 
 
-@editor.save(OpenForm, at="/forms/<form_name>/state")
+@editor.save({"open": Switch(load_default=False)}, at="/forms/<form_name>/state")
 def set_open(access: Access, form_name: str, open: bool) -> Done:
     """Open or close another page."""
     form = find_form(access.project, form_name)

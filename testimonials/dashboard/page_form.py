@@ -70,9 +70,6 @@ SWITCHES = ("isRequired", "isPublic", "several", "copies")
 class Lines(Choices):
     """A list of short texts; empty ones are none."""
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
         return [text.strip() for text in value[:MOST_READ] if text.strip()]
 

@@ -1,7 +1,6 @@
 """People: who is in a project, or in all of an owner's; inviting, roles, removing, leaving."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from flask import redirect, request, url_for
 from marshmallow import fields
@@ -17,7 +16,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import people
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Switch
-from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
@@ -62,40 +61,21 @@ from testimonials.projects.team import (
 
 
 class RoleForm(FormSchema):
-    role = Choice(
-        *ROLES,
-        required=True,
-        error_messages=dict.fromkeys(("required", "invalid"), gettext_noop("Choose a role.")),
-    )
+    role = Choice(*ROLES, missing=gettext_noop("Choose a role."))
 
 
 class InviteForm(RoleForm):
     email = Email(required=True)
 
 
-class ProjectIds(Choices):
-    """Ids of projects whose boxes are ticked."""
-
-    def __init__(self) -> None:
-        super().__init__(missing="")
-        self.required, self.load_default = False, None
-
-    def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
-        return list(value)
-
-
 class InviteToAllForm(InviteForm):
     reach = Choice("all", "some", load_default="all")
-    projects = ProjectIds()
+    projects = Identifiers()
 
 
 class AddressForm(FormSchema):
     # Of an invitation, as it is listed.
     email = fields.String(load_default="")
-
-
-class RemoveForm(FormSchema):
-    is_sure = Switch(load_default=False)
 
 
 # The people of a project.
@@ -170,7 +150,7 @@ def _ends_for_good(project: Project, account_id: str) -> bool:
     return keeps or ends_for_good(project, account_id)
 
 
-@removal.save(RemoveForm)
+@removal.save({"is_sure": Switch(load_default=False)})
 def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     project = access.project
     require_over(access.role, find_member(project, account_id).role)
@@ -261,9 +241,9 @@ def _send_to_all(owner: SignedIn, new: NewInvitation) -> None:
 
 @all_people.save(InviteToAllForm, step_up="invite a colleague", prepare=_count_mail)
 def invite_to_all(
-    owner: SignedIn, email: str, role: str, reach: str, projects: list[str] | None, prepared: None
+    owner: SignedIn, email: str, role: str, reach: str, projects: list[str], prepared: None
 ) -> Done:
-    ids = (projects or []) if reach == "some" else None
+    ids = projects if reach == "some" else None
     place = lock_account(owner.account_id)
     _send_to_all(owner, invite(place, owner, Role.OWNER, email, role, ids))
     return Done(_("The invitation is on its way."))

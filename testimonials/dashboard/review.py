@@ -57,11 +57,7 @@ class DoneForm(FormSchema):
 
 class ReviewForm(DoneForm):
     action = Choice(
-        *DECISIONS,
-        required=True,
-        error_messages={
-            "invalid": gettext_noop("This page is out of date. Reload it and try again.")
-        },
+        *DECISIONS, missing=gettext_noop("This page is out of date. Reload it and try again.")
     )
 
 

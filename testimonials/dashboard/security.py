@@ -253,12 +253,11 @@ def unlink_company_here(owner: SignedIn) -> Done:
     return Done(_("Your company account is unlinked."))
 
 
-class TeamForm(FormSchema):
-    strong = Choice("on", "off", load_default="off")
-
-
 @security.save(
-    TeamForm, at="/team", step_up="change what everybody signs in with", changes_ways_in=True
+    {"strong": Choice("on", "off", load_default="off")},
+    at="/team",
+    step_up="change what everybody signs in with",
+    changes_ways_in=True,
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
     """Ask everybody who opens the owner's projects for more than a password, or no longer."""

@@ -43,10 +43,6 @@ FACES = 2
 overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role.READER)
 
 
-class LiveForm(FormSchema):
-    live = Switch(load_default=False)
-
-
 @overview.show
 def show_settings(access: Access) -> Values:
     mode = find_choice(access.user.account_id, access.project.id).mode
@@ -77,7 +73,7 @@ def _name_people(others: list[str]) -> str:
     return ngettext("%(num)s person", "%(num)s people", len(others) + 1)
 
 
-@overview.save(LiveForm, at="/live", role=Role.ADMIN)
+@overview.save({"live": Switch(load_default=False)}, at="/live", role=Role.ADMIN)
 def switch_live(access: Access, live: bool) -> Done:
     """Open the page and the widget, or close both."""
     set_active(access.project, is_active=live)
@@ -88,15 +84,6 @@ def switch_live(access: Access, live: bool) -> Done:
 # The address of the page.
 
 address = ProjectPage(settings, "settings/address", "settings/address.html")
-
-
-class AddressForm(FormSchema):
-    slug = Text(
-        SLUG_LENGTH,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Write the new address.")},
-    )
 
 
 @address.show
@@ -110,7 +97,9 @@ def show_address(access: Access) -> Values:
     }
 
 
-@address.save(AddressForm)
+@address.save(
+    {"slug": Text(SLUG_LENGTH, one_line=True, missing=gettext_noop("Write the new address."))}
+)
 def change_address(access: Access, slug: str) -> Done:
     project, old = access.project, access.project.slug
     rename_slug(project, slug)
@@ -125,12 +114,7 @@ domain = ProjectPage(settings, "settings/domain", "settings/domain.html")
 
 
 class HostForm(FormSchema):
-    host = Text(
-        domains.LONGEST,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Write a host name of yours.")},
-    )
+    host = Text(domains.LONGEST, one_line=True, missing=gettext_noop("Write a host name of yours."))
 
 
 @domain.show
@@ -219,13 +203,7 @@ mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Role.MO
 
 
 class MailForm(FormSchema):
-    mode = Choice(
-        *MODES,
-        required=True,
-        error_messages=dict.fromkeys(
-            ("required", "invalid"), gettext_noop("Choose at once, once a day or never.")
-        ),
-    )
+    mode = Choice(*MODES, missing=gettext_noop("Choose at once, once a day or never."))
     decides_by_mail = Switch(load_default=False)
 
 
@@ -248,16 +226,14 @@ def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
 deletion = ProjectPage(settings, "settings/delete", "settings/delete.html", role=Role.OWNER)
 
 
-class DeleteForm(FormSchema):
-    confirm = Text(SLUG_LENGTH, one_line=True, load_default="")
-
-
 @deletion.show
 def show_deletion(access: Access) -> Values:
     return {"slug": access.project.slug, "counts": count_by_status(access.project.id)}
 
 
-@deletion.save(DeleteForm, step_up="delete this project")
+@deletion.save(
+    {"confirm": Text(SLUG_LENGTH, one_line=True, load_default="")}, step_up="delete this project"
+)
 def delete_project(access: Access, confirm: str) -> Done:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     project = access.project

@@ -12,7 +12,6 @@ from testimonials.collection.models import CollectionForm
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.fields import Text
-from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, form_url
 from testimonials.core.images.qr import draw_file, draw_inline
@@ -25,12 +24,6 @@ from testimonials.projects.models import Project
 
 # The placeholder for the link in a stored message, which follows the page to a new address.
 LINK = "{link}"
-
-
-class MessageForm(FormSchema):
-    """The message to customers; empty for the suggested one."""
-
-    message = Text(MESSAGE_LENGTH, load_default="")
 
 
 message_page = ProjectPage(collect, "collect/message", "collect/message.html")
@@ -48,7 +41,7 @@ def show_message(access: Access) -> Values:
     }
 
 
-@message_page.save(MessageForm)
+@message_page.save({"message": Text(MESSAGE_LENGTH, load_default="")})
 def save_message(access: Access, message: str) -> Done:
     """Keep the message; it saves itself while it is written."""
     set_message(access.project, message)

@@ -51,7 +51,7 @@ class TestimonialForm(FormSchema):
     """The card, and what only the owner sees of it. With a recording no words are needed."""
 
     text = Words(required=False, load_default="")
-    author_name = AuthorName(error_messages={"required": gettext_noop("Add the author’s name.")})
+    author_name = AuthorName(missing=gettext_noop("Add the author’s name."))
     author_role = AuthorLine(load_default="")
     author_company = AuthorLine()
     # Nothing is mailed to it, so a disposable one will do.
@@ -86,11 +86,7 @@ class ReplyForm(FormSchema):
 class ThanksForm(FormSchema):
     """A mail to the author."""
 
-    thanks = Text(
-        THANKS_LENGTH,
-        required=True,
-        error_messages={"required": gettext_noop("Write a line to the author.")},
-    )
+    thanks = Text(THANKS_LENGTH, missing=gettext_noop("Write a line to the author."))
 
 
 class TranscriptForm(FormSchema):

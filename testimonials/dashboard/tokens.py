@@ -101,12 +101,7 @@ DEFAULT_DAYS = "90"
 
 
 class TokenForm(FormSchema):
-    name = Text(
-        NAME_LENGTH,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Name what will use the token.")},
-    )
+    name = Text(NAME_LENGTH, one_line=True, missing=gettext_noop("Name what will use the token."))
     scopes = Choices(*Scope, missing=gettext_noop("Choose at least one thing that it may do."))
     project = fields.String()
     ends = Choice(*ENDS, load_default=DEFAULT_DAYS)

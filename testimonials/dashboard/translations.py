@@ -15,7 +15,7 @@ from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.form_errors import Errors
-from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.forms import Choices
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, Language, find_language
 from testimonials.core.http.i18n import gettext as _
 from testimonials.dashboard.framework import Done, ProjectPage, Values
@@ -36,19 +36,11 @@ words_page = ProjectPage(collect, "collect/page/words", "page/words.html", nav="
 class Spoken(Choices):
     """All texts of the form, by the names of their lines."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.load_default = dict
-
     def collect(self, form: MultiDict[str, str], name: str) -> Any:
         return {each: text.replace("\r\n", "\n").strip() for each, text in form.items()}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **_: Any) -> Any:
         return value
-
-
-class WordsForm(FormSchema):
-    words = Spoken()
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ def show_words(access: Access) -> Values:
     }
 
 
-@words_page.save(WordsForm)
+@words_page.save({"words": Spoken(load_default=dict)})
 def save_words(access: Access, words: dict[str, str]) -> Done:
     project, form, language = access.project, find_named(access.project), choose_language()
     changes = put_words(_read_design(project, form), language.code, words)

@@ -60,12 +60,7 @@ setup_purpose = TokenPurpose("app-setup")
 
 
 class PasskeyForm(FormSchema):
-    name = Text(
-        60,
-        one_line=True,
-        required=True,
-        error_messages={"required": gettext_noop("Give it a name.")},
-    )
+    name = Text(60, one_line=True, missing=gettext_noop("Give it a name."))
 
 
 class NewPasskeyForm(PasskeyForm, PasskeyAnswerForm):

@@ -58,26 +58,13 @@ EVENTS = {
 
 
 class EndpointForm(FormSchema):
-    url = WebUrl(
-        URL_LENGTH,
-        required=True,
-        error_messages={"required": gettext_noop("Write the address that we should call.")},
-    )
+    url = WebUrl(URL_LENGTH, missing=gettext_noop("Write the address that we should call."))
     events = Choices(*EVENTS, missing=gettext_noop("Choose at least one thing to hear of."))
 
 
 class NewEndpointForm(EndpointForm):
     template = Choice(*TEMPLATES, load_default=EVENT)
     once = Once()
-
-
-class SwitchForm(FormSchema):
-    is_active = Switch(load_default=False)
-
-
-class SecretForm(FormSchema):
-    # Of the secret that the form is about.
-    last_four = fields.String()
 
 
 class SinceForm(FormSchema):
@@ -152,7 +139,7 @@ def show_webhook(access: Access, webhook_id: str) -> Values:
     }
 
 
-@endpoint.save(SwitchForm, at="/switch")
+@endpoint.save({"is_active": Switch(load_default=False)}, at="/switch")
 def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
     change_endpoint(access.project, find_endpoint(access.project, webhook_id), is_active=is_active)
     return Done(_("It hears of what happens from now on.") if is_active else _("It is off."))
@@ -205,7 +192,7 @@ def show_secret_form(access: Access, webhook_id: str) -> Values:
     return describe_endpoint(find_endpoint(access.project, webhook_id))
 
 
-@secret.save(SecretForm, step_up="replace a signing secret")
+@secret.save({"last_four": fields.String()}, step_up="replace a signing secret")
 def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> Done:
     """Replace the secret that the form was about, and show the new one, once."""
     found = find_endpoint(access.project, webhook_id)

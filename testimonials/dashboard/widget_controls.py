@@ -148,10 +148,6 @@ class OwnColour(Text):
 class Tags(Choices):
     """The tags whose boxes are ticked, in any number up to 20."""
 
-    def __init__(self) -> None:
-        super().__init__(missing="")
-        self.required, self.load_default = False, None
-
     def _deserialize(self, value: list[str], attr: Any, data: Any, **kwargs: Any) -> list[str]:
         if len(value) > widget_design.MAX_TAGS:
             raise ValidationError(_("Choose at most 20 tags."))
@@ -187,7 +183,7 @@ class WidgetForm(FormSchema):
     showSource = Switch()
     showHighlights = Switch()
     show = Choice(*SHOWN)
-    tags = Tags()
+    tags = Tags(load_default=None)
     initialCount = Count(*defaults.INITIAL_COUNT_RANGE)
     showHeader = Switch()
     showCtaButton = Switch()

@@ -75,10 +75,6 @@ class LookForm(FormSchema):
     look = Choice(*LOOKS, *SHAPES)
 
 
-class NameForm(FormSchema):
-    name = Text(200, one_line=True, load_default="")
-
-
 @gallery.show
 def show_looks(access: Access) -> Values:
     return _describe_gallery(access.project) | {"is_new": False}
@@ -128,7 +124,7 @@ def show_name(access: Access, widget_name: str) -> Values:
     return {"name": _find_saved(access.project, widget_name).name}
 
 
-@naming.save(NameForm)
+@naming.save({"name": Text(200, one_line=True, load_default="")})
 def change_name(access: Access, widget_name: str, name: str) -> Done:
     widget = _find_saved(access.project, widget_name)
     rename_widget(access.project, widget, name)

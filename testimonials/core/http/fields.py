@@ -1,7 +1,7 @@
 """The fields of all schemas: each checks one rule, and has the messages for breaking it.
 
 In a `StrictSchema` (request bodies) JSON types count: no "5" for 5, no 1 for true, no null in place
-of a missing field, and messages state the rule for a program. In a `core.web.forms.FormSchema` the
+of a missing field, and messages state the rule for a program. In a `core.http.forms.FormSchema` the
 same fields take what a browser sends, and messages speak to a person in the page's language. Each
 field also has its rule as JSON Schema for the OpenAPI document.
 """
@@ -76,7 +76,7 @@ class RuleField(fields.Field[Any]):
     """The base of all fields, with two sets of messages.
 
     `rule` is the message for a value of the wrong type or range. `error_messages` are a schema's
-    own, and override both sets.
+    own, and override both sets. `missing` is what a form says without a value that it takes.
     """
 
     messages: ClassVar[dict[str, str]] = {}
@@ -84,9 +84,17 @@ class RuleField(fields.Field[Any]):
     form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
 
     def __init__(
-        self, *, rule: str, error_messages: Mapping[str, str] | None = None, **options: Any
+        self,
+        *,
+        rule: str,
+        missing: str = "",
+        error_messages: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> None:
         self.own_messages = dict(error_messages or {})
+        if missing:
+            options["required"] = True
+            self.own_messages |= dict.fromkeys(("required", "invalid"), missing)
         rules = {
             "required": f"This field is required. {rule}",
             "null": f"{NULL} {rule}",

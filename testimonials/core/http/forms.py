@@ -16,14 +16,15 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import current_path
 
-# A page's form is a `FormSchema` of the fields of `core.web.fields`. A view reads it, and shows the
-# page again with `typed` and `errors` if something is wrong:
+# A page's form is a `FormSchema` of the fields of `core.http.fields`. A view reads it, and shows
+# the page again with `typed` and `errors` if something is wrong:
 #
-# class RenameForm(FormSchema): name = Text(120, one_line=True, required=True,
-# error_messages={"required": "Add a name."}) website = WebUrl(500, attribute="url")
+# class RenameForm(FormSchema):
+#     name = Text(120, one_line=True, missing=gettext_noop("Add a name."))
 #
-# sent = RenameForm().read() if sent.errors: return show_page(project, sent.typed,
-# sent.errors), 422 rename(project, **sent.values)
+# sent = RenameForm().read()
+# if sent.errors:
+#     return show_page(project, sent.typed, sent.errors), 422
 #
 # `values` has a key for each field, or its `attribute`. An empty field counts as missing: an error
 # if it is required, else its `load_default` or None.
@@ -80,11 +81,11 @@ class Choices(fields.Field[list[str]]):
     `missing` says so.
     """
 
-    def __init__(self, *choices: str, missing: str = "") -> None:
+    def __init__(self, *choices: str, missing: str = "", load_default: Any = list) -> None:
         if missing:
             super().__init__(required=True, error_messages={"required": missing})
         else:
-            super().__init__(load_default=list)
+            super().__init__(load_default=load_default)
         self.choices = choices
 
     def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
@@ -99,11 +100,6 @@ class Choices(fields.Field[list[str]]):
 
 class Identifiers(Choices):
     """The ids among what several fields of one name send; nothing else can match."""
-
-    def __init__(self) -> None:
-        super().__init__(missing="")
-        self.required = False
-        self.load_default = list
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
         return list(filter(is_identifier, value))
