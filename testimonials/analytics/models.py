@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
@@ -21,9 +21,7 @@ class InsightDay(Base):
     __tablename__ = "insight_day"
     __table_args__ = (Index("ix_insight_day_day", "day"),)
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     # In UTC, as YYYY-MM-DD.
     day: Mapped[str] = mapped_column(String(10), primary_key=True)
     # widget or wall.
@@ -44,13 +42,9 @@ class InsightTestimonialDay(Base):
         Index("ix_insight_testimonial_day_testimonial_id", "testimonial_id"),
     )
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     day: Mapped[str] = mapped_column(String(10), primary_key=True)
-    testimonial_id: Mapped[str] = mapped_column(
-        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
-    )
+    testimonial_id: Mapped[str] = child_of(Testimonial.id, primary_key=True)
     seen: Mapped[int] = mapped_column(default=0)
     read: Mapped[int] = mapped_column(default=0)
 
@@ -64,9 +58,7 @@ class InsightVisit(Base):
     __tablename__ = "insight_visit"
     __table_args__ = (Index("ix_insight_visit_visit", "visit"),)
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     # The day on which it opened, and a random number, as `Testimonial.visit`.
     visit: Mapped[str] = mapped_column(String(40), primary_key=True)
     # The form's name; empty for the project's own page.
@@ -81,9 +73,7 @@ class InsightPathDay(Base):
     __tablename__ = "insight_path_day"
     __table_args__ = (Index("ix_insight_path_day_day", "day"),)
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     day: Mapped[str] = mapped_column(String(10), primary_key=True)
     form: Mapped[str] = mapped_column(String(60), primary_key=True)
     opened: Mapped[int] = mapped_column(default=0)

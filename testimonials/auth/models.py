@@ -7,7 +7,6 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -19,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 
 # Accounts.
@@ -105,7 +104,7 @@ class Session(Base):
     __tablename__ = "session"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    account_id: Mapped[str] = child_of(Account.id, index=True)
     token_hash: Mapped[str] = mapped_column(unique=True)
     # For the person to recognise the browser by, such as "Firefox on Windows".
     label: Mapped[str] = mapped_column(String(200))
@@ -129,9 +128,7 @@ class BillingSubscription(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     customer: Mapped[str] = mapped_column(index=True)
-    account_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), index=True
-    )
+    account_id: Mapped[str | None] = child_of(Account.id, index=True)
     # The plan's name in the settings.
     plan: Mapped[str]
     is_running: Mapped[bool] = mapped_column(Boolean)
@@ -148,7 +145,7 @@ class Passkey(Base):
     __tablename__ = "passkey"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    account_id: Mapped[str] = child_of(Account.id, index=True)
     # As base64url, the way browsers send it; at most 1,023 bytes.
     credential_id: Mapped[str] = mapped_column(String(1400), unique=True)
     # As COSE, the way the authenticator sent it.
@@ -168,9 +165,7 @@ class AuthenticatorApp(Base):
 
     __tablename__ = "authenticator_app"
 
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
-    )
+    account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     # Checking a code needs the secret itself; base32.
     secret: Mapped[str] = mapped_column(String(64))
     # The 30 seconds of the newest code that was used; only later ones count.
@@ -184,9 +179,7 @@ class RecoveryCode(Base):
 
     __tablename__ = "recovery_code"
 
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
-    )
+    account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     code_hash: Mapped[str] = mapped_column(primary_key=True)
 
 
@@ -206,7 +199,7 @@ class CompanyIdentity(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    account_id: Mapped[str] = child_of(Account.id)
     issuer: Mapped[str] = mapped_column(String(500))
     subject: Mapped[str] = mapped_column(String(255))
     # The address that the issuer last named, for the person to recognise the account by.
@@ -252,18 +245,16 @@ class AccessToken(Base):
     __table_args__ = (Index("ix_access_token_account_id_created_at", "account_id", "created_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    account_id: Mapped[str] = child_of(Account.id)
     # None: all projects of the account.
-    project_id: Mapped[str | None] = mapped_column(
-        ForeignKey("project.id", ondelete="CASCADE"), index=True
-    )
+    project_id: Mapped[str | None] = child_of("project.id", index=True)
     name: Mapped[str] = mapped_column(String(80))
     scopes: Mapped[list[str]] = mapped_column(JSON)
     # The table allows none, from when a token could wait to be fetched.
     token_hash: Mapped[str] = mapped_column(unique=True, nullable=True)
     last_four: Mapped[str] = mapped_column(default="")
     # The person who made it: the owner, or an administrator of the one project.
-    made_by_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    made_by_id: Mapped[str] = child_of(Account.id, index=True)
     # How it was made: `manual` or `oauth`.
     client: Mapped[str] = mapped_column(String(20), default="manual")
     # None: never.

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
 from testimonials.core.changed import Settings
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
@@ -24,7 +24,7 @@ class CollectionForm(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     # In its address: ``/<slug>/f/<name>``.
     name: Mapped[str] = mapped_column(String(60))
     # What the owner calls it.
@@ -44,7 +44,7 @@ class RequestBatch(Base):
     __tablename__ = "invitation_batch"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str] = child_of(Project.id, index=True)
     # The sender's e-mail address.
     actor: Mapped[str] = mapped_column(String(254))
     subject: Mapped[str] = mapped_column(String(160))
@@ -76,10 +76,8 @@ class MailedRequest(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
-    batch_id: Mapped[str] = mapped_column(
-        ForeignKey(RequestBatch.id, ondelete="CASCADE"), index=True
-    )
+    project_id: Mapped[str] = child_of(Project.id)
+    batch_id: Mapped[str] = child_of(RequestBatch.id, index=True)
     email: Mapped[str] = mapped_column(String(254))
     # As in `UnsubscribedAddress`.
     email_hash: Mapped[str] = mapped_column(index=True)
@@ -114,9 +112,7 @@ class UnsubscribedAddress(Base):
 
     __tablename__ = "unsubscribed_address"
 
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
-    )
+    account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     email_hash: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -129,12 +125,10 @@ class TestimonialPicture(Base):
         Index("ix_testimonial_picture_project_id_created_at", "project_id", "created_at"),
     )
 
-    testimonial_id: Mapped[str] = mapped_column(
-        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
-    )
+    testimonial_id: Mapped[str] = child_of(Testimonial.id, primary_key=True)
     look: Mapped[str] = mapped_column(String(20), primary_key=True)
     size: Mapped[str] = mapped_column(String(20), primary_key=True)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     # A hash of everything drawn in it.
     fingerprint: Mapped[str]
     content: Mapped[bytes] = mapped_column(LargeBinary)
@@ -146,9 +140,7 @@ class SharePicture(Base):
 
     __tablename__ = "share_picture"
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     # A hash of everything drawn in it.
     fingerprint: Mapped[str]
     content: Mapped[bytes] = mapped_column(LargeBinary)
@@ -161,7 +153,7 @@ class AbuseReport(Base):
     __tablename__ = "abuse_report"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str] = child_of(Project.id, index=True)
     # No foreign key: the report outlives what it is about.
     testimonial_id: Mapped[str | None]
     # `collection`, `wall` or `testimonial`.

@@ -15,7 +15,6 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
-    ForeignKey,
     Index,
     Select,
     String,
@@ -38,7 +37,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core import clock
 from testimonials.core.chain import chain
 from testimonials.core.changed import note_changes, take_changes
-from testimonials.core.db.engine import Base, Timestamp, insert_values, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, insert_values, present
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
@@ -171,7 +170,7 @@ class Event(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     # The account whose record it is in. None: only in the operator's, as an account's deletion.
-    account_id: Mapped[str | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    account_id: Mapped[str | None] = child_of("account.id")
     # No foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
     # Counts up within the project.

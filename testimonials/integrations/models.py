@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
-from testimonials.core.db.engine import Base, Timestamp
+from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.projects.models import Project
 
 
@@ -20,11 +20,9 @@ class OAuthCode(Base):
     # and of the person's `browser_generation`, so that signing out everywhere ends the code.
     client_hash: Mapped[str]
     # Whose projects, and who allowed it.
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
-    made_by_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
-    project_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), index=True
-    )
+    account_id: Mapped[str] = child_of(Account.id, index=True)
+    made_by_id: Mapped[str] = child_of(Account.id, index=True)
+    project_id: Mapped[str | None] = child_of(Project.id, index=True)
     scopes: Mapped[list[str]] = mapped_column(JSON)
     redirect_uri: Mapped[str] = mapped_column(String(500))
     code_challenge: Mapped[str] = mapped_column(String(128))

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Mapped, column_property, mapped_column, validates
 from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
 from testimonials.core.changed import Settings
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url, target_host
 from testimonials.projects.defaults import fill_in, require_known
@@ -58,7 +58,7 @@ class Project(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    account_id: Mapped[str] = child_of(Account.id)
     status: Mapped[str] = mapped_column(default="active")
     business_name: Mapped[str] = mapped_column(default="")
     slug: Mapped[str] = mapped_column(String(60), unique=True)
@@ -221,7 +221,7 @@ class OldSlug(Base):
     __tablename__ = "old_slug"
 
     slug: Mapped[str] = mapped_column(String(60), primary_key=True)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str] = child_of(Project.id, index=True)
     renamed_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
@@ -239,9 +239,9 @@ class Member(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     # One of these two: the project, or the owner of all of them.
-    project_id: Mapped[str | None] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
-    owner_id: Mapped[str | None] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
-    account_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str | None] = child_of(Project.id)
+    owner_id: Mapped[str | None] = child_of(Account.id)
+    account_id: Mapped[str] = child_of(Account.id, index=True)
     # `admin`, `moderator` or `reader`.
     role: Mapped[str]
     # Who gave it: `owner`, or `company`, whose groups may take it back.
@@ -260,8 +260,8 @@ class TeamInvitation(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     # One of these two, as in `Member`.
-    project_id: Mapped[str | None] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
-    owner_id: Mapped[str | None] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"))
+    project_id: Mapped[str | None] = child_of(Project.id)
+    owner_id: Mapped[str | None] = child_of(Account.id)
     # Those of the owner's that it is to. None: all of them, also those to come.
     project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     email: Mapped[str] = mapped_column(String(254))
@@ -271,9 +271,7 @@ class TeamInvitation(Base):
     invited_by: Mapped[str] = mapped_column(String(254))
     # Who sent it, even if their address changes. None where they had no account any more when this
     # was first noted.
-    invited_by_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), index=True
-    )
+    invited_by_id: Mapped[str | None] = child_of(Account.id, index=True)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -284,12 +282,10 @@ class OwnershipOffer(Base):
     __tablename__ = "ownership_offer"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    owner_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    owner_id: Mapped[str] = child_of(Account.id, index=True)
     # None: all that the owner has when it is accepted.
-    project_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), index=True
-    )
-    receiver_id: Mapped[str] = mapped_column(ForeignKey(Account.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str | None] = child_of(Project.id, index=True)
+    receiver_id: Mapped[str] = child_of(Account.id, index=True)
     # Whether the former owner stays as an admin, and their workspace's members keep their roles.
     keeps_team: Mapped[bool] = mapped_column(Boolean)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
@@ -301,12 +297,8 @@ class NotificationChoice(Base):
 
     __tablename__ = "notification_choice"
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True, index=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
+    account_id: Mapped[str] = child_of(Account.id, primary_key=True, index=True)
     mode: Mapped[str] = mapped_column(default="at_once")
     # Testimonials up to this time have been reported.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -319,9 +311,7 @@ class NotificationChoice(Base):
 class WidgetSighting(Base):
     __tablename__ = "widget_sighting"
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     origin: Mapped[str] = mapped_column(String(300), primary_key=True)
     seen_at: Mapped[datetime] = mapped_column(Timestamp)
 
@@ -338,9 +328,7 @@ class CustomDomain(Base):
     __tablename__ = "custom_domain"
     __table_args__ = (UniqueConstraint("host", "is_held"),)
 
-    project_id: Mapped[str] = mapped_column(
-        ForeignKey(Project.id, ondelete="CASCADE"), primary_key=True
-    )
+    project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     host: Mapped[str] = mapped_column(String(253))
     # What the TXT record has to say. It is public.
     token: Mapped[str] = mapped_column(String(60))
@@ -377,7 +365,7 @@ class Proposal(Base):
     __table_args__ = (Index("ix_proposal_project_id_status_id", "project_id", "status", "id"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     # One of `CHANGES`.
     kind: Mapped[str] = mapped_column(String(40))
     # The testimonial that it is about, if it is about one. No foreign key: it may be gone.

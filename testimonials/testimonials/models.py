@@ -9,7 +9,6 @@ from sqlalchemy import (
     Boolean,
     Computed,
     Double,
-    ForeignKey,
     Index,
     Integer,
     String,
@@ -19,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url
 from testimonials.core.text import TAG_LENGTH
@@ -117,7 +116,7 @@ class Testimonial(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     status: Mapped[str]
     source: Mapped[str]
     # How it was said: written, video or voice. Those that aren't written have a recording.
@@ -276,11 +275,9 @@ class TestimonialTag(Base):
         Index("ix_testimonial_tag_project_id_name", "project_id", "name", "testimonial_id"),
     )
 
-    testimonial_id: Mapped[str] = mapped_column(
-        ForeignKey(Testimonial.id, ondelete="CASCADE"), primary_key=True
-    )
+    testimonial_id: Mapped[str] = child_of(Testimonial.id, primary_key=True)
     name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
 
 
 class Recording(Base):
@@ -293,10 +290,8 @@ class Recording(Base):
     __table_args__ = (Index("ix_recording_project_id_created_at", "project_id", "created_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
-    testimonial_id: Mapped[str | None] = mapped_column(
-        ForeignKey(Testimonial.id, ondelete="CASCADE"), unique=True
-    )
+    project_id: Mapped[str] = child_of(Project.id)
+    testimonial_id: Mapped[str | None] = child_of(Testimonial.id, unique=True)
     # `video` or `voice`.
     kind: Mapped[str] = mapped_column(String(10))
     # `uploading` or `ready`.

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String
+from sqlalchemy import JSON, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
 
@@ -26,7 +26,7 @@ class TableImport(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     # Who imports; a name where no account does.
     account_id: Mapped[str | None]
     actor: Mapped[str] = mapped_column(String(254))
@@ -57,9 +57,7 @@ class WaitingArchive(Base):
 
     __tablename__ = "waiting_archive"
 
-    account_id: Mapped[str] = mapped_column(
-        ForeignKey(Account.id, ondelete="CASCADE"), primary_key=True
-    )
+    account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     file_name: Mapped[str] = mapped_column(String(255))
     content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

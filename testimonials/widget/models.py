@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
+from sqlalchemy import JSON, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.changed import Settings
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
@@ -24,7 +24,7 @@ class SavedWidget(Base):
     __table_args__ = (UniqueConstraint("project_id", "name"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"))
+    project_id: Mapped[str] = child_of(Project.id)
     name: Mapped[str] = mapped_column(String(40))
     config: Mapped[dict[str, Any]] = mapped_column(JSON)
     design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)

@@ -5,9 +5,25 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Dialect, MetaData, Table, bindparam, insert, text
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Dialect,
+    ForeignKey,
+    MetaData,
+    Table,
+    bindparam,
+    insert,
+    text,
+)
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.orm import DeclarativeBase, Session, make_transient_to_detached
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    MappedColumn,
+    Session,
+    make_transient_to_detached,
+    mapped_column,
+)
 from sqlalchemy.sql.schema import CallableColumnDefault, ScalarElementColumnDefault
 from sqlalchemy.types import TypeDecorator
 
@@ -35,6 +51,11 @@ class Base(DeclarativeBase):
 def present() -> datetime:
     """Return the time, as a column's default that sees a `clock.now` replaced by tests."""
     return clock.now()
+
+
+def child_of(parent: Any, **options: Any) -> MappedColumn[Any]:
+    """Return the column of the row that a row belongs to, and goes with."""
+    return mapped_column(ForeignKey(parent, ondelete="CASCADE"), **options)
 
 
 def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.Insert:

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, ForeignKey, Index, String, Text, literal_column, text
+from sqlalchemy import JSON, ColumnElement, Index, String, Text, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.db.engine import Base, Timestamp, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
@@ -25,7 +25,7 @@ class WebhookEndpoint(Base):
     __tablename__ = "webhook_endpoint"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    project_id: Mapped[str] = mapped_column(ForeignKey(Project.id, ondelete="CASCADE"), index=True)
+    project_id: Mapped[str] = child_of(Project.id, index=True)
     url: Mapped[str] = mapped_column(String(500))
     # One of `TEMPLATES`.
     template: Mapped[str] = mapped_column(String(10), server_default=EVENT)
@@ -86,7 +86,7 @@ class WebhookDelivery(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    endpoint_id: Mapped[str] = mapped_column(ForeignKey(WebhookEndpoint.id, ondelete="CASCADE"))
+    endpoint_id: Mapped[str] = child_of(WebhookEndpoint.id)
     event_id: Mapped[str]
     event_type: Mapped[str] = mapped_column(String(60))
     # The testimonial that it is about: those about one leave in order.
