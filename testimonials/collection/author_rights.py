@@ -416,7 +416,6 @@ def can_thank(project: Project, row: Testimonial) -> bool:
 
 
 def find_thanks(row: Testimonial) -> Event | None:
-    """Return when and by whom the author was thanked."""
     return next(iter(list_history(row.id, THANK)), None)
 
 

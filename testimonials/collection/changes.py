@@ -169,13 +169,11 @@ def save_form(project: Project, _target: str | None, values: Values, _actor: str
             raise ValidationFailed.of({"title": ["A new form needs a title."]})
         form = create_form(project, values)
         record(FORM_ADDED, project, form=form.name)
-    elif change_form(project, form, changes | _rename(values)):
-        record(FORM_CHANGED, project, form=form.name)
+    else:
+        changes |= {"name": values["new_name"]} if "new_name" in values else {}
+        if change_form(project, form, changes):
+            record(FORM_CHANGED, project, form=form.name)
     return Outcome({"form": form.name}, describe_form(project, form))
-
-
-def _rename(values: Values) -> Values:
-    return {"name": values["new_name"]} if "new_name" in values else {}
 
 
 @change(

@@ -47,7 +47,6 @@ class FormLimitReached(ServiceError):
 
 
 def find_form(project: Project, name: str) -> CollectionForm:
-    """Return the project's form with this name; raise `NotFound`."""
     if (form := find_named(project, name)) is None:
         raise NotFound(f"This project has no form named {name[:NAME_LENGTH]}.")
     return form
@@ -164,7 +163,6 @@ def describe_page_design(project: Project) -> dict[str, Any]:
 
 
 def find_named(project: Project, name: str) -> CollectionForm | None:
-    """Return the project's form with this name, or None."""
     query = select(CollectionForm).where(
         CollectionForm.project_id == project.id, CollectionForm.name == name
     )

@@ -24,7 +24,7 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import PARAMETER, asked_language, current_language, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url, form_url, image_url
+from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.brand import page_logo_id
@@ -57,7 +57,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
     page = describe_with_owner(project, context.form)
     shown, collect = page["shown"], project.page_config["collectFields"]
     photo = image_url(sent.photo.id if sent.photo else None)
-    gift = find_gift(shown["steps"])
+    gift = next((step for step in shown["steps"] if step["kind"] == "code"), None)
     record = _describe_recorder(context, shown["prompts"], sent.recording)
     consents = ("written", "video", "voice", "any") if record else ("written",)
     invitation = links.pop(INVITATION, "")
@@ -137,14 +137,9 @@ def describe_thanks(
 
 
 def describe_page(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
-    """Return what every page of the project shows."""
     website: str = project.page_config["website"]
     shown = shown_design(project, form)
-    url = (
-        form_url(project.slug, form.name, project.own_host)
-        if form
-        else collection_page_url(project.slug, project.own_host)
-    )
+    url = form_url(project.slug, form.name if form else None, project.own_host)
     pictures = _find_pictures(project)
     page = {
         "name": project.name,
@@ -287,7 +282,8 @@ def shown_design(project: Project, form: CollectionForm | None = None) -> dict[s
     usual, words = _words(page["translations"]), _words(own["translations"])
     shown = {
         "headline": usual.get("headline") or _speak_headline(project),
-        "description": usual.get("description") or _speak_description(project),
+        "description": usual.get("description")
+        or speak(project.page_config["description"], PAGE_CONFIG["description"]),
         "signature": usual.get("signature") or page["signature"],
         "prompts": speak_lines(page["prompts"], usual.get("prompts")),
         "questions": [show_question(each) for each in own["questions"]],
@@ -308,10 +304,6 @@ def speak(text: str, standard: str) -> str:
 def _words(translations: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any] = translations.get(current_language().code, {})
     return found
-
-
-def _speak_description(project: Project) -> str:
-    return speak(project.page_config["description"], PAGE_CONFIG["description"])
 
 
 def _speak_headline(project: Project) -> str:
@@ -338,8 +330,3 @@ def describe_steps(steps: Sequence[Step]) -> list[Step]:
         }
         for step in steps
     ]
-
-
-def find_gift(steps: Sequence[Step]) -> Step | None:
-    """Return the code that everybody gets who writes now, whatever they say; steps are open."""
-    return next((step for step in steps if step["kind"] == "code"), None)

@@ -78,11 +78,6 @@ def _write_pair(light: str, dark: str) -> str:
     return light if light == dark else f"light-dark({light},{dark})"
 
 
-def write_card_styles(project: Project) -> str:
-    """Return the styles of the widget's cards, as configured, within an element of ours."""
-    return page_styles(find_settings(project), "", "single", 1, has_extras=True)
-
-
 # The public page on which visitors write, at ``{app_url}/<slug>``.
 
 collection.register_error_handler(NotFound, redirect_renamed)
@@ -109,7 +104,10 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
         return _paused(context.project), 409
     sent = parse(context, request)
     if sent.errors:
-        _keep_files(context, sent)
+        # So that they needn't be uploaded again.
+        if sent.photo is not None or sent.recording is not None:
+            with write():
+                keep_files(context, sent)
         return _form(context, sent), 422
     with write(context.lock) as context:
         row, is_new = store(context, sent)
@@ -167,7 +165,8 @@ def get_theme(slug: str) -> Response:
 @collection.get("/<slug>/card.css")
 def get_card_styles(slug: str) -> Response:
     """Serve the styles of the finished card, as the widget is configured."""
-    return _send_styles(write_card_styles(find_public_project(slug=slug)))
+    settings = find_settings(find_public_project(slug=slug))
+    return _send_styles(page_styles(settings, "", "single", 1, has_extras=True))
 
 
 @collection.get("/<slug>/share.png")
@@ -222,10 +221,3 @@ def _send_styles(styles: str) -> Response:
     response.add_etag()
     response.make_conditional(request)
     return compress(response)
-
-
-def _keep_files(context: Context, sent: Submission) -> None:
-    """Store the files of a form with errors, so that they needn't be uploaded again."""
-    if sent.photo is not None or sent.recording is not None:
-        with write():
-            keep_files(context, sent)

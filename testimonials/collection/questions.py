@@ -37,7 +37,6 @@ _ANSWER = AnswerForm()
 
 
 def field_name(question: Question) -> str:
-    """Return the name of a question's field in a form."""
     return f"q_{question['id']}"
 
 
@@ -61,7 +60,6 @@ def show_question(question: Question) -> Question:
 
 
 def speak_lines(lines: Sequence[str], translated: Sequence[str] | None) -> list[str]:
-    """Return each line in its translation, where it has one."""
     other = [*(translated or ()), *[""] * len(lines)]
     return [other[place] or line for place, line in enumerate(lines)]
 
@@ -109,7 +107,6 @@ def _keep(question: Question, answer: Any) -> Answer:
 
 
 def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
-    """Return the answer to a question, or None; raise `AnswerRefused`."""
     kind, name = question["kind"], field_name(question)
     sent = [text for text in form.getlist(name) if text.strip()]
     answer: Any

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import Row, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import is_live
@@ -19,7 +19,6 @@ from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, speaki
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import (
     app_url,
-    collection_page_url,
     form_url,
     request_url,
 )
@@ -72,7 +71,9 @@ def send_due_requests() -> int:
 
 def write_due_mails() -> int:
     """Put due mails into the outbox, as many as the pace allows; return how many."""
-    _lock_pace()
+    # Let one process count and send at a time; SQLite has one writer anyway.
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     now = clock.now()
     room = current_settings().invitations_per_minute - _count_lately()
     if room <= 0:
@@ -223,14 +224,12 @@ def _find_due() -> Select[*tuple[Any, ...]]:
             MailedRequest.answered_at.is_(None),
             MailedRequest.declined_at.is_(None),
             ~is_unwanted,
-            _takes_testimonials(),
+            Project.deleted_at.is_(None),
+            Project.status == "active",
+            Account.suspended_at.is_(None),
+            is_live(),
         )
     )
-
-
-def _takes_testimonials() -> ColumnElement[bool]:
-    is_active = and_(Project.status == "active", Account.suspended_at.is_(None))
-    return and_(Project.deleted_at.is_(None), is_active, is_live())
 
 
 def _count_lately() -> int:
@@ -241,12 +240,6 @@ def _count_lately() -> int:
         int(db.session.scalar(select(func.count(MailedRequest.id)).where(time > since)) or 0)
         for time in (MailedRequest.sent_at, MailedRequest.reminded_at)
     )
-
-
-def _lock_pace() -> None:
-    """Let one process count and send at a time; SQLite has one writer anyway."""
-    if db.engine.dialect.name == "postgresql":
-        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 # The links in the mails.
@@ -271,11 +264,7 @@ class Asked:
 
 
 def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
-    page = (
-        form_url(project.slug, batch.form_name, project.own_host)
-        if batch.form_name
-        else collection_page_url(project.slug, project.own_host)
-    )
+    page = form_url(project.slug, batch.form_name, project.own_host)
     return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 

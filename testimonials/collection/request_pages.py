@@ -68,14 +68,12 @@ def _note(slug: str, column: str) -> Response:
 
 @collection.get("/requests/<token>/<any(decline,unsubscribe):answer>")
 def show_answer(token: str, answer: str) -> ResponseReturnValue:
-    """Show the button that declines or unsubscribes."""
     asked, project = read_answer_token(token)
     return _page(asked, project, token, answer, is_done=False)
 
 
 @collection.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
 def take_answer(token: str, answer: str) -> ResponseReturnValue:
-    """Decline a request, unsubscribe, or subscribe again."""
     act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]
     with write(partial(read_answer_token, token)) as (asked, project):
         act(asked)

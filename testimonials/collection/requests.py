@@ -44,8 +44,6 @@ TWICE = gettext_noop("Is on the list twice.")
 
 
 class AskingRefused(ServiceError):
-    """The people can't be asked now."""
-
     status = 422
     code = "ASKING_REFUSED"
     meaning = "These people can't be asked now. No mail was sent."
@@ -264,8 +262,6 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True)
 class AskedPerson:
-    """One row of the list."""
-
     request: MailedRequest
     state: str
     problem: str | None
@@ -313,7 +309,6 @@ def read_asked(project: Project, state: str | None, limit: int, after: Cursor | 
 
 
 def find_asked(project: Project, request_id: str) -> AskedPerson:
-    """Return one person who was asked; raise `NotFound`."""
     query = _select_asked(project, None).where(MailedRequest.id == request_id)
     row = db.session.execute(query).one_or_none() if is_identifier(request_id) else None
     if row is None:

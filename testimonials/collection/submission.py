@@ -119,8 +119,6 @@ class ConsentForm(FormSchema):
 
 
 class SubmissionForm(WordsForm, ConsentForm):
-    """The form of the collection page."""
-
     insider = Switch(attribute="is_insider", load_default=False)
     email = Email(
         attribute="author_email",
@@ -269,8 +267,6 @@ _IS_EMPTY, _IS_UNCOUNTED = 1, 2
 
 @dataclass(frozen=True)
 class FormToken:
-    """What a form's token says."""
-
     number: str
     made: datetime
     is_empty: bool

@@ -24,7 +24,7 @@ from testimonials.core.faults import FAULTS
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import PARAMETER
-from testimonials.core.http.urls import collection_page_url, form_url
+from testimonials.core.http.urls import form_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.fields import AuthorLine
 from testimonials.testimonials.models import Testimonial
@@ -99,11 +99,7 @@ def make_purchase_url(
         project.purchase_secret or make_secret(project),
         ALGORITHM,
     )
-    page = (
-        form_url(project.slug, form, project.own_host)
-        if form
-        else collection_page_url(project.slug, project.own_host)
-    )
+    page = form_url(project.slug, form, project.own_host)
     query = {PARAMETER: language} if language else {}
     return f"{page}?{urlencode(query | {'purchase': token})}"
 

@@ -158,11 +158,11 @@ def show_email(owner: SignedIn) -> Values:
     return {"typed": {"email": ""}}
 
 
-def _count_links(owner: SignedIn, email: str) -> None:
-    limiter.count(LINK_PER_EMAIL, hash_secret(email))
-
-
-@email.save(NewLinkForm, step_up="change your address", prepare=_count_links)
+@email.save(
+    NewLinkForm,
+    step_up="change your address",
+    prepare=lambda owner, email: limiter.count(LINK_PER_EMAIL, hash_secret(email)),
+)
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
     """Mail a link to the new address; opening it changes the account."""
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))

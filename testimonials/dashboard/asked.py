@@ -139,7 +139,6 @@ def describe_pager(page: int, total: int) -> Values:
 
 
 def describe_person(person: AskedPerson) -> dict[str, Any]:
-    """Return a row of the list."""
     row, state = person.request, person.state
     name = row.name or row.email
     return {

@@ -60,7 +60,6 @@ def _read_asked(form: Mapping[str, str] | None = None) -> dict[str, str]:
 @oauth.get("/oauth/authorize")
 @require_session
 def show_consent(owner: SignedIn) -> ResponseReturnValue:
-    """Show who asks for what."""
     carried = _read_asked(request.args)
     return answer_privately(_page(owner, find_request(carried), carried))
 

@@ -178,7 +178,6 @@ def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
 
 
 def write_value(name: str, value: Any) -> str:
-    """Return a value in words."""
     if isinstance(value, bool):
         return _("On") if value else _("Off")
     if name == "language":

@@ -297,7 +297,6 @@ def _to_errors(error: ServiceError) -> Errors:
 
 
 def _describe(archive: Archive) -> dict[str, Any]:
-    """Return what is inside an archive."""
     lists, project = archive.lists, archive.project
     return {
         "name": project["business_name"],

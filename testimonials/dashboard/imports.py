@@ -24,7 +24,6 @@ from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.jobs import enqueue_anew
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.projects.access import Access
-from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.undo import make_undo_token
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import FIELDS, REQUIRED, ColumnMapping, find_missing
@@ -215,14 +214,6 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Result:
-    """What is still here of an import, and which of it somebody has changed."""
-
-    here: int
-    changed: Sequence[Testimonial]
-
-
 def describe_progress(row: TableImport) -> dict[str, Any]:
     """Return how far an import is, for the page and its script."""
     is_copying = row.photos_to is not None and row.photos > 0
@@ -241,11 +232,6 @@ def describe_progress(row: TableImport) -> dict[str, Any]:
         "total": total,
         "text": text,
     }
-
-
-def describe_result(row: TableImport) -> Result:
-    # After undoing, all that is here was kept.
-    return Result(count_here(row), (list_here if row.undone_at else list_changed)(row))
 
 
 # Importing: choosing a file or pasting lines, what was understood, and what it came to.
@@ -330,7 +316,10 @@ def show_one(access: Access, import_id: str) -> Values | Response:
     if wants_json():
         return jsonify({"ok": True, **progress})
     if row.state != DRAFT:
-        result = None if row.state == RUNNING else describe_result(row)
+        # After undoing, all that is here was kept.
+        list_kept = list_here if row.undone_at else list_changed
+        result = {"here": count_here(row), "changed": list_kept(row)}
+        result = {} if row.state == RUNNING else result
         return {"row": row, "progress": progress, "result": result}
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     return _describe_draft(row)

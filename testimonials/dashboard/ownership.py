@@ -58,11 +58,11 @@ def show_hand_over(access: Access) -> Values:
     }
 
 
-def _count_offer(access: Access, **_values: object) -> None:
-    limiter.count(INVITE_PER_ACCOUNT, access.user.account_id)
-
-
-@handing_over.save(OfferForm, step_up=gettext_noop("hand this project over"), prepare=_count_offer)
+@handing_over.save(
+    OfferForm,
+    step_up=gettext_noop("hand this project over"),
+    prepare=lambda access, **_: limiter.count(INVITE_PER_ACCOUNT, access.user.account_id),
+)
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
     """Offer the project to one of its admins, and mail them."""
     made = offer_project(access, receiver, keeps_team=keeps_team)

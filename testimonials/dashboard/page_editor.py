@@ -34,7 +34,7 @@ from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import LANGUAGES, format_figure, speaking
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url, form_url, image_url
+from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import MEGABYTE, PAGE_PICTURES, Image, read_image
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.framework import Done, ProjectPage, Values
@@ -83,14 +83,11 @@ def show_page_editor(access: Access) -> Values:
         "opened": request.args.get("open", ""),
         "page_words": project.page_config,
         "pictures": _describe_pictures(project),
-        "has_own_look": _has_own_look(project),
+        "has_own_look": project.page_config["buttonColor"]
+        or (project.logo_id and project.brand_logo_id),
         "consents": _list_consents(project, values),
         "seconds_of_recording": current_settings().recording_seconds,
     }
-
-
-def _has_own_look(project: Project) -> bool:
-    return bool(project.page_config["buttonColor"] or (project.logo_id and project.brand_logo_id))
 
 
 def _list_consents(project: Project, values: Values) -> list[str]:
@@ -262,17 +259,13 @@ def answer_page(
 
 
 def describe_frame(project: Project, form: CollectionForm | None) -> Values:
-    """Return what the frame of the editor's pages shows."""
     g.has_preview = True
-    own = project.own_host
     return {
         "form": form,
         "forms": list_forms(project),
         "limits": LIMITS,
         "is_active": project.is_active,
-        "page_url": form_url(project.slug, form.name, own)
-        if form
-        else collection_page_url(project.slug, own),
+        "page_url": form_url(project.slug, form.name if form else None, project.own_host),
     }
 
 

@@ -176,7 +176,8 @@ def change_page(project: Project, form: CollectionForm | None, changes: Values) 
     Raises `ValidationFailed` by the names of fields.
     """
     lists = {name: changes[name] for name in LISTS if name in changes}
-    if gaps := {id: texts for each in _list_cards(lists) for id, texts in _find_gaps(each).items()}:
+    cards = (*lists.get("questions", ()), *lists.get("steps", ()))
+    if gaps := {id: texts for each in cards for id, texts in _find_gaps(each).items()}:
         raise ValidationFailed.of(gaps)
     try:
         loaded = (PageDesignSchema() if form is None else FormDesignSchema()).check(lists)
@@ -203,10 +204,6 @@ def _split(project: Project, changes: Values) -> tuple[Values, Values]:
     if moved := {axis: changes[name] for name, axis in FOCUS.items() if name in changes}:
         design["coverFocus"] = project.whole_page_design["coverFocus"] | moved
     return config, design
-
-
-def _list_cards(lists: Values) -> list[Item]:
-    return [*lists.get("questions", ()), *lists.get("steps", ())]
 
 
 def _find_gaps(card: Item) -> Errors:

@@ -145,16 +145,12 @@ def show_removal(access: Access, account_id: str) -> Values | Response:
     return {"email": member.email, "back_url": url_for(".show_people")}
 
 
-def _ends_for_good(project: Project, account_id: str) -> bool:
-    keeps = any(each.keeper_id == account_id for each in list_endpoints(project))
-    return keeps or ends_for_good(project, account_id)
-
-
 @removal.save({"is_sure": Switch(load_default=False)})
 def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     project = access.project
     require_over(access.role, find_member(project, account_id).role)
-    if not is_sure and _ends_for_good(project, account_id):
+    keeps = any(each.keeper_id == account_id for each in list_endpoints(project))
+    if not is_sure and (keeps or ends_for_good(project, account_id)):
         return Done(page=removal)
     member = remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
@@ -266,7 +262,6 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="change what a colleague may do")
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
-    """Give a colleague a role in all projects."""
     member = change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(MEMBER_CHANGED, owner.account_id, **details)

@@ -83,7 +83,6 @@ def list_waiting(access: Access) -> Sequence[Proposal]:
 
 
 def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[str, Any]]:
-    """Return what pages show of each waiting proposal of a project."""
     agents, named = name_agents(rows), _find_testimonials(project, rows)
     return [_describe(project, row, named) | {"who": agents[row.id]} for row in rows]
 
@@ -154,7 +153,6 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
 
 
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the proposed testimonial as a card shows it."""
     details = [values.get("authorRole", ""), values.get("authorCompany", "")]
     given = values.get("submittedAt")
     return {

@@ -81,17 +81,16 @@ def show_review(access: Access, testimonial_id: str) -> Values:
     done = DoneForm().read(request.args).values.get("done", 0)
     is_pending = row.status == "pending" and row.deleted_at is None
     following = find_next_pending(access.project.id, row)
-    return _count(shell, done) | {
+    return {
+        "done": done,
+        "place": done + 1,
+        "total": done + shell["counts"]["pending"],
         "shell": shell,
         "item": describe_testimonial(row),
         "is_pending": is_pending,
         "said": _say_decided(row),
         "next_url": _url(following, done) if following else None,
     }
-
-
-def _count(shell: Values, done: int) -> Values:
-    return {"done": done, "place": done + 1, "total": done + shell["counts"]["pending"]}
 
 
 @page.save(ReviewForm)

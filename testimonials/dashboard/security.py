@@ -206,7 +206,6 @@ def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
     prepare=_check_new,
 )
 def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
-    """Set a password where there is none."""
     if find_ways_in(get_account(owner.account_id)).has_password:
         return Done()
     text = _("You have a password.")

@@ -13,7 +13,7 @@ from testimonials.core.audit import record
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.fields import Text
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.urls import collection_page_url, form_url
+from testimonials.core.http.urls import form_url
 from testimonials.core.images.qr import draw_file, draw_inline
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects.access import Access, Role
@@ -33,11 +33,14 @@ card_page = ProjectPage(collect, "collect/card", "collect/card.html")
 
 @message_page.show
 def show_message(access: Access) -> Values:
-    message = message_of(access.project)
+    project = access.project
+    stored = project.dashboard_config.get(SHARE_MESSAGE)
+    # The link is filled in.
+    message = str(stored or default_message(project)).replace(LINK, link_to(project, None))
     return {
         "typed": {"message": message},
-        "has_own_message": bool(access.project.dashboard_config.get(SHARE_MESSAGE)),
-        **describe_mail(access.project, message),
+        "has_own_message": bool(stored),
+        **describe_mail(project, message),
     }
 
 
@@ -86,9 +89,7 @@ def find_asked_form(project: Project) -> CollectionForm | None:
 
 
 def link_to(project: Project, form: CollectionForm | None) -> str:
-    if form is not None:
-        return form_url(project.slug, form.name, project.own_host)
-    return collection_page_url(project.slug, project.own_host)
+    return form_url(project.slug, form.name if form else None, project.own_host)
 
 
 def describe_card(project: Project) -> Values:
@@ -117,12 +118,6 @@ def default_message(project: Project) -> str:
         f"Hi! Thank you for choosing {name}. If you have a minute, two honest sentences about how "
         f"it was would help us a lot:\n{LINK}"
     )
-
-
-def message_of(project: Project) -> str:
-    """Return the project's message to customers, or the suggested one, with the link filled in."""
-    stored = project.dashboard_config.get(SHARE_MESSAGE) or default_message(project)
-    return str(stored).replace(LINK, link_to(project, None))
 
 
 def set_message(project: Project, text: str) -> None:

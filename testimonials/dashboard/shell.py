@@ -41,7 +41,6 @@ PLACES = (
 )
 # So many projects can be chosen at the top of each page; of more there is a page.
 SWITCHED = 7
-Place = tuple[str, str, str, str, str]
 YEAR_SECONDS = 365 * 86400
 
 
@@ -92,7 +91,10 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         "help_url": _find_help(active),
         "places": [
             (name, glyph, translate(label), endpoint, key)
-            for name, glyph, label, endpoint, key in _list_places(access)
+            # Who only reads or decides sees the inbox, and what is their own.
+            for name, glyph, label, endpoint, key in (
+                PLACES if access is not None and access.is_admin else (INBOX, SETTINGS)
+            )
         ],
         "counts": access and count_inbox(access),
         "theme": theme if theme in THEMES else "system",
@@ -113,11 +115,6 @@ def _start_clock(project_id: str) -> None:
         with write(partial(lock_project, project_id)) as project:
             start_old_numbers_clock(project)
         return response
-
-
-def _list_places(access: Access | None) -> tuple[Place, ...]:
-    """Return where one may go; who only reads or decides sees the inbox, and what is their own."""
-    return PLACES if access is not None and access.is_admin else (INBOX, SETTINGS)
 
 
 def list_switched(owner: SignedIn, project: Project | None) -> Sequence[Project]:

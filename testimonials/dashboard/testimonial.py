@@ -143,7 +143,6 @@ def decide(
 def highlight(
     access: Access, testimonial_id: str, *, words: str, start: int | None, remove: int | None
 ) -> Done:
-    """Highlight words of a testimonial, or remove a highlight."""
     row = find_testimonial(access.project, testimonial_id)
     ranges = read_ranges(row, words, start, remove)
     batch = set_highlights(access.project, row, ranges, access.user.email)
@@ -153,7 +152,6 @@ def highlight(
 
 @one.save(ReplyForm, at="/reply", role=Right.DECIDE)
 def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> Done:
-    """Reply in public to a testimonial, or remove the reply."""
     row = find_testimonial(access.project, testimonial_id)
     text = "" if remove else reply
     batch = set_reply(access.project, row, text, access.user.email)

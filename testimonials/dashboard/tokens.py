@@ -61,10 +61,6 @@ def describe_tokens(access: Access) -> list[dict[str, Any]]:
     ]
 
 
-def label_scopes(scopes: Iterable[str]) -> list[str]:
-    return [_(each.label) for each in Scope if each in set(scopes)]
-
-
 def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the token that was used last, None if none was."""
     used = [each for each in tokens if each["use"]]
@@ -79,7 +75,7 @@ def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
         # The stored time of the last use is a minute late.
         "state": "active" if token.state == "unused" and is_used else token.state,
         "made_by": _("you") if token.made_by_id == access.user.account_id else listed.made_by,
-        "scopes": label_scopes(token.scopes),
+        "scopes": [_(each.label) for each in Scope if each in token.scopes],
         "use": use,
         "used_for": _describe_use(use.operation, use.by) if use else "",
     }
@@ -153,7 +149,6 @@ def _fill_in(access: Access) -> Values:
 def make_token_here(
     access: Access, name: str, scopes: list[Scope], project: str, ends: str, is_repeated: bool
 ) -> Done:
-    """Make a token and show it, once."""
     if project not in _list_choices(access):
         raise ValidationFailed.of({"project": [_("Choose one of your projects.")]})
     made_by = access.user.account_id

@@ -243,7 +243,6 @@ def find_changes(before: Values, sent: Values) -> Values:
 
 
 def apply_changes(settings: Settings, changes: Values) -> Settings:
-    """Return the settings with what was changed of the controls."""
     values = to_controls(settings) | changes
     config = {name: values[name] for name in _CONFIG if name in changes}
     design = {name: values[name] for name in _DESIGN if name in changes}

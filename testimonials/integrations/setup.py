@@ -53,8 +53,6 @@ NAMED_BY = {"testimonial.add": ("externalId",), "form": ("name",)}
 
 @dataclass
 class Steps:
-    """The steps of one setup of a locked project."""
-
     caller: Caller
     project: Project
     reason: str
@@ -212,8 +210,6 @@ _SECTIONS = (
 
 
 class SameIdTwice(ServiceError):
-    """Two testimonials of one call have the same id."""
-
     code = "EXTERNAL_ID_TWICE"
     meaning = "Two testimonials of one call have the same `externalId`."
     remedy = "Give each its own."
@@ -327,10 +323,6 @@ _RESULT = SetupResultSchema()
 SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 
-def _count(caller: Caller) -> None:
-    limiter.count(SETUPS_PER_ACCOUNT, caller.id)
-
-
 @agents.resource(
     "PUT /v1/setup",
     scope=Scope.CONFIGURE,
@@ -362,7 +354,7 @@ def _count(caller: Caller) -> None:
         ],
         "reason": "The colours of your shop, and no questions about companies.",
     },
-    prepare=_count,
+    prepare=lambda caller: limiter.count(SETUPS_PER_ACCOUNT, caller.id),
     data=SetupResultSchema,
     raises=(402, 404, 409, 429),
 )

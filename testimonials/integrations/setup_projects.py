@@ -16,8 +16,6 @@ Values = dict[str, Any]
 
 
 class ProjectInTrash(ServiceError):
-    """The owner deleted the project of this key."""
-
     status = 409
     code = "PROJECT_IN_TRASH"
     meaning = "The owner deleted the project with this `externalId`."
@@ -29,8 +27,6 @@ class ProjectInTrash(ServiceError):
 
 
 class ExternalIdTaken(ServiceError):
-    """Two projects would have the same key, or one project two."""
-
     status = 409
     code = "EXTERNAL_ID_TAKEN"
     meaning = "The project has another `externalId`, or another project has this one."

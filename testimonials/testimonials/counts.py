@@ -158,7 +158,6 @@ def count_genuine(project: Project) -> Numbers:
 
 
 def count_ratings(project_id: str) -> list[RatingCount]:
-    """Count what a project shows, by rating."""
     of = TestimonialCount
     query = select(
         of.status, of.halves, of.has_photo, func.sum(of.number), func.sum(of.rating_sum)

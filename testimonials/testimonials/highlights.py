@@ -37,7 +37,11 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
             gettext_noop("The testimonial doesn’t have these words. Copy them from it.")
         )
     selected = [span for span in found if start is not None and span[0] == start]
-    fresh = [span for span in found if not _is_covered(span, ranges)]
+    fresh = [
+        span
+        for span in found
+        if not any(first <= span[0] and span[1] <= last for first, last in ranges)
+    ]
     if not fresh:
         raise HighlightRefused(gettext_noop("These words are highlighted already."))
     added = arrange(text, [*ranges, *(selected or fresh)[:1]])
@@ -101,7 +105,3 @@ def _count_same(one: str, other: str) -> int:
     """Return with how many of the same characters two texts begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _is_covered(span: tuple[int, int], ranges: Ranges) -> bool:
-    return any(first <= span[0] and span[1] <= last for first, last in ranges)

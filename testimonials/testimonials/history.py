@@ -233,7 +233,6 @@ def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as the history stores it."""
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value
 
 

@@ -153,7 +153,6 @@ def find_rows(
 def find_ids(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[str]:
-    """Return the ids of what `find_rows` returns."""
     is_chosen = _match_chosen(project_id, wanted, ids, is_all=is_all)
     query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]

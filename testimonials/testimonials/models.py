@@ -67,7 +67,6 @@ OVERDUE_DAYS = 14
 
 
 def _index_some(name: str, condition: str, *columns: str) -> Index:
-    """Return an index of those of a project that meet a condition."""
     return _index_where(name, condition, "project_id", *columns)
 
 

@@ -164,8 +164,6 @@ class RecordingSchema(Schema):
 
 
 class RecordingField(fields.Nested):
-    """The recording of a testimonial that has one."""
-
     def get_value(self, obj: Any, *_: Any, **__: Any) -> Any:
         return describe_of(obj)
 

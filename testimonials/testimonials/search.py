@@ -67,7 +67,6 @@ class Word:
 
 
 def read_words(text: str) -> list[Word]:
-    """Return the words of a search."""
     return [_read_word(each) for each in text.replace("\0", " ").split()[:MAX_WORDS]]
 
 

@@ -80,7 +80,6 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
 
 
 def require_known(project: Project, ids: Sequence[str]) -> None:
-    """Raise `NotFound` if the project has no testimonials with some of the ids."""
     known = {row.id for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")

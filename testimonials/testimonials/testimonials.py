@@ -127,7 +127,6 @@ def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequ
 
 
 def find_authors(testimonial_ids: Collection[str]) -> dict[str, str]:
-    """Return the names of the authors of testimonials, by the testimonials' ids."""
     query = select(Testimonial.id, Testimonial.author_name)
     query = query.where(Testimonial.id.in_(testimonial_ids), Testimonial.deleted_at.is_(None))
     return {row.id: row.author_name for row in db.session.execute(query)}

@@ -234,7 +234,6 @@ def _can_undo(change: Any, status: str) -> bool:
 
 
 def _load_tags(rows: Sequence[Testimonial], ids: Sequence[str]) -> None:
-    """Load the tags of testimonials in one statement."""
     query = select(TestimonialTag).where(TestimonialTag.testimonial_id.in_(ids))
     tags = defaultdict(list)
     for tag in db.session.scalars(query):

@@ -98,16 +98,12 @@ def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
     return joined
 
 
-def render_list(erased: ErasedList) -> bytes:
-    rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
-    return json.dumps({"format": FORMAT, "erased": rows}, indent=0).encode()
-
-
 def write_list(folder: Path, erased: ErasedList) -> None:
     """Write the file into a folder, whole or not at all."""
+    rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
     draft = folder / f".{NAME}.{os.getpid()}"
     try:
-        draft.write_bytes(render_list(erased))
+        draft.write_text(json.dumps({"format": FORMAT, "erased": rows}, indent=0))
         draft.chmod(0o600)
         give_to_owner(draft, folder)
         sync(draft)
@@ -206,9 +202,10 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
         _keep(opened, erased)
         opened.execute("COMMIT")
-        if count:
+        if count and _has_table(opened, "testimonial_search"):
             # The index of words is kept in pieces, which hold what was removed until merged.
-            _merge_words(opened)
+            merge = "INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')"
+            opened.execute(merge)
     kept = set(list_recordings(database))
     for file in list((work / FOLDER).iterdir()):
         if file.name not in kept:
@@ -322,11 +319,6 @@ def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:
         opened.executemany(
             "INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows
         )
-
-
-def _merge_words(opened: sqlite3.Connection) -> None:
-    if _has_table(opened, "testimonial_search"):
-        opened.execute("INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')")
 
 
 def _has_table(opened: sqlite3.Connection, name: str) -> bool:

@@ -57,7 +57,6 @@ class Selection:
 
     @property
     def query(self) -> dict[str, Any]:
-        """Its query parameters."""
         values = {
             "shape": self.shape,
             "id": self.testimonial_id,

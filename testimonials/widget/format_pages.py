@@ -56,8 +56,6 @@ class FormatUnknown(ServiceError):
 
 @dataclass(frozen=True)
 class Page:
-    """What one of our pages shows."""
-
     project: Project
     selection: Selection
 

@@ -157,7 +157,6 @@ def _choose_size(text: str) -> str:
 def _split(
     text: str, highlights: Sequence[Sequence[int]], design: Mapping[str, Any]
 ) -> list[tuple[str, bool]]:
-    """Return a text in parts, with whether each is highlighted."""
     parts, end = [], 0
     for start, stop in highlights if design["showHighlights"] else ():
         parts += [(text[end:start], False), (text[start:stop], True)]
@@ -246,7 +245,6 @@ class Still:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to show."""
         return not (self.cards or self.badge or self.cta)
 
 

@@ -192,7 +192,6 @@ def squeeze(source: str) -> str:
 
 @cache
 def current_script(*pieces: str) -> Body:
-    """Return the current script with these pieces."""
     return make_body(0, build_script(*pieces), level=9)
 
 

@@ -61,7 +61,6 @@ class WallChoice:
 
     @property
     def query(self) -> dict[str, Any]:
-        """Its query parameters."""
         values = {
             "rating": self.rating,
             "photo": int(self.has_photo),
@@ -297,7 +296,6 @@ def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, s
 
 
 def render_testimonial(project: Project, item: dict[str, Any]) -> str:
-    """Render the page of one item of the wall."""
     proof = _describe_proof(project, _find_figures(project))
     still = make_still(
         project, find_settings(project), [item], kind="single", is_player=True, proof=proof

@@ -29,7 +29,6 @@ def show_wall(slug: str) -> str:
 
 @wall.get("/<slug>/<string(length=24):testimonial_id>")
 def show_testimonial(slug: str, testimonial_id: str) -> str:
-    """Show one testimonial that the wall shows, for a link to it."""
     project = find_public_project(slug=slug)
     keep_page(project)
     return render_testimonial(project, find_shown_testimonial(project, testimonial_id))

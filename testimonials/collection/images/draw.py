@@ -45,16 +45,12 @@ Draw = Callable[["ImageDraw.ImageDraw", float], None]
 Box = tuple[int, int, int, int]
 
 
-def stars_width(size: int) -> int:
-    return round(size * (5 * _CELL + 4 * _STAR_GAP) / _CELL)
-
-
 def draw_stars(
     picture: "Pictures.Image", rating: float, at: tuple[int, int], size: int, full: str, empty: str,
     *, is_mirrored: bool,
 ) -> None:  # fmt: skip
     """Draw five stars, as many of them full as the rating says, from the start edge."""
-    width = stars_width(size)
+    width = round(size * (5 * _CELL + 4 * _STAR_GAP) / _CELL)
 
     def row(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
         for number in range(5):
@@ -209,7 +205,6 @@ SIZES = {
     ),
 }  # fmt: skip
 LOOKS = ("paper", "solid", "night", "card")
-SIZE_NAMES = tuple(SIZES)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,6 @@ from testimonials.widget.words import write_words
 
 
 class PictureRefused(ServiceError):
-    """What is asked for can't be drawn here; the message says why."""
-
     status = 422
     code = "PICTURE_REFUSED"
     meaning = "The picture can't be drawn."
@@ -85,7 +83,6 @@ def picture_fingerprint(project: Project) -> str:
 
 
 def versioned_picture_url(project: Project) -> str:
-    """Return the picture's URL, which changes with the picture."""
     version = picture_fingerprint(project)[:8]
     return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
 

@@ -72,8 +72,10 @@ def collection_page_url(slug: str, host: str | None = None) -> str:
     return own_host_url(host) if host else f"{app_url()}/{slug}"
 
 
-def form_url(slug: str, name: str, host: str | None = None) -> str:
-    return f"{collection_page_url(slug, host)}/f/{name}"
+def form_url(slug: str, name: str | None, host: str | None = None) -> str:
+    """Return the URL of a form; without a name, that of the project's own page."""
+    page = collection_page_url(slug, host)
+    return f"{page}/f/{name}" if name else page
 
 
 def wall_url(slug: str, host: str | None = None) -> str:

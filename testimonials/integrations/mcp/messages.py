@@ -140,7 +140,6 @@ def decode_header(text: str) -> str | None:
 
 
 def encode_header(text: str) -> str:
-    """Return `text` as a header's value."""
     is_plain = text.isascii() and text.isprintable() and text == text.strip()
     if is_plain and not _ENCODED.fullmatch(text):
         return text

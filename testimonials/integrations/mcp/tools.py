@@ -368,7 +368,7 @@ def _prepare(
     # Those by reference are headers, and what `SHARED` has.
     own = [each for each in described["parameters"] if each.get("name", LEFT_OUT) != LEFT_OUT]
     for parameter in own:
-        name = _to_camel_case(parameter["name"])
+        name = re.sub(r"_(\w)", lambda found: found[1].upper(), parameter["name"])
         about = {"description": parameter["description"]} if "description" in parameter else {}
         properties[name] = SHARED.get(name) or _resolve(parameter["schema"], schemas) | about
         places[name] = f"{parameter['in']}:{parameter['name']}"
@@ -420,7 +420,3 @@ def _merge(schema: Schema) -> Schema:
     merged["kind"] = {"type": "string", "enum": kinds}
     merged["values"] = {"type": "object", "description": f"By kind: {known}."}
     return {"properties": merged, "required": ["kind", "values"]}
-
-
-def _to_camel_case(name: str) -> str:
-    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)

@@ -59,8 +59,6 @@ BUILD_EVENTS = (
 
 
 class TooManyEndpoints(ServiceError):
-    """The project has as many endpoints as it may."""
-
     status = 422
     code = "TOO_MANY_ENDPOINTS"
     meaning = "The project has as many webhook endpoints as it may."
@@ -69,8 +67,6 @@ class TooManyEndpoints(ServiceError):
 
 
 class EndpointPaused(ServiceError):
-    """Whoever added the endpoint has left, and nobody has kept it yet."""
-
     status = 422
     code = "ENDPOINT_PAUSED"
     meaning = "Whoever added the webhook endpoint is no admin of the project any more."
@@ -82,8 +78,6 @@ class EndpointPaused(ServiceError):
 
 
 class EndpointExists(ServiceError):
-    """The project has an endpoint with this address."""
-
     status = 409
     code = "ENDPOINT_EXISTS"
     meaning = "The project has a webhook endpoint with this address."
@@ -100,7 +94,6 @@ def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
 
 
 def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
-    """Return one of the project's endpoints; raise `NotFound`."""
     query = select(WebhookEndpoint).where(
         WebhookEndpoint.id == endpoint_id, WebhookEndpoint.project_id == project.id
     )
@@ -225,7 +218,6 @@ def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) 
 
 
 def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
-    """Remove an endpoint with its deliveries."""
     db.session.delete(endpoint)
     _record(WEBHOOK_REMOVED, project, endpoint)
 

@@ -23,8 +23,6 @@ KEPT = 100
 
 
 class EndpointOff(ServiceError):
-    """Nothing is sent to an endpoint that is switched off."""
-
     status = 422
     code = "ENDPOINT_OFF"
     meaning = "The webhook endpoint is switched off, so nothing is sent to it."
@@ -64,7 +62,6 @@ def list_newest(
 
 
 def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
-    """Return one of the endpoint's deliveries; raise `NotFound`."""
     query = select_deliveries(endpoint).where(WebhookDelivery.id == delivery_id)
     found = db.session.scalars(query).one_or_none() if is_identifier(delivery_id) else None
     if found is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -58,11 +57,6 @@ def find_stored(names: Sequence[str]) -> list[str]:
     """Return the recorded types that webhooks know by one of these names; all for none."""
     stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
     return [type for type, name in stored if not names or name in names]
-
-
-def find_moment(event: Event) -> datetime:
-    """Return when something last happened; `created_at` is when an event was first counted."""
-    return find_time(event.id)
 
 
 def write_bodies(told: Sequence[Told], project_id: str) -> dict[str, bytes]:
@@ -165,7 +159,8 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
             "kind": event.actor_kind,
             "name": TEAM if is_person else name_actor(event, names),
         },
-        "createdAt": iso(find_moment(event)),
+        # When it last happened; `created_at` is when an event was first counted.
+        "createdAt": iso(find_time(event.id)),
     }
     if event.testimonial_id:
         described["testimonialId"] = event.testimonial_id

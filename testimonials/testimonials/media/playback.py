@@ -175,7 +175,6 @@ def describe_of(row: Testimonial) -> dict[str, Any] | None:
 
 
 def load_recordings(rows: Iterable[Testimonial]) -> None:
-    """Load the recordings of testimonials, in one query if there are any."""
     spoken = {row.id: row for row in rows if row.kind != "written"}
     if not spoken:
         return

@@ -172,8 +172,6 @@ MOST_NAMED = 100
 
 
 class NothingToUndo(ServiceError):
-    """The import was undone already, or has added nothing that is still there."""
-
     status = 409
     code = "NOTHING_TO_UNDO"
     meaning = "The import has added nothing that is still there to be removed."
@@ -293,10 +291,6 @@ class Copied:
         row.photos_to = self.links[-1][0]
 
 
-def count_photos(import_id: str) -> int:
-    return db.session.scalar(_select(import_id, func.count())) or 0
-
-
 def copy_some(import_id: str, after: str, is_allowed: Check = is_website) -> Copied | None:
     """Fetch the next photos; None if there are no more. Takes no lock and ends its transaction."""
     query = _select(import_id, Testimonial.id, Testimonial.author_avatar)
@@ -334,11 +328,12 @@ class ImportEnded(Exception):
     """Nothing more is to be done: it was stopped, or is done."""
 
 
-def _give_up(error: str) -> None:
-    _stop(current_job().id, FAULT)
-
-
-@job(IMPORT, "imports", longest=timedelta(days=1), give_up=_give_up)
+@job(
+    IMPORT,
+    "imports",
+    longest=timedelta(days=1),
+    give_up=lambda error: _stop(current_job().id, FAULT),
+)
 def run_import() -> None:
     """Work through the import of the job; what is wrong with the database is tried again."""
     import_id = current_job().id
@@ -373,7 +368,8 @@ def work_through(import_id: str, found: Sequence[NewTestimonial]) -> None:
     while True:
         with write(lock) as (_, row):
             if row.options["photos"] and row.photos_to is None:
-                row.photos, row.photos_to = count_photos(import_id), ""
+                count = db.session.scalar(_select(import_id, func.count()))
+                row.photos, row.photos_to = count or 0, ""
         copied = copy_some(import_id, row.photos_to) if row.photos_to is not None else None
         if copied is None:
             break
