@@ -33,10 +33,10 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import name_owner
 from testimonials.testimonials.fields import LINE_LENGTH, TEXT_LENGTH, Answer
 from testimonials.testimonials.models import Testimonial
-from testimonials.widget.dates import write_dates
 from testimonials.widget.render import Still, make_still
 from testimonials.widget.selection import write_answers
 from testimonials.widget.settings import describe_shown, find_settings
+from testimonials.widget.words import write_dates
 
 # From this ratio on, a logo has the name in it.
 WIDE = 2

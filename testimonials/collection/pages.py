@@ -46,7 +46,7 @@ from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.widget.render import page_styles
 from testimonials.widget.settings import find_settings
-from testimonials.widget.wall_pages import redirect_renamed
+from testimonials.widget.wall import redirect_renamed
 
 # The style sheets of a project's pages, which allow no inline style.
 

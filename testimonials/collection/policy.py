@@ -30,9 +30,9 @@ from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_genuine, count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
 from testimonials.widget.container import WHOLE
-from testimonials.widget.dates import write_dates
 from testimonials.widget.selection import read_content
 from testimonials.widget.settings import list_saved, read_settings
+from testimonials.widget.words import write_dates
 
 Sentences = list[str]
 

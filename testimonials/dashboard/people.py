@@ -7,6 +7,7 @@ from marshmallow import fields
 from sqlalchemy import select
 from werkzeug import Response
 
+from testimonials.auth.accounts import get_account
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
@@ -19,11 +20,11 @@ from testimonials.core.http.fields import Choice, Switch
 from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
-from testimonials.dashboard.people_rows import describe_all_people, describe_project_people
 from testimonials.dashboard.removed import UNDO, UndoForm
 from testimonials.integrations.webhooks.endpoints import list_endpoints
-from testimonials.projects.access import ROLES, Access, Role
+from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role
 from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
 from testimonials.projects.events import (
     INVITATION_SENT,
@@ -35,29 +36,40 @@ from testimonials.projects.events import (
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
+    MAX_TEAM,
     NewInvitation,
     invite,
+    list_invitations,
     name_invited,
     resend_invitation,
     revoke_invitation,
 )
-from testimonials.projects.models import Project
-from testimonials.projects.projects import lock_account
+from testimonials.projects.models import Project, TeamInvitation
+from testimonials.projects.projects import list_projects, lock_account
 from testimonials.projects.team import (
+    Colleague,
+    Place,
+    TeamMember,
     bring_back,
     change_colleague,
     change_role,
+    count_places,
+    count_workspace_places,
     ends_for_good,
     find_colleague,
     find_member,
     find_workspace,
     leave_project,
+    list_colleagues,
+    list_members,
+    list_workspaces,
     may_manage,
     remove_colleague,
     remove_member,
     require_over,
     set_role,
 )
+from testimonials.transfer.ownership import find_offer
 
 
 class RoleForm(FormSchema):
@@ -311,3 +323,135 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     set_role(lock_account(left.owner_id), owner.account_id, None)
     record(MEMBER_LEFT, left.owner_id, email=owner.email)
     return Done(_("You have left their projects."), url_for(".show_all_people"))
+
+
+# How the page describes the people of a project, or those in all projects of an owner.
+
+
+def describe_project_people(access: Access) -> Values:
+    project, members = access.project, list_members(access.project)
+    of_owner = list_colleagues(project.account_id) if access.role == Role.OWNER else []
+    colleagues = {each.account_id: each for each in of_owner}
+    offer = find_offer(project)
+    shown = _describe_page(project, access.role, count_places(members))
+    return shown | {
+        "people": [
+            _describe_member(access, each, colleagues.get(each.account_id)) for each in members
+        ],
+        "places": _list_places(project, is_all=False) if access.role == Role.OWNER else [],
+        "back_url": url_for("dashboard.settings.show_settings"),
+        "is_offered_to_me": bool(offer and offer.receiver_id == access.user.account_id),
+        "invite_url": url_for(".invite_here"),
+        "resend_url": url_for(".resend"),
+        "withdraw_url": url_for(".withdraw"),
+    }
+
+
+def describe_all_people(user: SignedIn, project: Project | None) -> Values:
+    """Describe the people in all projects; `project` is where somebody came from."""
+    account, colleagues = get_account(user.account_id), list_colleagues(user.account_id)
+    you = _describe_person(account.id, user.name, user.email, role=_("Owner"), is_you=True)
+    here = project.id if project else None
+    shown = _describe_page(account, Role.OWNER, count_workspace_places(colleagues))
+    return shown | {
+        "people": [you, *map(_describe_colleague, colleagues)],
+        "places": _list_places(project, is_all=True) if project else [],
+        "back_url": url_for("dashboard.settings.show_settings")
+        if project
+        else url_for("dashboard.account.show_account"),
+        "projects": list_projects(user.account_id),
+        "workspaces": list_workspaces(user.account_id),
+        "invite_url": url_for(".invite_to_all", project=here),
+        "resend_url": url_for(".resend_to_all", project=here),
+        "withdraw_url": url_for(".withdraw_from_all", project=here),
+    }
+
+
+def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool]]:
+    """Return where an invitation counts, and whom the list shows: here, or in all projects."""
+    return [
+        (project.name, url_for(".show_people"), not is_all),
+        (_("All projects"), url_for(".show_all_from_here"), is_all),
+    ]
+
+
+def _describe_page(place: Place, actor: Role, taken: int) -> Values:
+    """Return the parts that both pages have."""
+    roles = [name for name, role in ROLES.items() if may_manage(actor, role)]
+    invitations = list_invitations(place)
+    return {
+        "invitations": [_describe_invitation(each, each.role in roles) for each in invitations],
+        "roles": roles,
+        "labels": {name: _(ROLE_LABELS[role]) for name, role in ROLES.items()},
+        "typed": {"role": "moderator"},
+        "limit": {"used": taken + len(invitations), "allowed": MAX_TEAM},
+    }
+
+
+def _describe_invitation(row: TeamInvitation, is_manageable: bool) -> Values:
+    return {
+        "row": row,
+        "is_manageable": is_manageable,
+        "is_over": row.expires_at <= clock.now(),
+        "role": _(ROLE_LABELS[ROLES[row.role]]),
+    }
+
+
+def _describe_person(account_id: str, name: str, email: str, **more: object) -> Values:
+    shown = {"id": account_id, "name": name, "email": email, "initial": name[:1].upper()}
+    return shown | {"colour": colour_of(email), "grants": [], "removals": []} | more
+
+
+def _list_grants(colleague: Colleague) -> list[Values]:
+    """Return somebody's roles, in all projects and in each, with where they are changed."""
+    account_id = colleague.account_id
+    grants: list[Values] = []
+    if colleague.role:
+        is_by_groups = colleague.source == "company"
+        url = url_for(".give_role_in_all", account_id=account_id)
+        place = _("All projects")
+        grants.append(
+            {"place": place, "role": colleague.role, "url": url, "is_by_groups": is_by_groups}
+        )
+    for project, role in colleague.projects:
+        url = url_for(".give_role", project_id=project.id, account_id=account_id)
+        grants.append({"place": project.name, "role": role, "url": url})
+    return grants
+
+
+def _describe_member(access: Access, member: TeamMember, colleague: Colleague | None) -> Values:
+    is_everywhere = member.everywhere is not None and member.everywhere >= member.role
+    is_removable = member.here is not None and may_manage(access.role, member.role)
+    is_you = member.account_id == access.user.account_id
+    removals = []
+    if is_removable:
+        text = _("Remove from %(name)s", name=access.project.name)
+        removals.append((text, url_for(".remove", account_id=member.account_id)))
+    return _describe_person(
+        member.account_id,
+        member.name,
+        member.email,
+        role=_(member.role.label),
+        is_you=is_you,
+        is_everywhere=is_everywhere,
+        since=None if member.role == Role.OWNER else member.since,
+        grants=_list_grants(colleague) if colleague and access.role == Role.OWNER else [],
+        removals=removals,
+        leave_url=url_for(".show_leaving")
+        if is_you and access.role != Role.OWNER and not member.everywhere
+        else "",
+    )
+
+
+def _describe_colleague(colleague: Colleague) -> Values:
+    url = url_for(".show_removal_from_all", account_id=colleague.account_id)
+    return _describe_person(
+        colleague.account_id,
+        colleague.name,
+        colleague.email,
+        role=_(ROLE_LABELS[ROLES[colleague.role]]) if colleague.role else "",
+        is_everywhere=colleague.role is not None,
+        in_projects=[project.name for project, _role in colleague.projects],
+        grants=_list_grants(colleague),
+        asks_url=url,
+    )

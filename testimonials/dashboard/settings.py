@@ -31,7 +31,7 @@ from testimonials.projects.notifications import MODES, find_choice, set_decides_
 from testimonials.projects.settings import move_to_trash, rename_slug, set_active
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
-from testimonials.widget.call_to_action import change_rated, read_rated
+from testimonials.widget.drafts import change_rated, read_rated
 from testimonials.widget.settings import rate
 
 CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")

@@ -1,25 +1,53 @@
-"""One testimonial: its card, the decision, reply and thanks, highlights, words of a recording."""
+"""One testimonial: its card, the decision, reply, thanks, highlights, a recording, its picture."""
 
 from typing import Any
 
-from flask import url_for
+from flask import Response, request, url_for
 
 from testimonials.auth.accounts import find_display_names
+from testimonials.auth.email_addresses import Email
 from testimonials.collection.author_rights import can_thank, thank_author
+from testimonials.collection.images.draw import SIZES
+from testimonials.collection.images.pictures import (
+    OWN_DRAWINGS,
+    PictureRefused,
+    Wanted,
+    describe_picture,
+    draw_picture,
+    find_picture,
+    keep_picture,
+    send_picture,
+)
 from testimonials.collection.request_mail import first_name
 from testimonials.collection.requests import find_asked_emails
+from testimonials.collection.schemas import PictureQuerySchema
+from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import inbox
+from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.fields import QueryCount, Switch, Text
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext
-from testimonials.core.http.urls import current_path
-from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
+from testimonials.core.http.i18n import gettext_noop, ngettext, translate
+from testimonials.core.http.resource import load
+from testimonials.core.http.security import answer_as
+from testimonials.core.http.urls import current_path, testimonial_url
+from testimonials.core.images.uploads import (
+    AVATAR,
+    UPLOAD_FORM_BYTES,
+    Image,
+    ImageBusy,
+    ImageRefused,
+    read_image,
+)
 from testimonials.dashboard.formatting import (
     describe_change,
     describe_hands,
     describe_testimonial,
     list_reasons,
 )
-from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.dashboard.inbox_data import (
     ActionForm,
     ReturnForm,
@@ -27,25 +55,29 @@ from testimonials.dashboard.inbox_data import (
     return_target,
     tell,
 )
-from testimonials.dashboard.testimonial_form import (
-    OWN_SOURCES,
-    THANKS_LENGTH,
-    HighlightForm,
-    ReplyForm,
-    TestimonialForm,
-    ThanksForm,
-    TranscriptForm,
-    empty_values,
-    read_captions,
-    read_photo,
-    read_ranges,
-    read_values,
-    to_columns,
-)
 from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
-from testimonials.testimonials.fields import REPLY_LENGTH, TEXT_LENGTH
+from testimonials.testimonials.fields import (
+    REPLY_LENGTH,
+    TEXT_LENGTH,
+    AuthorLine,
+    AuthorName,
+    Handle,
+    LanguageTag,
+    Rating,
+    Reply,
+    SaidOn,
+    Tags,
+    Transcript,
+    Words,
+)
+from testimonials.testimonials.highlights import Ranges, add_highlight
 from testimonials.testimonials.history import list_history
+from testimonials.testimonials.media.playback import (
+    CAPTIONS_LENGTH,
+    CaptionsRefused,
+    clean_captions,
+)
 from testimonials.testimonials.media.removal import remove_recording
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
@@ -58,6 +90,146 @@ from testimonials.testimonials.moderation import (
     set_reply,
 )
 from testimonials.testimonials.tags import list_project_tags
+
+# What the page sends: the card, words to highlight, a reply, a transcript.
+
+THANKS_LENGTH = 1000
+# Whose stars the owner wrote in themselves.
+OWN_SOURCES = ("manual", "import")
+
+
+class TestimonialForm(FormSchema):
+    """The card, and what only the owner sees of it. With a recording no words are needed."""
+
+    text = Words(required=False, load_default="")
+    author_name = AuthorName(missing=gettext_noop("Add the author’s name."))
+    author_role = AuthorLine(load_default="")
+    author_company = AuthorLine()
+    # Nothing is mailed to it, so a disposable one will do.
+    author_email = Email(
+        is_lasting=False,
+        error_messages={
+            "malformed": gettext_noop("Write the address like name@example.com, or leave it empty.")
+        },
+    )
+    rating = Rating()
+    submitted_on = SaidOn(attribute="submitted_at", required=True)
+    twitter_handle = Handle(attribute="twitter")
+    translated_from = LanguageTag(load_default=None)
+    tags = Tags(load_default=list)
+    remove_avatar = Switch(load_default=False)
+
+
+class HighlightForm(FormSchema):
+    """Words to highlight and, where a script saw them selected, their place; or one to remove."""
+
+    words = Text(TEXT_LENGTH, load_default="")
+    start = QueryCount(0)
+    # The start of a highlight.
+    remove = QueryCount(0)
+
+
+class ReplyForm(FormSchema):
+    reply = Reply(load_default="")
+    remove = Switch(load_default=False)
+
+
+class TranscriptForm(FormSchema):
+    """What is said, and whether the card shows it."""
+
+    transcript = Transcript(load_default="")
+    shows_transcript = Switch(load_default=False)
+    remove_captions = Switch(load_default=False)
+
+
+def read_photo(_access: Access, **_sent: Any) -> Image | None:
+    """Return the picture that was chosen, decoded, but not stored."""
+    file = request.files.get("avatar")
+    if file is None or not file.filename:
+        return None
+    try:
+        return read_image(file.stream, AVATAR)
+    except (ImageRefused, ImageBusy) as error:
+        raise ValidationFailed.of({"avatar": [error.shown]}) from None
+
+
+def to_columns(sent: dict[str, Any], picture: Image | None, row: Testimonial | None) -> Any:
+    """Return the columns that the form sets, of a new one or of the locked `row`.
+
+    What the form shows only part of is kept: the time of day, the rest of a handle.
+    """
+    columns = dict(sent)
+    is_removed = columns.pop("remove_avatar")
+    if not columns["text"] and not (row and row.is_recorded):
+        raise ValidationFailed.of({"text": [_("Add what they said.")]})
+    if row is not None:
+        if columns["submitted_at"].date() == row.submitted_at.date():
+            columns["submitted_at"] = row.submitted_at
+        if (columns["twitter"] or {}).get("handle") == (row.twitter or {}).get("handle"):
+            columns["twitter"] = row.twitter
+        if row.source not in OWN_SOURCES:
+            columns.pop("rating")
+    if picture is not None:
+        db.session.add(picture)
+        db.session.flush()
+        columns["avatar_id"] = picture.id
+    elif is_removed:
+        columns |= {"avatar_id": None, "author_avatar": None}
+        if columns["twitter"]:
+            # A picture that an import brought along.
+            columns["twitter"] = columns["twitter"] | {"avatarUrl": ""}
+    return columns
+
+
+def read_ranges(row: Testimonial, words: str, start: int | None, remove: int | None) -> Ranges:
+    """Return the highlights that the form asks for; raise `HighlightRefused`."""
+    ranges = row.highlights or []
+    if remove is not None:
+        return [each for each in ranges if each[0] != remove]
+    return add_highlight(row.text, ranges, words, start)
+
+
+def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> dict[str, Any]:
+    """Return the captions that were sent or are to be removed, if either."""
+    if remove_captions:
+        return {"captions": None}
+    file = request.files.get("captions")
+    if file is None or not file.filename:
+        return {}
+    try:
+        text = file.stream.read(4 * CAPTIONS_LENGTH + 1).decode("utf-8")
+        if len(text) > CAPTIONS_LENGTH:
+            raise CaptionsRefused(
+                _("Captions may have at most %(most)s characters.", most=CAPTIONS_LENGTH)
+            )
+        return {"captions": clean_captions(text)}
+    except UnicodeDecodeError:
+        raise ActionRefused(_("The captions are not text in UTF-8.")) from None
+    except CaptionsRefused as error:
+        raise ActionRefused(translate(str(error))) from None
+
+
+def read_values(row: Testimonial) -> dict[str, str]:
+    return {
+        "author_name": row.author_name,
+        "author_role": row.author_role,
+        "author_company": row.author_company or "",
+        "author_email": row.author_email or "",
+        "text": row.text,
+        "rating": "" if row.rating is None else f"{row.rating:g}",
+        "submitted_on": row.submitted_at.date().isoformat(),
+        "twitter_handle": (row.twitter or {}).get("handle", ""),
+        "translated_from": row.translated_from or "",
+        "tags": ", ".join(row.tags),
+        "reply": row.reply or "",
+    }
+
+
+def empty_values() -> dict[str, str]:
+    return {"submitted_on": clock.now().date().isoformat()}
+
+
+# The page.
 
 TEMPLATE = "inbox/testimonial.html"
 new = ProjectPage(inbox, "testimonials/new", TEMPLATE, role=Right.DECIDE)
@@ -158,7 +330,11 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
     return _tell(access, row, _("Reply saved") if text else _("Reply removed"), batch, "reply")
 
 
-@one.save(ThanksForm, at="/thanks", role=Right.DECIDE)
+@one.save(
+    {"thanks": Text(THANKS_LENGTH, missing=gettext_noop("Write a line to the author."))},
+    at="/thanks",
+    role=Right.DECIDE,
+)
 def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
     """Mail a line to the author, once."""
     row = find_testimonial(access.project, testimonial_id)
@@ -226,3 +402,58 @@ def _explain(row: Testimonial) -> str:
             "%(name)s took it back. These words were withdrawn and are shown nowhere.", name=name
         )
     return _(ALREADY.get(row.status, ALREADY["pending"]), name=name)
+
+
+# Its picture: choosing look and size, and downloading it.
+
+
+picture = ProjectPage(
+    inbox, "testimonials/<testimonial_id>/picture", "inbox/picture.html", role=Right.LOOK
+)
+_QUERY = PictureQuerySchema()
+
+
+@picture.show
+def show_picture(access: Access, testimonial_id: str) -> Values:
+    """Show the picture in the chosen look and size, or why it can't be drawn."""
+    wanted, problem = _read_wanted(access, testimonial_id), ""
+    try:
+        _draw(wanted)
+    except PictureRefused as error:
+        answer_as(error)
+        problem = error.shown
+    return {
+        "id": wanted.testimonial_id,
+        "author": wanted.shown["name"],
+        "sizes": SIZES,
+        "chosen": {"look": wanted.look, "size": wanted.size},
+        "problem": problem,
+        "link": testimonial_url(access.project.slug, testimonial_id, access.project.own_host),
+    }
+
+
+@inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
+@require_role(Right.LOOK)
+def get_picture(access: Access, testimonial_id: str) -> Response:
+    """Serve the picture; `download` in the query makes a browser save it."""
+    wanted = _read_wanted(access, testimonial_id)
+    response = send_picture(wanted, _draw(wanted))
+    if "download" in request.args:
+        name = f"testimonial-{wanted.look}-{wanted.size}.png"
+        response.headers["Content-Disposition"] = f"attachment; filename={name}"
+    return response
+
+
+def _read_wanted(access: Access, testimonial_id: str) -> Wanted:
+    row = find_testimonial(access.project, testimonial_id)
+    chosen = {name: request.args[name] for name in ("look", "size") if name in request.args}
+    return describe_picture(access.project, row, **load(_QUERY, chosen))
+
+
+def _draw(wanted: Wanted) -> bytes:
+    if (content := find_picture(wanted)) is None:
+        limiter.count(OWN_DRAWINGS, wanted.project_id)
+        content = draw_picture(wanted)
+        with write():
+            keep_picture(wanted, content)
+    return content

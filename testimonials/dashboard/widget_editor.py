@@ -22,18 +22,21 @@ from testimonials.dashboard.widget_controls import (
     PALETTES,
     WidgetForm,
     apply_changes,
+    describe_choices,
     find_changes,
+    name_look,
+    name_order,
+    name_widget,
     to_controls,
 )
-from testimonials.dashboard.widget_page import describe_choices, name_look, name_order, name_widget
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.tags import list_project_tags
-from testimonials.widget.call_to_action import CTA_LABEL, read_cta
 from testimonials.widget.colors import choose_brand
 from testimonials.widget.drafts import (
+    CTA_LABEL,
     LOOKS,
     Settings,
     Widget,
@@ -42,6 +45,7 @@ from testimonials.widget.drafts import (
     find_nearest_look,
     may_undo,
     publish_draft,
+    read_cta,
     read_draft,
     read_published,
     undo_draft,

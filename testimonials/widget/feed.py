@@ -10,7 +10,7 @@ from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import PARAMETER, speaking
-from testimonials.widget.answers import (
+from testimonials.widget.cache import (
     EXTENSION,
     FEED_CACHING,
     PINNED_CACHING,

@@ -24,10 +24,9 @@ from testimonials.core.http.urls import (
 from testimonials.core.images.colors import NAMES, draw_face
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
-from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import list_colours, read_colours
 from testimonials.widget.container import BADGES, SELECTING, Selection
-from testimonials.widget.dates import write_dates
+from testimonials.widget.drafts import read_cta
 from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, read_styles, squeeze
 from testimonials.widget.settings import (
@@ -36,7 +35,7 @@ from testimonials.widget.settings import (
     describe_proof,
     find_settings,
 )
-from testimonials.widget.words import write_words
+from testimonials.widget.words import write_dates, write_words
 
 # The parts of a server-rendered widget: what `static/widget/pieces/cards.js` makes of the feed.
 

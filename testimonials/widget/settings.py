@@ -23,10 +23,9 @@ from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
-from testimonials.widget.call_to_action import read_cta
 from testimonials.widget.colors import PALETTES, read_colours, write_colours
 from testimonials.widget.container import CARDS, WHOLE, Selection
-from testimonials.widget.drafts import change_draft
+from testimonials.widget.drafts import change_draft, read_cta
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import MARQUEES, choose_draw, choose_kind
 from testimonials.widget.selection import (

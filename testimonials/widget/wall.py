@@ -6,22 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import url_for
+from flask import redirect, request, url_for
+from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from sqlalchemy import ColumnExpressionArgument, or_, select
 
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db, kept
-from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.blueprints import wall
+from testimonials.core.http.errors import NotFound, ValidationFailed, answer_service_error
 from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
 from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project
+from testimonials.projects.settings import find_renamed
 from testimonials.projects.widget_design import DEFAULTS
 from testimonials.testimonials.counts import NO_NUMBERS, count_ratings, count_tags, read_numbers
 from testimonials.testimonials.models import Testimonial
-from testimonials.widget.call_to_action import read_rated
+from testimonials.widget.cache import keep_page
 from testimonials.widget.container import WHOLE, Selection, read_selection
+from testimonials.widget.drafts import read_rated
 from testimonials.widget.render import describe_stars, make_still, render_page
 from testimonials.widget.selection import (
     BEST,
@@ -381,3 +386,33 @@ def _list_sorts(project: Project, choice: WallChoice) -> list[dict[str, Any]]:
 def _url(project: Project, choice: WallChoice, **more: str) -> str:
     query = choice.query | more | language_query()
     return url_for("wall.show_wall", slug=project.slug, **query)
+
+
+@wall.get("/<slug>/wall")
+def show_wall(slug: str) -> str:
+    """Show the public wall: everything approved, 50 a page, without scripts."""
+    project = find_public_project(slug=slug)
+    keep_page(project)
+    choice, after = read_choice(request.args), request.args.get("after")
+    contents = read_wall(project, choice, after)
+    return render_wall(project, choice, contents, is_first=after is None)
+
+
+@wall.get("/<slug>/<string(length=24):testimonial_id>")
+def show_testimonial(slug: str, testimonial_id: str) -> str:
+    project = find_public_project(slug=slug)
+    keep_page(project)
+    return render_testimonial(project, find_shown_testimonial(project, testimonial_id))
+
+
+@wall.errorhandler(NotFound)
+def redirect_renamed(error: NotFound) -> ResponseReturnValue:
+    """Redirect from a project's former address, keeping the method and the form.
+
+    Temporarily, since the address becomes free again.
+    """
+    at = request.view_args or {}
+    if request.endpoint is None or not (renamed := find_renamed(at.get("slug", "\0"))):
+        return answer_service_error(error)
+    query = f"?{request.query_string.decode()}" if request.query_string else ""
+    return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)

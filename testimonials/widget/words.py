@@ -3,15 +3,18 @@
 The script puts values into `{name}`; it formats numbers and dates itself, as the language does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from testimonials.core.http.i18n import (
     ENGLISH,
+    current_language,
     find_language,
     gettext,
     gettext_noop,
     ngettext,
+    read_date_patterns,
     translate,
 )
 
@@ -118,3 +121,26 @@ def _write_extra_words(business: str) -> dict[str, str]:
 def write_ratings(count: int, number: str) -> str:
     """Return how many ratings there are, with `number` in place of the formatted count."""
     return ngettext("%(num)s rating", "%(num)s ratings", count, num=number)
+
+
+# Dates as a server-rendered widget writes them: without the reader's clock, so never relative.
+
+
+def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]:
+    """Return the dates of these times (ISO 8601) in the current language; empty to leave them out.
+
+    `style` is a design's `dateStyle`. As in the script, a month is left out where the reader would
+    see the same at half of the cards.
+    """
+    form = ("long" if is_long else "short") + (" day" if style == "absolute" else "")
+    patterns = read_date_patterns()[current_language().code][form]
+    found = []
+    for text in times:
+        time = datetime.fromisoformat(text)
+        pattern = patterns[time.month - 1]
+        found.append(pattern.format(day=time.day, year=time.year))
+    if style != "absolute" and any(
+        found.count(each) > max(1, (len(found) - 1) / 2) for each in found
+    ):
+        return [""] * len(found)
+    return found

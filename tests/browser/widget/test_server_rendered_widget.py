@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from testimonials.core import clock
 from testimonials.core.http.i18n import LANGUAGES, speaking
-from testimonials.widget.dates import write_dates
+from testimonials.widget.words import write_dates
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import WATCH_SHIFTS

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.projects.projects import lock_project
-from testimonials.widget.call_to_action import change_rated
+from testimonials.widget.drafts import change_rated
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.defaults import WIDGET_CONFIG
-from testimonials.widget.answers import EXTENSION, SCRIPT_TYPE
+from testimonials.widget.cache import EXTENSION, SCRIPT_TYPE
 from testimonials.widget.embed import build_checked_script
 from testimonials.widget.script import (
     PIECES,
