@@ -36,9 +36,7 @@ class SetupDesignSchema(PageDesignSchema):
     """What the collection page asks and offers."""
 
     class Meta(StrictSchema.Meta):
-        exclude = (
-            "asksInsider", "coverFocus", "language", "needsCaptions", "steps", "translations",
-        )  # fmt: skip
+        exclude = ("coverFocus", "language", "needsCaptions", "steps", "translations")
 
 
 class SetupFormSchema(FormChangeSchema):

@@ -128,6 +128,7 @@ class CaseFileSchema(Schema):
     lists = fields.List(fields.Dict(), required=True)
     requests = fields.List(fields.Dict(), required=True)
     complaints = fields.List(fields.Dict(), required=True)
+    setAsideAndDeleted = fields.List(fields.Dict(), required=True)
     testimonials = fields.List(fields.Dict(), required=True)
 
 

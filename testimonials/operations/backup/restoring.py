@@ -5,17 +5,21 @@ import shutil
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import make_url
 
 from testimonials.core import clock
+from testimonials.core.chain import chain
 from testimonials.core.db.erasure import PROJECT
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.core.db.sqlite import (
     count_rows,
     find_damage,
     is_in_use,
     list_columns,
+    open_file,
     read_revision,
 )
 from testimonials.core.faults import refusing
@@ -102,6 +106,8 @@ def restore_backup(
                 _require_free(work, places, is_replacing=is_replacing)
             erased = list_erased(source, settings, database, work / DATABASE)
             erased_again = erase_again(work, work / DATABASE, erased)
+            if not is_trial:
+                note_restored(work / DATABASE, database)
             kept = [] if is_trial else _put(work, places, target, erased)
             return Restored(manifest, _name_database(target), kept, erased_again)
     except ListDamaged as error:
@@ -130,6 +136,43 @@ def list_erased(
     back = {(PROJECT, id) for id in (find_projects(database) if database else ())}
     joined = join_lists((*tables, *files))
     return {key: at for key, at in joined.items() if key not in back}
+
+
+def note_restored(unpacked: Path, replaced: Path | None) -> None:
+    """Say in each public record that it goes on from a backup, and what its head was until then.
+
+    Whoever kept a later head than the backup's sees that there are entries that aren't in it.
+    """
+    if not list_columns(unpacked, "record_head"):
+        return
+    heads: dict[str, dict[str, Any]] = {}
+    if replaced is not None and replaced.exists():
+        with contextlib.suppress(sqlite3.Error), open_file(replaced, wait=1) as opened:
+            query = "SELECT project_id, seq, hash FROM record_head"
+            heads = {id: {"seq": seq, "hash": hash} for id, seq, hash in opened.execute(query)}
+    with open_file(unpacked) as opened:
+        opened.execute("BEGIN IMMEDIATE")
+        newest = (
+            "SELECT id, account_id, event_number + 1, (SELECT entry FROM event WHERE "
+            "project_id = project.id AND entry IS NOT NULL ORDER BY number DESC LIMIT 1) "
+            "AS newest, (SELECT max(id) FROM event WHERE account_id = project.account_id) "
+            "FROM project WHERE newest IS NOT NULL"
+        )
+        for project, account, number, last, last_id in opened.execute(newest).fetchall():
+            entry = {"kind": "restored", "replaced": heads.get(project)}
+            now = clock.now()
+            row = {"entry": entry, "created_at": now, "actor_kind": "operator"}
+            chain(last, [row])
+            id = f"{max(int(new_identifier(), 16), int(last_id or '0', 16) + 1):024x}"
+            values = (id, account, project, number, row["entry"], clock.to_milliseconds(now))
+            opened.execute(
+                "INSERT INTO event (id, account_id, project_id, type, actor_kind, times, details, "
+                "number, entry, created_at) VALUES (?, ?, ?, '', 'operator', 0, '{}', ?, ?, ?)",
+                values,
+            )
+            update = "UPDATE project SET event_number = ? WHERE id = ?"
+            opened.execute(update, (number, project))
+        opened.execute("COMMIT")
 
 
 @refusing(lambda _fault: RestoreRefused("its manifest is wrong"))

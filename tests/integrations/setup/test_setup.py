@@ -14,7 +14,7 @@ from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.integrations import setup
-from testimonials.projects.models import Proposal
+from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import lock_project
 from testimonials.projects.proposals import Decider, decide_proposals
 from tests.conftest import Caller
@@ -287,6 +287,7 @@ def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Ca
         "externalId": "bakery",
         "pageDesign": {
             "prompts": ["What changed?"],
+            "asksInsider": True,
             "questions": [{"kind": "choice", "text": "What?", "choices": ["Bread", "Buns"]}],
         },
         "forms": [
@@ -305,6 +306,9 @@ def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Ca
     waiting = [data["proposed"][0]["proposalId"], step["proposalId"], market]
     decide(app, data["project"]["_id"], waiting, "accepted")
     assert read_sections(set_up(agent, changed)) == {"already": ["pageDesign", "forms"]}
+    with app.app_context():
+        kept = db.session.get_one(Project, data["project"]["_id"]).whole_page_design
+        assert kept["asksInsider"] is True
     helper = make_agent(owner, Scope.CONFIGURE)
     made = set_up(helper, body)
     assert read_sections(made) == {"changed": ["project", *sections]}

@@ -13,9 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
+from sqlalchemy import select
 
+from testimonials import create_app
+from testimonials.auth.models import Account
+from testimonials.core.chain import Log, read_log
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.settings.instance import RestoreUnfinished, hold_alone
 from testimonials.core.settings.table import load_settings
+from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
+from testimonials.projects.models import Project
+from testimonials.testimonials.record import begin_record
+from testimonials.testimonials.record_heads import find_head, write_log
 from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (
@@ -30,6 +41,7 @@ from tests.operations.instances import (
 )
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment
+from tests.support.rows import add_testimonial
 
 OLD, NEW = {"old@example.com"}, {"new@example.com"}
 
@@ -421,3 +433,47 @@ def test_killed_at_any_step_it_leaves_the_old_or_the_new(
     assert emails(old) == NEW
     assert not list(old.glob(".unfinished*"))
     assert not list(old.glob("restore-journal*"))
+
+
+def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path: Path) -> None:
+    """And which head it had until then, so that what is lost was at least there."""
+    instance = make_instance(tmp_path / "instance", *NEW)
+    settings = load_settings({}, {"instance_path": str(instance)})
+
+    def add(app: Flask, project: str) -> Log:
+        """Add a testimonial; return the log after it."""
+        add_testimonial(app, project, rating=4)
+        begin_record(project)
+        head = find_head(project)
+        assert head is not None
+        return read_log("".join(f"{line}\n" for line in write_log(head)).encode())
+
+    app = create_app(settings)
+    with app.app_context():
+        with write():
+            account = db.session.scalars(select(Account)).one()
+            configs = {"page_config": default_page_config("Fern"), "widget_config": WIDGET_CONFIG}
+            made = [Project(account_id=account.id, slug=slug, **configs) for slug in ("fern", "no")]
+            db.session.add_all(made)
+        project, empty = (each.id for each in made)
+        kept = add(app, project)
+        back_up(instance, tmp_path / "backup.tar.gz")
+        lost = add(app, project)
+        db.session.remove()
+        db.engine.dispose()
+    restore_here(instance, tmp_path / "backup.tar.gz", "--dry-run")
+    restore_here(instance, tmp_path / "backup.tar.gz", "--replace")
+    app = create_app(settings)
+    with app.app_context():
+        after = add(app, project)
+        first, restored, newest = after.entries
+        assert find_head(empty) is None
+        db.engine.dispose()
+    assert [first] == list(kept.entries)
+    assert (restored["kind"], restored["by"]) == ("restored", "operator")
+    assert restored["replaced"] == {name: lost.head[name] for name in ("seq", "hash")}
+    assert (newest["seq"], newest["kind"]) == (3, "received")
+    # Where nothing is replaced, nobody knows.
+    restore_here(tmp_path / "new", tmp_path / "backup.tar.gz")
+    ((entry,),) = query(tmp_path / "new", "SELECT entry FROM event WHERE entry LIKE '%restored%'")
+    assert json.loads(entry)["replaced"] is None
