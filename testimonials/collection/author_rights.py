@@ -198,11 +198,13 @@ def send_author_mail(
     link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
     strangers. With `thanks`, the owner's words to a proven address, it shows an approved one as a
     card. One whose words somebody else changed is shown so, too. Not sent for spam, nor to an
-    address that wants no mail; returns whether it was.
+    address that wants no mail, or that the owner wrote in; returns whether it was.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
     if row.status == "spam" or email is None or is_unwanted(project, email):
+        return False
+    if is_theirs and row.source == "public_page" and _was_replaced(row):
         return False
     with speaking(row.consent_language) as language:
         token = make_author_token(row, is_mailed=is_theirs)
@@ -230,6 +232,16 @@ def send_author_mail(
             sender_name=sender,
         )
     return True
+
+
+def _was_replaced(row: Testimonial) -> bool:
+    """Tell whether the address isn't the one that the author gave.
+
+    Whoever gets the link speaks for the author, about the stars too: not who wrote in an address.
+    """
+    given = [each.before["author_email"] for each in list_history(row.id)[::-1]
+             if "author_email" in each.before]  # fmt: skip
+    return bool(given) and given[0] != row.author_email
 
 
 def _choose_words(

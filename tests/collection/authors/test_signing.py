@@ -191,6 +191,22 @@ def test_nobody_is_told_who_has_no_address_or_wants_no_mail_or_did_it(
     assert count() == 0
 
 
+def test_no_link_goes_to_an_address_that_the_owner_wrote_in(
+    app: Flask, helper: Caller, visitor: Visitor
+) -> None:
+    """By it they could take the rating out as its author, or give other stars."""
+    visitor.write()
+    given, first = visitor.row().author_email, len(visitor.mailed())
+    edit(helper, visitor, authorEmail="owner@example.com")
+    edit(helper, visitor, text=SHORTER)
+    tell(app)
+    assert [mail.recipient for mail in visitor.mailed()] == [given] * first
+    edit(helper, visitor, authorEmail=given)
+    edit(helper, visitor, text="They did.")
+    tell(app)
+    assert len(visitor.mailed()) == first + 1
+
+
 def test_nothing_is_left_of_a_signature_when_its_author_deletes_everything(
     app: Flask, helper: Caller, visitor: Visitor
 ) -> None:
