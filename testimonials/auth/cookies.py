@@ -20,27 +20,25 @@ from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
 
-
-def read_visit_cookie() -> str:
-    """Return what marks the browser as the one that went to the company's sign-in."""
-    return request.cookies.get(f"{_name()}-visit", "")
-
-
-def set_visit_cookie(response: Response, mark: str, seconds: int) -> None:
-    set_cookie(response, f"{_name()}-visit", mark, seconds)
+# What marks the browser as the one that went to the company's sign-in, and who came from there and
+# has an account to claim.
+VISIT, ARRIVAL = "-visit", "-arrival"
+KNOWN, TRUSTED, THEME, OPENED = "-known-", "-trusted-", "-theme", "-opened"
 
 
-def read_arrival_cookie() -> str:
-    """Return who came from the company's sign-in and has an account to claim."""
-    return request.cookies.get(f"{_name()}-arrival", "")
+def name_cookie(ending: str = "") -> str:
+    """Return the name of one of our cookies; without an ending that of the session's."""
+    # Browsers accept a __Host- cookie only over https, for this host alone and all of its paths.
+    prefix = "__Secure-" if base_path() else "__Host-"
+    return f"{prefix if is_https() else ''}testimonials{ending}"
 
 
-def set_arrival_cookie(response: Response, token: str, seconds: int) -> None:
-    set_cookie(response, f"{_name()}-arrival", token, seconds)
+def read_cookie(ending: str) -> str:
+    return request.cookies.get(name_cookie(ending), "")
 
 
 def read_session_cookie() -> str:
-    return request.cookies.get(_name(), "")
+    return read_cookie("")
 
 
 def use_persons_language() -> None:
@@ -73,19 +71,20 @@ def sign_browser_in(
 
 def set_session_cookie(response: Response, account: Account, token: str) -> None:
     """Set the session's cookie, and the one by which the browser is known from now on."""
-    set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+    set_cookie(response, "", token, int(LIFETIME.total_seconds()))
     know_browser(response, account)
 
 
 def know_browser(response: Response, account: Account) -> None:
     """Let the browser sign in however often others fail to, until all browsers are signed out."""
     # One cookie per account: a person may have several.
-    set_cookie(response, f"{_known()}{account.id}", make_known_token(account), KNOWN_SECONDS)
+    set_cookie(response, f"{KNOWN}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
     """Return who sent the request; its browser, if it is known to the account of `email`."""
-    tokens = (value for name, value in request.cookies.items() if name.startswith(_known()))
+    known = name_cookie(KNOWN)
+    tokens = (value for name, value in request.cookies.items() if name.startswith(known))
     address = client_key(ipv6_bits=48)
     return Visitor(address, str(current_network()), find_known_browser(tokens, email))
 
@@ -99,36 +98,25 @@ def replace_session_cookie(token: str) -> None:
 def renew_session_cookie(response: Response) -> Response:
     """Extend the session's cookie, unless the response already sets or clears it."""
     cookies = response.headers.getlist("Set-Cookie")
-    if not any(cookie.startswith(f"{_name()}=") for cookie in cookies):
+    if not any(cookie.startswith(f"{name_cookie()}=") for cookie in cookies):
         token = g.get("session_token") or read_session_cookie()
-        set_cookie(response, _name(), token, int(LIFETIME.total_seconds()))
+        set_cookie(response, "", token, int(LIFETIME.total_seconds()))
     return response
 
 
 def clear_session_cookie(response: Response) -> None:
-    response.delete_cookie(_name(), path=_path(), httponly=True, samesite="Lax", secure=is_https())
+    name, path = name_cookie(), _path()
+    response.delete_cookie(name, path=path, httponly=True, samesite="Lax", secure=is_https())
 
 
 def is_https() -> bool:
     return app_url().startswith("https://")
 
 
-def trusted_cookie(account_id: str) -> str:
-    return f"{_name()}-trusted-{account_id}"
-
-
-def theme_cookie() -> str:
-    return f"{_name()}-theme"
-
-
-def opened_cookie() -> str:
-    return f"{_name()}-opened"
-
-
-def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
+def set_cookie(response: Response, ending: str, value: str, seconds: int) -> None:
     """Set a cookie that neither scripts nor other sites' forms can use."""
     response.set_cookie(
-        name,
+        name_cookie(ending),
         value,
         max_age=seconds,
         path=_path(),
@@ -138,15 +126,5 @@ def set_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     )
 
 
-def _name() -> str:
-    # Browsers accept a __Host- cookie only over https, for this host alone and all of its paths.
-    prefix = "__Secure-" if base_path() else "__Host-"
-    return f"{prefix}testimonials" if is_https() else "testimonials"
-
-
 def _path() -> str:
     return base_path() or "/"
-
-
-def _known() -> str:
-    return f"{_name()}-known-"

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from flask import render_template, request
+from flask import render_template
 from sqlalchemy import delete, func, select
 from werkzeug import Response
 
-from testimonials.auth.cookies import describe_visitor, set_cookie, trusted_cookie
+from testimonials.auth.cookies import TRUSTED, describe_visitor, read_cookie, set_cookie
 from testimonials.auth.credentials import fingerprint, lock_claimed
 from testimonials.auth.emails import send_security_mail
 from testimonials.auth.events import CODE_REFUSED, RECOVERY_CODE_USED
@@ -194,14 +194,14 @@ def begin_step(account: Account) -> str:
 
 def is_trusted(account: Account) -> bool:
     """Return whether this browser showed a code lately and asked not to be asked again."""
-    token = request.cookies.get(trusted_cookie(account.id), "")
+    token = read_cookie(f"{TRUSTED}{account.id}")
     return trusted_purpose.find(token, 3, TRUSTED_SECONDS) == _describe_trust(account)
 
 
 def trust_browser(response: Response, account: Account) -> None:
     """Ask this browser for no code for 30 days, or until it is signed out from elsewhere."""
     token = trusted_purpose.sign(list(_describe_trust(account)))
-    set_cookie(response, trusted_cookie(account.id), token, TRUSTED_SECONDS)
+    set_cookie(response, f"{TRUSTED}{account.id}", token, TRUSTED_SECONDS)
 
 
 def read_step(token: str) -> tuple[Account, str]:

@@ -21,8 +21,9 @@ from testimonials.auth.accounts import (
     require_passwords,
 )
 from testimonials.auth.cookies import (
+    ARRIVAL,
     describe_visitor,
-    read_arrival_cookie,
+    read_cookie,
     set_session_cookie,
     sign_browser_in,
 )
@@ -206,7 +207,7 @@ def _by_link(token: str) -> Proof:
 
 
 def _by_company() -> Proof:
-    person, target = read_claim_token(read_arrival_cookie())
+    person, target = read_claim_token(read_cookie(ARRIVAL))
     return Proof(partial(lock_waiting, person), person, target)
 
 

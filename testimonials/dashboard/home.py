@@ -7,7 +7,7 @@ from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account
-from testimonials.auth.cookies import set_cookie, theme_cookie
+from testimonials.auth.cookies import THEME, set_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import home
@@ -148,4 +148,4 @@ theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.sho
 
 @theme.save({"theme": Choice(*THEMES, required=True)})
 def choose_theme(owner: SignedIn, theme: str) -> Done:
-    return Done(finish=lambda answer: set_cookie(answer, theme_cookie(), theme, YEAR_SECONDS))
+    return Done(finish=lambda answer: set_cookie(answer, THEME, theme, YEAR_SECONDS))

@@ -7,7 +7,7 @@ from typing import Any
 from flask import after_this_request, request, url_for
 from werkzeug import Response
 
-from testimonials.auth.cookies import opened_cookie, set_cookie, theme_cookie
+from testimonials.auth.cookies import OPENED, THEME, read_cookie, set_cookie
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
@@ -71,7 +71,7 @@ def _find_help(active: str) -> str:
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
     """Return what a page's frame shows: account, last projects, the current one, the theme."""
-    theme = request.cookies.get(theme_cookie(), "system")
+    theme = read_cookie(THEME) or "system"
     access = who if isinstance(who, Access) else None
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
     if project and starts_clock(project):
@@ -126,7 +126,7 @@ def list_switched(owner: SignedIn, project: Project | None) -> Sequence[Project]
 
 
 def _read_opened(project: Project | None) -> list[str]:
-    known = request.cookies.get(opened_cookie(), "").split(".")
+    known = read_cookie(OPENED).split(".")
     opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
     return [each for each in opened if is_identifier(each)][:SWITCHED]
 
@@ -150,12 +150,12 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
 
 def _keep_opened(opened: list[str]) -> None:
     """Have the browser keep which projects it opened last, if that changed."""
-    if ".".join(opened) == request.cookies.get(opened_cookie(), ""):
+    if ".".join(opened) == read_cookie(OPENED):
         return
 
     @after_this_request
     def keep(response: Response) -> Response:
-        set_cookie(response, opened_cookie(), ".".join(opened), YEAR_SECONDS)
+        set_cookie(response, OPENED, ".".join(opened), YEAR_SECONDS)
         return response
 
 

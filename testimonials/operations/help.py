@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from flask import Response, render_template, request, url_for
 
-from testimonials.auth.cookies import read_session_cookie, theme_cookie
+from testimonials.auth.cookies import THEME, read_cookie, read_session_cookie
 from testimonials.auth.sessions import SignedIn, find_session
 from testimonials.core.http.blueprints import site
 from testimonials.core.http.i18n import gettext_noop, translate, use_language
@@ -256,7 +256,7 @@ def _url(endpoint: str, access: Access | None) -> str | None:
 
 
 def _render(template: str, **values: Any) -> Response:
-    theme = request.cookies.get(theme_cookie(), "")
+    theme = read_cookie(THEME)
     page = render_template(
         template,
         page_theme=theme if theme in THEMES else "system",

@@ -9,12 +9,13 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.auth.cookies import (
+    ARRIVAL,
+    VISIT,
+    read_cookie,
     read_session_cookie,
-    read_visit_cookie,
     replace_session_cookie,
-    set_arrival_cookie,
+    set_cookie,
     set_session_cookie,
-    set_visit_cookie,
     sign_browser_in,
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
@@ -74,7 +75,7 @@ def leave(
     if not current_settings().oidc_issuer:
         raise NotFound
     metadata = current_provider().metadata()
-    mark = read_visit_cookie()
+    mark = read_cookie(VISIT)
     if not MARK.fullmatch(mark):
         mark = secrets.token_urlsafe(32)
     with write():
@@ -83,7 +84,7 @@ def leave(
     is_again = purpose == AttemptPurpose.PROVE
     address = build_address(metadata, state, attempt, is_again=is_again)
     response = answer_privately(render_template("auth/company/leaving.html", address=address))
-    set_visit_cookie(response, mark, int(LIFETIME.total_seconds()))
+    set_cookie(response, VISIT, mark, int(LIFETIME.total_seconds()))
     return response
 
 
@@ -106,7 +107,7 @@ def come_back() -> ResponseReturnValue:
     """Take the answer that the browser brings from the company's sign-in, once."""
     # The write lock is given back before the provider is asked.
     with write():
-        attempt = take_attempt(request.args.get("state", ""), read_visit_cookie())
+        attempt = take_attempt(request.args.get("state", ""), read_cookie(VISIT))
     if attempt is None:
         raise CompanyRefused(
             gettext_noop("This sign-in was used already, took too long, or began elsewhere.")
@@ -134,7 +135,7 @@ def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
         account, who = arrival.account, person.email or person.subject
         if arrival.how == How.UNCLAIMED:
             response = redirect(url_for("auth.show_sso_claim"), 303)
-            set_arrival_cookie(response, make_claim_token(person, attempt.target), CLAIM_SECONDS)
+            set_cookie(response, ARRIVAL, make_claim_token(person, attempt.target), CLAIM_SECONDS)
             return response
         means, is_proved = current_settings().company_name, person.is_fresh is True
         cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)

@@ -13,7 +13,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import RuleField
-from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path
 
 # A page's form is a `FormSchema` of the fields of `core.http.fields`. A view reads it, and shows
@@ -221,11 +221,8 @@ def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: 
 
 def read_notice() -> dict[str, str | None] | None:
     """Return the notice in this request's URL, if it is less than a minute old."""
-    try:
-        (text, token, url), _ = notice_purpose.read(request.args.get("notice", ""), NOTICE_SECONDS)
-    except (TokenInvalid, TokenExpired):
-        return None
-    return describe_notice(text, token, url)
+    found = notice_purpose.find(request.args.get("notice", ""), 3, NOTICE_SECONDS)
+    return describe_notice(*found) if found else None
 
 
 def describe_notice(text: str, token: str | None, url: str = "") -> dict[str, str | None]:
