@@ -22,6 +22,7 @@ from testimonials.core.db.identifiers import (
     new_identifier,
 )
 from testimonials.core.db.prepared import Prepared
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.http.fields import Text
@@ -302,8 +303,7 @@ def delete_account(account: Account) -> None:
 
 
 def delete_expired_accounts() -> int:
-    expired = db.session.scalars(delete(Account).where(_is_expired()).returning(Account.id)).all()
-    return len(expired)
+    return delete_rows(Account, _is_expired())
 
 
 def select_expired_accounts() -> Select[str]:

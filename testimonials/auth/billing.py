@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Response, jsonify, request
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import func, or_, select, update
 
 from testimonials.auth.accounts import is_live
 from testimonials.auth.events import PLAN_CHANGED
@@ -19,7 +19,7 @@ from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
 from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.blueprints import auth
@@ -93,15 +93,9 @@ def delete_unlinked_subscriptions() -> int:
 
     One that still runs is reported again with its next payment.
     """
-    removed = db.session.scalars(
-        delete(BillingSubscription)
-        .where(
-            BillingSubscription.account_id.is_(None),
-            BillingSubscription.told_at <= clock.now() - UNLINKED_KEPT,
-        )
-        .returning(BillingSubscription.id)
-    ).all()
-    return len(removed)
+    row = BillingSubscription
+    is_old = row.told_at <= clock.now() - UNLINKED_KEPT
+    return delete_rows(row, row.account_id.is_(None), is_old)
 
 
 def _apply_checkout(session: dict[str, Any], time: datetime) -> None:

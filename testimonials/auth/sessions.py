@@ -12,7 +12,7 @@ from testimonials.auth.accounts import get_account, may_act
 from testimonials.auth.models import Account, Session
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret, is_identifier
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.event_texts import describe_browser
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
@@ -211,10 +211,7 @@ def end_sessions(account_id: str, *, but: str | None = None) -> None:
 
 
 def delete_expired_sessions() -> int:
-    removed = db.session.scalars(
-        delete(Session).where(Session.expires_at <= clock.now()).returning(Session.id)
-    ).all()
-    return len(removed)
+    return delete_rows(Session, Session.expires_at <= clock.now())
 
 
 def _end_of(started_at: datetime) -> datetime:

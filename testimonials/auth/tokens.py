@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import called, require_unsuspended
@@ -23,7 +23,7 @@ from testimonials.core.db.identifiers import (
     new_access_token,
     new_identifier,
 )
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db, kept
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.jobs import every_process
@@ -311,10 +311,8 @@ def find_token_names(account_id: str | None, project_id: str | None = None) -> d
 def delete_ended_tokens() -> int:
     """Delete the tokens that ended more than `TOKEN_DAYS` ago; return how many."""
     before = clock.expired_until(current_settings().token_days)
-    ended = delete(AccessToken).where(
-        or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before)
-    )
-    return len(db.session.scalars(ended.returning(AccessToken.id)).all())
+    ended = or_(AccessToken.revoked_at <= before, AccessToken.expires_at <= before)
+    return delete_rows(AccessToken, ended)
 
 
 def _select(account_id: str | None, project_id: str | None) -> Select[AccessToken, str]:

@@ -90,7 +90,7 @@ def retry_command(mail_id: str | None) -> Said:
 @click.argument("mail_id", metavar="ID")
 def drop_command(mail_id: str) -> Said:
     """Delete one mail that waits or was given up; nobody gets it."""
-    count = drop_mail(db.session(), mail_id)
+    count = drop_mail(mail_id)
     record(MAIL_DROPPED, None, count=count)
     if not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from flask import render_template, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from testimonials.collection.events import REPORT_SENT, REPORT_SETTLED
 from testimonials.collection.models import AbuseReport
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound, ValidationFailed
@@ -31,8 +31,7 @@ def delete_old_reports(limit: int) -> int:
     """Delete reports settled longer than `REPORT_DAYS` ago, at most `limit`; return how many."""
     until = clock.expired_until(current_settings().report_days)
     old = select(AbuseReport.id).where(AbuseReport.settled_at <= until).limit(limit)
-    removed = delete(AbuseReport).where(AbuseReport.id.in_(old)).returning(AbuseReport.id)
-    return len(db.session.scalars(removed).all())
+    return delete_rows(AbuseReport, AbuseReport.id.in_(old))
 
 
 # Taking reports, listing and settling them, and reading what one is about.

@@ -20,6 +20,7 @@ from testimonials.collection.models import (
 from testimonials.collection.request_mail import PRESS_SEND, write_due_mails
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -377,18 +378,15 @@ def _lock_asked(project: Project, request_id: str) -> MailedRequest | None:
 def delete_old_requests() -> int:
     """Delete requests that weren't answered in REQUEST_DAYS, and empty batches; return how many."""
     limit = clock.expired_until(current_settings().request_days)
-    removed = db.session.scalars(
-        delete(MailedRequest)
-        .where(MailedRequest.created_at < limit, MailedRequest.answered_at.is_(None))
-        .returning(MailedRequest.id)
-    ).all()
+    is_old = MailedRequest.created_at < limit
+    removed = delete_rows(MailedRequest, is_old, MailedRequest.answered_at.is_(None))
     db.session.execute(
         delete(RequestBatch).where(
             RequestBatch.created_at < limit,
             ~exists().where(MailedRequest.batch_id == RequestBatch.id),
         )
     )
-    return len(removed)
+    return removed
 
 
 def is_told_from() -> ColumnElement[bool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, select, text, update
+from sqlalchemy import ColumnElement, select, text, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
@@ -19,6 +19,7 @@ from testimonials.core.audit import (
     EventType,
 )
 from testimonials.core.db.identifiers import first_identifier
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
@@ -112,5 +113,4 @@ def delete_old_events(before: datetime, limit: int) -> int:
     db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(nothing))
     old = Event.id < first_identifier(before), ~IS_HISTORY, Event.entry.is_(None)
     some = select(Event.id).where(*old).limit(limit)
-    statement = delete(Event).where(Event.id.in_(some)).returning(Event.id)
-    return len(db.session.scalars(statement).all())
+    return delete_rows(Event, Event.id.in_(some))

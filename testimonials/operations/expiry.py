@@ -91,7 +91,7 @@ def _remove(go_on: Callable[[], None]) -> Counts:
 
 def _delete_old_mails() -> int:
     until = clock.expired_until(current_settings().mail_days)
-    return delete_old_mails(db.session(), until, is_told_from())
+    return delete_old_mails(until, is_told_from())
 
 
 def _delete_old_events() -> int:

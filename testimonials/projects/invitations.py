@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -122,9 +123,7 @@ def revoke_invitation(place: Place, actor: Role, email: str) -> None:
 
 def delete_expired_invitations() -> int:
     """Delete the invitations that expired 30 days ago; return how many."""
-    until = clock.now() - EXPIRED_KEPT
-    old = delete(TeamInvitation).where(TeamInvitation.expires_at <= until)
-    return len(db.session.scalars(old.returning(TeamInvitation.id)).all())
+    return delete_rows(TeamInvitation, TeamInvitation.expires_at <= clock.now() - EXPIRED_KEPT)
 
 
 def _look_for(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, delete, literal, select, update
+from sqlalchemy import ColumnElement, literal, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, Turn, record_changes
 from testimonials.core.db.identifiers import name_part, new_identifier
-from testimonials.core.db.transactions import in_batches
+from testimonials.core.db.transactions import delete_rows, in_batches
 from testimonials.core.extensions import db
 from testimonials.core.jobs import enqueue_anew
 from testimonials.projects.models import Project
@@ -273,7 +273,4 @@ def remove_some(of_projects: ColumnElement[bool]) -> bool:
     """
     of = Testimonial.project_id.in_(select(Project.id).where(of_projects))
     some = select(Testimonial.id).where(of).limit(ROWS)
-    removed = db.session.scalars(
-        delete(Testimonial).where(Testimonial.id.in_(some)).returning(Testimonial.id)
-    ).all()
-    return len(removed) == ROWS
+    return delete_rows(Testimonial, Testimonial.id.in_(some)) == ROWS

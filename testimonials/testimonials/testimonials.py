@@ -14,6 +14,7 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event, Turn
 from testimonials.core.db.engine import insert_values
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import db
@@ -100,14 +101,11 @@ def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
 
 def delete_demos(project: Project) -> int:
     """Remove every sample of the locked project; return how many there were."""
-    removed = db.session.scalars(
-        delete(Testimonial)
-        .where(Testimonial.project_id == project.id, Testimonial.status == "demo")
-        .returning(Testimonial.id)
-    ).all()
+    is_theirs = Testimonial.project_id == project.id
+    removed = delete_rows(Testimonial, is_theirs, Testimonial.status == "demo")
     if removed:
         mark_changed(project)
-    return len(removed)
+    return removed
 
 
 def list_visible(project_id: str, limit: int, offset: int = 0, after: Cursor | None = None) -> Page:

@@ -26,6 +26,7 @@ from testimonials.core.db.erasure import (
     ErasedPeople,
 )
 from testimonials.core.db.sqlite import list_recordings, open_file
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.settings.current import current_settings
@@ -146,8 +147,7 @@ def write_lists() -> None:
 def delete_old_erasures() -> int:
     """Forget what was erased so long ago that no backup has it; return how many."""
     until = clock.expired_until(current_settings().erased_days)
-    old = delete(Erased).where(Erased.erased_at <= until).returning(Erased.id)
-    return len(db.session.scalars(old).all())
+    return delete_rows(Erased, Erased.erased_at <= until)
 
 
 def _list_folders() -> list[Path]:

@@ -10,6 +10,7 @@ from testimonials.collection.models import MailedRequest, UnsubscribedAddress, h
 from testimonials.collection.verified_purchases import renew_secret
 from testimonials.core import clock
 from testimonials.core.db.engine import insert_if_missing
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -141,8 +142,7 @@ def accept_offer(access: Access) -> None:
 
 def delete_expired_offers() -> int:
     """Delete the offers that nobody answered; return how many."""
-    old = delete(OwnershipOffer).where(OwnershipOffer.expires_at <= clock.now())
-    return len(db.session.scalars(old.returning(OwnershipOffer.id)).all())
+    return delete_rows(OwnershipOffer, OwnershipOffer.expires_at <= clock.now())
 
 
 def _take_requests_along(project: Project, account_id: str) -> None:

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from testimonials.core import clock
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import own_origins
 from testimonials.core.jobs import every_process
@@ -68,12 +68,7 @@ def _store(seen: Noted) -> None:
 
 def delete_old_sightings() -> int:
     """Delete the websites on which the widget was not seen for 90 days; return how many."""
-    removed = db.session.scalars(
-        delete(WidgetSighting)
-        .where(WidgetSighting.seen_at <= clock.now() - KEPT)
-        .returning(WidgetSighting.origin)
-    ).all()
-    return len(removed)
+    return delete_rows(WidgetSighting, WidgetSighting.seen_at <= clock.now() - KEPT)
 
 
 def list_sightings(project_id: str) -> list[dict[str, Any]]:

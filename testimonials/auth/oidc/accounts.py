@@ -20,6 +20,7 @@ from testimonials.auth.models import Account, CompanyAttempt, CompanyIdentity
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -329,5 +330,4 @@ def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
 
 def delete_old_attempts() -> int:
     """Delete those that nobody came back from; return how many."""
-    old = delete(CompanyAttempt).where(CompanyAttempt.started_at <= clock.now() - LIFETIME)
-    return len(db.session.scalars(old.returning(CompanyAttempt.id)).all())
+    return delete_rows(CompanyAttempt, CompanyAttempt.started_at <= clock.now() - LIFETIME)

@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from sqlalchemy import ColumnElement, delete, inspect
+
+from testimonials.core.db.engine import Base
 from testimonials.core.extensions import db, let_others_write, lock_for_writing
 
 # Rows of a batch: about a tenth of a second.
@@ -69,6 +72,12 @@ def next_batch() -> None:
     db.session.expire_all()
     let_others_write()
     _begin(lock)
+
+
+def delete_rows(model: type[Base], *conditions: ColumnElement[bool]) -> int:
+    """Delete rows by one statement; return how many."""
+    statement = delete(model).where(*conditions).returning(inspect(model).primary_key[0])
+    return len(db.session.scalars(statement).all())
 
 
 def _begin(lock: Callable[[], Any] | None) -> Any:

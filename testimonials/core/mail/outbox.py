@@ -17,7 +17,6 @@ from sqlalchemy import (
     String,
     Text,
     and_,
-    delete,
     func,
     not_,
     or_,
@@ -30,6 +29,7 @@ from testimonials.core import clock
 from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import ENGLISH, speaking
 from testimonials.core.http.urls import app_url
@@ -187,19 +187,15 @@ def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
             mail.list_unsubscribe, mail.subject = None, ""
 
 
-def delete_old_mails(session: Session, before: datetime, needed: ColumnElement[bool]) -> int:
+def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
     """Delete mail that was sent, printed or given up `before` a time; return how many.
 
     Mail that was printed or given up stays while it is `needed` to show that.
     """
     is_sent = OutboxMail.state == MailState.SENT
     has_not_left = OutboxMail.state.in_((MailState.FAILED, MailState.PRINTED))
-    removed = session.scalars(
-        delete(OutboxMail)
-        .where(OutboxMail.tried_at <= before, or_(is_sent, and_(has_not_left, not_(needed))))
-        .returning(OutboxMail.id)
-    ).all()
-    return len(removed)
+    is_over = or_(is_sent, and_(has_not_left, not_(needed)))
+    return delete_rows(OutboxMail, OutboxMail.tried_at <= before, is_over)
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
@@ -214,11 +210,10 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
     return len(ids)
 
 
-def drop_mail(session: Session, mail_id: str) -> int:
+def drop_mail(mail_id: str) -> int:
     """Delete one mail that waits or was given up; return how many there were."""
     states = (MailState.FAILED, MailState.QUEUED)
-    is_it = (OutboxMail.id == mail_id, OutboxMail.state.in_(states))
-    return len(session.scalars(delete(OutboxMail).where(*is_it).returning(OutboxMail.id)).all())
+    return delete_rows(OutboxMail, OutboxMail.id == mail_id, OutboxMail.state.in_(states))
 
 
 # The message of a mail: headers, text and HTML, as the bytes that are sent.

@@ -8,6 +8,7 @@ from sqlalchemy import Select, delete, func, or_, select, update
 from testimonials.core import clock
 from testimonials.core.audit import IS_TOLD, Event
 from testimonials.core.db.identifiers import first_identifier, is_identifier, new_identifier
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -130,8 +131,7 @@ def delete_old_deliveries(limit: int) -> int:
     until = first_identifier(clock.expired_until(current_settings().delivery_days))
     is_old = or_(ranked.c.place > KEPT, ranked.c.id < until)
     old = select(ranked.c.id).where(is_old).limit(limit)
-    removed = delete(WebhookDelivery).where(WebhookDelivery.id.in_(old))
-    return len(db.session.scalars(removed.returning(WebhookDelivery.id)).all())
+    return delete_rows(WebhookDelivery, WebhookDelivery.id.in_(old))
 
 
 def _add(

@@ -17,7 +17,7 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, current_actor
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db, let_others_write
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -146,21 +146,15 @@ def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LIN
 
 def delete_old_files() -> int:
     """Forget files that nobody has decided about for a day; return how many."""
-    is_old = TableImport.created_at <= clock.now() - KEPT_FOR
-    drafts = db.session.scalars(
-        delete(TableImport).where(TableImport.state == DRAFT, is_old).returning(TableImport.id)
-    ).all()
+    until = clock.now() - KEPT_FOR
+    is_old = TableImport.created_at <= until
+    drafts = delete_rows(TableImport, TableImport.state == DRAFT, is_old)
     db.session.execute(
         update(TableImport)
         .where(TableImport.state == STOPPED, TableImport.content.is_not(None), is_old)
         .values(content=None)
     )
-    archives = db.session.scalars(
-        delete(WaitingArchive)
-        .where(WaitingArchive.created_at <= clock.now() - KEPT_FOR)
-        .returning(WaitingArchive.account_id)
-    ).all()
-    return len(drafts) + len(archives)
+    return drafts + delete_rows(WaitingArchive, WaitingArchive.created_at <= until)
 
 
 # Undoing an import: what it added goes to the trash, in parts.
