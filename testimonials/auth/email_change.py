@@ -12,7 +12,7 @@ from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, lock_claimed, read_link
 from testimonials.auth.emails import send_address_changed_mail
 from testimonials.auth.events import ADDRESS_CHANGED
-from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
+from testimonials.auth.lockout import SIGN_IN_PER_ADDRESS
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, find_session, lock_owner
 from testimonials.core.audit import ActorKind, act_as, record

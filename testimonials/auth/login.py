@@ -1,8 +1,8 @@
-"""The pages of signing in, signing out, and a new password."""
+"""The pages of signing in by each way, signing out, and a new password."""
 
 from functools import partial
 
-from flask import redirect, render_template, request, url_for
+from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
@@ -26,22 +26,38 @@ from testimonials.auth.credentials import (
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_password_changed_mail
 from testimonials.auth.events import KEY_REPLACED, PASSWORD_RESET, SESSION_ENDED, SESSION_REFUSED
-from testimonials.auth.limits import SIGN_IN_PER_ADDRESS
-from testimonials.auth.lockout import try_password
+from testimonials.auth.lockout import SIGN_IN_PER_ADDRESS, try_password
 from testimonials.auth.magic_links import LinkPurpose, request_link
 from testimonials.auth.models import Account
-from testimonials.auth.passkeys import has_passkeys
-from testimonials.auth.schemas import ForgotForm, GoOnForm, LoginForm, ResetForm, SignupForm
+from testimonials.auth.passkeys import (
+    PasskeyRefused,
+    Reason,
+    describe_use,
+    has_passkeys,
+    use_passkey,
+)
+from testimonials.auth.schemas import (
+    ForgotForm,
+    GoOnForm,
+    LoginForm,
+    PasskeyAnswerForm,
+    ResetForm,
+    SignupForm,
+    StepForm,
+)
 from testimonials.auth.sessions import SignInMethod, end_session, find_session
 from testimonials.auth.tokens import revoke_all_tokens
 from testimonials.auth.two_factor import (
     CodeRefused,
+    StepOver,
     begin_step,
     find_app,
     find_wait,
     is_trusted,
+    read_step,
     render_step,
     taking_code,
+    trust_browser,
 )
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
@@ -145,6 +161,53 @@ def sign_in() -> ResponseReturnValue:
     response = go_on(**GoOnForm().read().values)
     set_session_cookie(response, account, token)
     return response
+
+
+@auth.post("/login/passkey/begin")
+def begin_passkey() -> ResponseReturnValue:
+    """Return a challenge for any passkey of this service; it keeps nothing."""
+    return jsonify(describe_use(Reason.SIGN_IN, "", []))
+
+
+@auth.post("/login/passkey")
+@limiter.per_address(SIGN_IN_PER_ADDRESS)
+def sign_in_with_passkey() -> ResponseReturnValue:
+    sent = PasskeyAnswerForm().read().values
+    try:
+        with write(keep=PasskeyRefused):
+            account, passkey = use_passkey(Reason.SIGN_IN, sent["passkey_token"], sent["passkey"])
+            means = f"the passkey {passkey.name}"
+            cookie = sign_browser_in(account, SignInMethod.PASSKEY, means)
+    except PasskeyRefused as error:
+        return show_login_again(error)
+    response = go_on(**GoOnForm().read().values)
+    set_session_cookie(response, account, cookie)
+    return response
+
+
+@auth.post("/login/code")
+def sign_in_with_code() -> ResponseReturnValue:
+    """Finish signing in with a code, or show the field for a recovery code."""
+    sent = StepForm().read().values
+    step, (account, mark) = sent["step"], read_step(sent["step"])
+    if sent["show"]:
+        return answer_privately(render_step(account, step))
+    try:
+        with taking_code(account, sent["code"], mark) as (account, was_recovery):
+            means = "password and a recovery code" if was_recovery else ""
+            cookie = sign_browser_in(account, SignInMethod.PASSWORD_AND_APP, means)
+    except (CodeRefused, RateLimited) as error:
+        return answer_privately(render_step(account, step, error), error.status, error.headers)
+    response = go_on(**GoOnForm().read().values)
+    set_session_cookie(response, account, cookie)
+    if sent["trust"]:
+        trust_browser(response, account)
+    return response
+
+
+@auth.errorhandler(StepOver)
+def begin_again(error: StepOver) -> ResponseReturnValue:
+    return show_login_again(error)
 
 
 @auth.post("/logout")

@@ -5,13 +5,13 @@ from enum import StrEnum
 from sqlalchemy import select
 
 from testimonials.auth.email_addresses import hash_mailbox
-from testimonials.auth.limits import (
+from testimonials.auth.lockout import (
     LINK_PER_ADDRESS,
     LINK_PER_BROWSER,
     LINK_PER_MAILBOX,
     LINK_PER_NETWORK,
+    Visitor,
 )
-from testimonials.auth.lockout import Visitor
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret

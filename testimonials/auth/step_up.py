@@ -13,8 +13,7 @@ from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.credentials import SignInRefused
 from testimonials.auth.emails import send_proof_mail
 from testimonials.auth.events import PASSWORD_REFUSED
-from testimonials.auth.limits import LINK_PER_MAILBOX
-from testimonials.auth.lockout import confirm_password
+from testimonials.auth.lockout import LINK_PER_MAILBOX, confirm_password
 from testimonials.auth.login import draft_purpose
 from testimonials.auth.models import Account, AuthenticatorApp, Passkey
 from testimonials.auth.oidc.accounts import find_identity, unlink_account
@@ -36,8 +35,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
-from testimonials.core.http.errors import RateLimited, ServiceError
-from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.errors import Errors, RateLimited, ServiceError
 from testimonials.core.http.forms import MAX_LENGTH, SECRETS, FormSchema, Secret, list_sent
 from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose

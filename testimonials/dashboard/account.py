@@ -27,7 +27,7 @@ from testimonials.auth.events import (
     KEY_REPLACED,
     NAME_CHANGED,
 )
-from testimonials.auth.limits import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
+from testimonials.auth.lockout import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import GoOnForm, NewLinkForm

@@ -35,7 +35,7 @@ from testimonials.auth.events import (
     KEY_DROPPED,
     KEY_REPLACED,
 )
-from testimonials.auth.limits import CLAIM_PER_ADDRESS
+from testimonials.auth.lockout import CLAIM_PER_ADDRESS
 from testimonials.auth.magic_links import (
     LinkInvalid,
     LinkPurpose,
@@ -59,8 +59,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import describe_browser, translate_browser
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import auth
-from testimonials.core.http.errors import ServiceError, ValidationFailed
-from testimonials.core.http.form_errors import to_form_errors
+from testimonials.core.http.errors import ServiceError, ValidationFailed, to_form_errors
 from testimonials.core.http.forms import FormSchema, Secret, SentForm, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately

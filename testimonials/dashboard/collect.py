@@ -44,9 +44,8 @@ from testimonials.core.audit import record
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
-from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.errors import ValidationFailed, answer_errors
 from testimonials.core.http.fields import Choice, QueryCount, RuleField, Text
-from testimonials.core.http.form_errors import answer_errors
 from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import (
     ENGLISH,

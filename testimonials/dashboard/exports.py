@@ -20,8 +20,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import account, settings
-from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.form_errors import Errors, to_form_errors
+from testimonials.core.http.errors import Errors, ServiceError, to_form_errors
 from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop

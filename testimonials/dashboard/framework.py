@@ -33,8 +33,13 @@ from testimonials.auth.sessions import (
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import ServiceError, ValidationFailed
-from testimonials.core.http.form_errors import answer_errors, to_form_errors, wants_json
+from testimonials.core.http.errors import (
+    ServiceError,
+    ValidationFailed,
+    answer_errors,
+    is_from_script,
+    to_form_errors,
+)
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
 from testimonials.core.http.i18n import gettext, use_language
 from testimonials.core.http.idempotency import take_key
@@ -101,7 +106,7 @@ def require_role(needed: Role) -> Callable[[View], View]:
 
 def _ask_to_sign_in() -> ResponseReturnValue:
     if request.method == "POST":
-        if wants_json():
+        if is_from_script():
             return jsonify({"message": gettext("You are signed out. Nothing was changed.")}), 401
         if draft := keep_draft():
             page = render_login(url_for("dashboard.home.show_start"), notice="kept", draft=draft)
@@ -294,13 +299,13 @@ class AccountPage:
         error: ServiceError,
     ) -> ResponseReturnValue:
         # What is only a button has no page to show again.
-        if error.status not in CORRECTABLE or not (self.template or wants_json()):
+        if error.status not in CORRECTABLE or not (self.template or is_from_script()):
             raise error
         # What is wrong with a form is nothing for who may not send it.
         who = self.enter(owner, parts, role)
         errors = to_form_errors(error, next(iter(sent.typed), "form"))
         status = 422 if isinstance(error, ValidationFailed) else error.status
-        if wants_json():
+        if is_from_script():
             return answer_errors(errors, status)
         more: Values = {"errors": errors} | ({"typed": sent.typed} if sent.typed else {})
         response = self.render(who, parts, status, **more)
@@ -316,7 +321,7 @@ class AccountPage:
                 url = add_notice(url, done.notice, done.undo, done.undo_url)
             url += done.anchor and f"#{done.anchor}"
             told = {"ok": True, "message": done.notice, "to": url}
-            response = jsonify(told | done.shown) if wants_json() else redirect(url, 303)
+            response = jsonify(told | done.shown) if is_from_script() else redirect(url, 303)
         if done.finish is not None:
             done.finish(response)
         return response

@@ -12,9 +12,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
-from testimonials.core.http.errors import ServiceError, ValidationFailed
+from testimonials.core.http.errors import Errors, ServiceError, ValidationFailed, is_from_script
 from testimonials.core.http.fields import Choice, Text
-from testimonials.core.http.form_errors import Errors, wants_json
 from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import format_figure, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
@@ -313,7 +312,7 @@ def show_one(access: Access, import_id: str) -> Values | Response:
     """Show what was understood, how far an import is, or what came of it."""
     row = find_import(access.project.id, import_id)
     progress = describe_progress(row)
-    if wants_json():
+    if is_from_script():
         return jsonify({"ok": True, **progress})
     if row.state != DRAFT:
         # After undoing, all that is here was kept.

@@ -12,8 +12,8 @@ from testimonials.collection.forms import list_forms
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.spam import count_flood
 from testimonials.core.extensions import db
+from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Choice, Text
-from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import FormSchema, describe_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
@@ -382,7 +382,7 @@ def tell(
     """
     token = make_undo_token(access.project, batch) if batch else undo
     shown: dict[str, Any] = {}
-    if wants_json():
+    if is_from_script():
         notice = describe_notice(text, token)
         shown = {"notice": notice, "counts": count_inbox(access), "row": row}
     return Done(text, to=to, undo=token, shown=shown)

@@ -29,8 +29,8 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import collect
+from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Switch, Text
-from testimonials.core.http.form_errors import wants_json
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import LANGUAGES, format_figure, speaking
 from testimonials.core.http.i18n import gettext as _
@@ -247,7 +247,7 @@ def answer_page(
     sent: Values | None = None,
 ) -> Done:
     """Lead back to the editor, or tell its script what is stored now."""
-    if not wants_json():
+    if not is_from_script():
         return Done(_("Saved"), to=to, anchor=anchor)
     # What a list has that wasn't sent, the form doesn't show yet.
     values = {

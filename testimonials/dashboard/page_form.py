@@ -13,9 +13,8 @@ from werkzeug.datastructures import MultiDict
 from testimonials.collection.forms import change_form, read_form_design, update_page_design
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
-from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.errors import Errors, ValidationFailed
 from testimonials.core.http.fields import Choice, Count, Switch, Text
-from testimonials.core.http.form_errors import Errors
 from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.text import TAG_LENGTH

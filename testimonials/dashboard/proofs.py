@@ -16,7 +16,7 @@ from testimonials.auth.step_up import (
     take_proof,
     was_proof_sent,
 )
-from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.errors import Errors
 from testimonials.core.http.i18n import translate
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately

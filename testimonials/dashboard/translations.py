@@ -13,8 +13,7 @@ from testimonials.collection.forms import change_form, read_form_design, update_
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core.http.blueprints import collect
-from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.form_errors import Errors
+from testimonials.core.http.errors import Errors, ValidationFailed
 from testimonials.core.http.forms import Choices
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, Language, find_language
 from testimonials.core.http.i18n import gettext as _

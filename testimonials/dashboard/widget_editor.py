@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import widget_pages
-from testimonials.core.http.form_errors import wants_json
+from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.i18n import ENGLISH, format_number, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
@@ -134,7 +134,7 @@ def find_named(project: Project) -> Widget:
 def answer_draft(project: Project, widget: Widget, notice: str = "", *, to: str = "") -> Done:
     """Lead back to the editor, or `to`; or tell the editor's script what there is now."""
     here = to or url_for("dashboard.widget.show_editor", widget=name_in_address() or None)
-    if not wants_json():
+    if not is_from_script():
         return Done(notice, to=here)
     draft = read_draft(widget)
     shown = {

@@ -19,7 +19,7 @@ from testimonials.auth.cookies import (
     sign_browser_in,
 )
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
-from testimonials.auth.limits import COMPANY_PER_ADDRESS
+from testimonials.auth.lockout import COMPANY_PER_ADDRESS
 from testimonials.auth.login import go_on
 from testimonials.auth.models import CompanyAttempt
 from testimonials.auth.oidc.accounts import (

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask, Response, current_app, g, render_template, request
+from flask import Flask, Response, current_app, g, jsonify, render_template, request
+from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.db.outages import log_fault
@@ -294,7 +295,7 @@ def _answer(
     title: str | None = None,
 ) -> Response:
     g.error_code = code
-    is_script = request.accept_mimetypes.best == "application/json"
+    is_script = is_from_script()
     if is_script and not wants_json(request.path):
         errors = {name: list(map(translate, texts)) for name, texts in (errors or {}).items()}
     if wants_json(request.path) or is_script:
@@ -393,3 +394,26 @@ def _answer_fault(error: Exception) -> Response:
     if not wants_json(request.path):
         message = translate(PAGE_MESSAGES[500])
     return _answer(Response(status=500), message, "INTERNAL_ERROR")
+
+
+# What the dashboard's forms share: their errors, and answers to the page's scripts.
+
+Errors = dict[str, list[str]]
+
+
+def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
+    """Return a service's errors by field; an error without a field goes to `field`."""
+    return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
+        field: [error.shown]
+    }
+
+
+def is_from_script() -> bool:
+    """Return whether a script on the page sent the request."""
+    return bool(request.accept_mimetypes.best == "application/json")
+
+
+def answer_errors(errors: Errors, status: int = 422) -> ResponseReturnValue:
+    shown = {name: list(map(translate, texts)) for name, texts in errors.items()}
+    message = " ".join(text for texts in shown.values() for text in texts)
+    return jsonify({"message": message, "errors": shown}), status
