@@ -15,10 +15,11 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Timestamp, insert_if_missing
 from testimonials.core.db.erasure import ACCOUNT, note_erased
 from testimonials.core.db.identifiers import (
+    KEY_PREFIX,
     hash_secret,
-    is_api_key,
+    is_credential,
     is_identifier,
-    new_api_key,
+    new_credential,
     new_identifier,
 )
 from testimonials.core.db.prepared import Prepared
@@ -119,7 +120,7 @@ def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> No
 
 # Accounts: starting one, its key, its magic link, claiming and deleting it.
 
-UNKNOWN_KEY_HASH = hash_secret(new_api_key())
+UNKNOWN_KEY_HASH = hash_secret(new_credential(KEY_PREFIX))
 
 
 class PasswordsOff(ServiceError):
@@ -135,14 +136,6 @@ class PasswordsOff(ServiceError):
                 company=current_settings().company_name,
             )
         )
-
-
-@dataclass(frozen=True)
-class Identity:
-    """The caller of the API, as plain values that outlive the transaction they were read in."""
-
-    id: str
-    email: str
 
 
 @dataclass(frozen=True)
@@ -182,20 +175,21 @@ _FIND_CREDENTIALS = Prepared(
 )
 
 
-def check_credentials(account_id: str, api_key: str) -> Identity:
-    """Return the account with this id and key (spec, "Authentication"); raise `CredentialsInvalid`.
+def check_credentials(account_id: str, api_key: str) -> str:
+    """Return the address of the account with this id and key (spec, "Authentication").
 
-    An unknown account takes as long as a known one. Raises `AccountSuspended` to who has the key.
+    An unknown account takes as long as a known one. Raises `CredentialsInvalid`, and
+    `AccountSuspended` to who has the key.
     """
     row = None
     if is_identifier(account_id):
         row = _FIND_CREDENTIALS.one(db.session().connection(), {"account_id": account_id})
     email, stored, suspended_at, reason = row or ("", UNKNOWN_KEY_HASH, None, None)
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
-    if row is None or not is_match or not is_api_key(api_key):
+    if row is None or not is_match or not is_credential(api_key, KEY_PREFIX):
         raise CredentialsInvalid
     require_unsuspended(suspended_at, reason)
-    return Identity(account_id, email)
+    return str(email)
 
 
 def is_known_email(email: str) -> bool:
@@ -232,7 +226,7 @@ def claim_deadline() -> datetime:
 
 def replace_key(account: Account) -> str:
     """Give the account a new key and return it; the old one stops working."""
-    api_key = new_api_key()
+    api_key = new_credential(KEY_PREFIX)
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
     account.key_created_at = clock.now()

@@ -47,8 +47,7 @@ class OneProjectOnly(ServiceError):
 
 def admit(operation: Operation) -> Caller:
     """Return who calls. Raises `CredentialsInvalid` (401) and `MissingScope` (403)."""
-    caller = recognise(operation.name)
-    return _judge(caller, operation)
+    return _judge(recognise(operation.name), operation)
 
 
 def recognise(name: str) -> Caller:
@@ -95,8 +94,7 @@ def find_caller() -> Caller:
         if caller.id != account_id:
             raise TokenRefused(OTHER_ACCOUNT)
         return caller
-    identity = check_credentials(account_id, key)
-    return Caller(identity.id, identity.email, key[-4:])
+    return Caller(account_id, check_credentials(account_id, key), key[-4:])
 
 
 def _judge(caller: Caller, rule: Operation) -> Caller:

@@ -1,6 +1,5 @@
 """Changing an account's e-mail address."""
 
-from dataclasses import dataclass
 from functools import partial
 
 from flask import redirect, render_template, url_for
@@ -45,22 +44,15 @@ class AddressTaken(ServiceError):
     default_message = gettext_noop("Another account has this address.")
 
 
-@dataclass(frozen=True)
-class AddressChange:
-    """A requested change: the account, locked, and its new address."""
-
-    account: Account
-    email: str
-
-
 def make_change_link(account: Account, new_email: str) -> str:
     return email_change_url(change_purpose.sign([account.id, fingerprint(account), new_email]))
 
 
-def find_change(token: str) -> AddressChange:
-    """Return the change that a link confirms; raise `AddressLinkInvalid`.
+def find_change(token: str) -> tuple[Account, str]:
+    """Return the account, locked, and its new address that a link confirms.
 
     A new password or address invalidates the link: it may have locked out an intruder who asked.
+    Raises `AddressLinkInvalid`.
     """
     try:
         account_id, mark, new_email = read_link(change_purpose, token, 3)
@@ -69,10 +61,10 @@ def find_change(token: str) -> AddressChange:
     account = lock_claimed(account_id)
     if account is None or fingerprint(account) != mark:
         raise AddressLinkInvalid
-    return AddressChange(account, new_email)
+    return account, new_email
 
 
-def change_address(change: AddressChange, owner: SignedIn) -> str:
+def change_address(owner: SignedIn, email: str) -> str:
     """Give the account of the person signed in its new address; return the one it left.
 
     Raises `AddressTaken` and `SessionEnded`.
@@ -83,7 +75,7 @@ def change_address(change: AddressChange, owner: SignedIn) -> str:
     delete_expired_accounts()
     try:
         with db.session.begin_nested():
-            account.email = change.email
+            account.email = email
     except IntegrityError:
         raise AddressTaken from None
     return left
@@ -98,15 +90,15 @@ def change_address(change: AddressChange, owner: SignedIn) -> str:
 @auth.get("/email/<token>")
 def show_email_change(token: str) -> ResponseReturnValue:
     """Ask the person signed in to the account to confirm the new address."""
-    change, owner = find_change(token), find_session(read_session_cookie())
+    (account, email), owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
         return redirect(url_for("auth.show_login", next=current_path(), notice="address"), 303)
     page = render_template(
         "auth/address_change/confirm_email.html",
-        email=change.email,
-        old_email=change.account.email,
+        email=email,
+        old_email=account.email,
         signed_in_as=owner.email,
-        is_owner=owner.account_id == change.account.id,
+        is_owner=owner.account_id == account.id,
     )
     return answer_privately(page)
 
@@ -116,14 +108,14 @@ def show_email_change(token: str) -> ResponseReturnValue:
 def confirm_email_change(token: str) -> ResponseReturnValue:
     """Change the account's address, and tell the old one."""
     owner = find_session(read_session_cookie())
-    with write(partial(find_change, token)) as change:
-        if owner is None or owner.account_id != change.account.id:
+    with write(partial(find_change, token)) as (account, email):
+        if owner is None or owner.account_id != account.id:
             # The page says why not.
             return redirect(current_path(), 303)
-        left = change_address(change, owner)
-        send_address_changed_mail(left, change.email)
+        left = change_address(owner, email)
+        send_address_changed_mail(left, email)
         act_as(ActorKind.PERSON, owner.account_id)
-        record(ADDRESS_CHANGED, owner.account_id, old=left, email=change.email)
+        record(ADDRESS_CHANGED, owner.account_id, old=left, email=email)
     return redirect(
         add_notice(url_for("dashboard.account.show_account"), _("Your address is changed.")), 303
     )

@@ -17,10 +17,11 @@ from testimonials.core import clock
 from testimonials.core.audit import EventType, Place, record
 from testimonials.core.db.engine import Timestamp
 from testimonials.core.db.identifiers import (
+    TOKEN_PREFIX,
     hash_secret,
-    is_access_token,
+    is_credential,
     is_identifier,
-    new_access_token,
+    new_credential,
     new_identifier,
 )
 from testimonials.core.db.transactions import delete_rows, write
@@ -165,7 +166,7 @@ def check_token(token: str) -> Caller:
     the whole token is told that it has expired or was revoked.
     """
     row = None
-    if is_access_token(token):
+    if is_credential(token, TOKEN_PREFIX):
         values = {"token_hash": hash_secret(token)}
         row = db.session.connection().execute(_FIND_TOKEN, values).one_or_none()
     if row is None:
@@ -214,7 +215,7 @@ def make_token(
 
     The plain text is shown once; only its hash is stored. Records it as done by whoever acts.
     """
-    plain = new_access_token()
+    plain = new_credential(TOKEN_PREFIX)
     token = AccessToken(
         id=token_id or new_identifier(),
         account_id=account_id,

@@ -171,11 +171,10 @@ def drop(dry_run: bool) -> Said:
     except BackupFailed as error:
         raise click.ClickException(f"{str(error).capitalize()}.") from None
     words = "would be removed" if dry_run else "were removed"
-    summary = f"{len(dropped.names)} backup(s) {words}: {dropped.size} bytes."
-    return Said(
-        {"removed": not dry_run, "names": dropped.names, "size": dropped.size},
-        "\n".join([*dropped.names, summary]),
-    )
+    names, size = [each.name for each in dropped], sum(each.size for each in dropped)
+    summary = f"{len(names)} backup(s) {words}: {size} bytes."
+    value = {"removed": not dry_run, "names": names, "size": size}
+    return Said(value, "\n".join([*names, summary]))
 
 
 @command("restore", needs_app=False)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from urllib.parse import urlsplit
 
 import click
-from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.cli.output import Group, Record, Said, command
@@ -80,7 +79,10 @@ def check_command(repair: bool) -> Said:
     findings = migrate.check_database(database.engine, describe_damage)
     if not findings and repair:
         with write():
-            _repair(database.session.connection())
+            connection = database.session.connection()
+            count_again(connection)
+            if find_wrong_words(connection):
+                rebuild_index(connection)
     if not findings:
         connection = database.session.connection()
         findings = find_wrong_counts(connection) + find_wrong_words(connection)
@@ -101,12 +103,6 @@ def reindex_command() -> Said:
     """
     rebuild_index(database.session.connection())
     return Said({"rebuilt": True}, "The index of words was made again.")
-
-
-def _repair(connection: Connection) -> None:
-    count_again(connection)
-    if find_wrong_words(connection):
-        rebuild_index(connection)
 
 
 def _try_upgrade() -> Said:

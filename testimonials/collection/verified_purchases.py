@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from testimonials.auth.email_addresses import Email
 from testimonials.collection.address_lists import REFERENCE_LENGTH
 from testimonials.core import clock
-from testimonials.core.db.identifiers import new_signing_secret
+from testimonials.core.db.identifiers import SIGNING_PREFIX, new_credential
 from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
 from testimonials.core.http.fields import Text
@@ -59,7 +59,7 @@ class Purchase:
 
 def make_secret(project: Project) -> str:
     """Give the project a new secret and return it; links that were signed with the old one end."""
-    project.purchase_secret = new_signing_secret()
+    project.purchase_secret = new_credential(SIGNING_PREFIX)
     return project.purchase_secret
 
 

@@ -87,12 +87,6 @@ def _translate_details(event: Event) -> defaultdict[str, object]:
     return details
 
 
-def _name_agent(ending: str) -> str:
-    if ending:
-        return gettext("An agent (API key ending in %(ending)s)", ending=ending)
-    return gettext("An agent (API key)")
-
-
 def name_actor(event: Event, people: Names) -> str:
     """Return who it was, in the current language."""
     name = event.actor_name or ""
@@ -101,7 +95,8 @@ def name_actor(event: Event, people: Names) -> str:
             former = gettext("A former user (…%(id)s)", id=name[-SHOWN_OF_ID:])
             return people.get(name, former)
         case ActorKind.AGENT:
-            return _name_agent(name)
+            ending = gettext("An agent (API key ending in %(ending)s)", ending=name)
+            return ending if name else gettext("An agent (API key)")
         case ActorKind.TOKEN:
             token = people.get(token_key(name), translate(DELETED_TOKEN))
             return gettext("%(token)s (access token)", token=token)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, delete, func, or_, select
 
@@ -40,6 +41,8 @@ from testimonials.projects.projects import lock_account
 Place = Project | Account
 # Who gave a role.
 OWNER, COMPANY = "owner", "company"
+
+T = TypeVar("T")
 
 
 class OwnerStays(ServiceError):
@@ -209,9 +212,12 @@ def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, 
 
 
 def find_member(project: Project, account_id: str) -> TeamMember:
-    for member in list_members(project):
-        if member.account_id == account_id:
-            return member
+    return _first(each for each in list_members(project) if each.account_id == account_id)
+
+
+def _first(found: Iterable[T]) -> T:
+    for each in found:
+        return each
     raise NotFound(gettext_noop("Nobody here has this id."))
 
 
@@ -338,10 +344,7 @@ def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
 
 
 def find_colleague(owner_id: str, account_id: str) -> Colleague:
-    for colleague in list_colleagues(owner_id):
-        if colleague.account_id == account_id:
-            return colleague
-    raise NotFound(gettext_noop("Nobody here has this id."))
+    return _first(each for each in list_colleagues(owner_id) if each.account_id == account_id)
 
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
@@ -382,10 +385,7 @@ def list_workspaces(account_id: str) -> Sequence[Workspace]:
 
 
 def find_workspace(account_id: str, owner_id: str) -> Workspace:
-    for workspace in list_workspaces(account_id):
-        if workspace.owner_id == owner_id:
-            return workspace
-    raise NotFound(gettext_noop("Nobody here has this id."))
+    return _first(each for each in list_workspaces(account_id) if each.owner_id == owner_id)
 
 
 # Roles by the groups that somebody has in the company, which are looked at when they sign in.

@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 
 from testimonials.core import clock
 from testimonials.core.db.cache import LIST_PAGES, Answer, Body, VersionedCache, make_body
-from testimonials.core.db.identifiers import hash_secret, is_api_key
+from testimonials.core.db.identifiers import KEY_PREFIX, hash_secret, is_credential
 from testimonials.core.http.hosts import OwnHost
 from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.security import DATA_POLICY
@@ -368,7 +368,7 @@ class FastFeed:
         """
         begun, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
         body = self._pages.peek((project_id, environ["QUERY_STRING"]))
-        if body is None or not is_api_key(key) or "HTTP_AUTHORIZATION" in environ:
+        if body is None or not is_credential(key, KEY_PREFIX) or "HTTP_AUTHORIZATION" in environ:
             return None
         account_id = environ.get("HTTP_X_SERVICE_ACCOUNT_ID", "")
         version, key_hash = self.versions.find_for(project_id, account_id) or (None, None)

@@ -15,7 +15,7 @@ from testimonials.auth.callers import Scope
 from testimonials.auth.models import AccessToken
 from testimonials.auth.tokens import find_token, list_tokens, revoke_token, write_uses
 from testimonials.core import clock
-from testimonials.core.db.identifiers import new_access_token
+from testimonials.core.db.identifiers import TOKEN_PREFIX, new_credential
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.openapi import operations
@@ -81,7 +81,15 @@ def test_a_token_is_taken_wherever_it_is_sent(app: Flask, owner: Caller, outside
 def test_forged_tokens_are_all_refused_alike(app: Flask, owner: Caller) -> None:
     agent = give_token(app, owner)
     token = agent.api_key
-    forged = [new_access_token(), token[:-1], token + "A", token.lower(), "tst_tok_", "x", "é"]
+    forged = [
+        new_credential(TOKEN_PREFIX),
+        token[:-1],
+        token + "A",
+        token.lower(),
+        "tst_tok_",
+        "x",
+        "é",
+    ]
     forged += [token[:20] + ("A" if token[20] != "A" else "B") + token[21:], "a" * 10_000]
     told = {refuse(agent, {"Authorization": f"Bearer {each}"}) for each in forged}
     told.add(refuse(agent, {"Authorization": f"Bearer {owner.api_key}"}))

@@ -59,35 +59,13 @@ def is_identifier(text: str) -> bool:
     return _IDENTIFIER.fullmatch(text) is not None
 
 
-def new_api_key() -> str:
-    return _new_credential(KEY_PREFIX)
-
-
-def is_api_key(text: str) -> bool:
-    """Return whether `text` has the form and the checksum of an API key."""
-    return _is_credential(text, KEY_PREFIX)
-
-
-def new_signing_secret() -> str:
-    return _new_credential(SIGNING_PREFIX)
-
-
-def new_access_token() -> str:
-    return _new_credential(TOKEN_PREFIX)
-
-
-def is_access_token(text: str) -> bool:
-    """Return whether `text` has the form and the checksum of an access token."""
-    return _is_credential(text, TOKEN_PREFIX)
-
-
-def _new_credential(prefix: str) -> str:
+def new_credential(prefix: str) -> str:
     """Return a prefix, 190 random bits, and a checksum for secret scanners."""
     secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
     return prefix + secret + _checksum(secret)
 
 
-def _is_credential(text: str, prefix: str) -> bool:
+def is_credential(text: str, prefix: str) -> bool:
     secret, checksum = text[len(prefix) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
     return (
         text.startswith(prefix)

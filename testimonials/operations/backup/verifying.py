@@ -61,14 +61,6 @@ class BackupState:
     kept_elsewhere: list[KeptBackup]
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """What was removed, and how many bytes are free again."""
-
-    names: list[str]
-    size: int
-
-
 def describe_backups() -> BackupState:
     """Return how backups are; asks no other machine."""
     settings = current_settings()
@@ -91,8 +83,8 @@ def describe_backups() -> BackupState:
     )
 
 
-def drop_old(*, is_trial: bool = False) -> Dropped:
-    """Remove from BACKUP_PATH all backups but the newest scheduled and the newest other one.
+def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
+    """Remove from BACKUP_PATH all but the newest scheduled and the newest other one; return them.
 
     BACKUP_TO keeps what it has. Raises `BackupFailed`.
     """
@@ -106,7 +98,7 @@ def drop_old(*, is_trial: bool = False) -> Dropped:
         except OSError as error:
             reason = f"the old {folder / each.name} can't be removed: {error.strerror}"
             raise BackupFailed(reason) from None
-    return Dropped([each.name for each in old], sum(each.size for each in old))
+    return old
 
 
 def _find_job(name: str) -> Job:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from testimonials.core.db.identifiers import new_api_key
+from testimonials.core.db.identifiers import KEY_PREFIX, new_credential
 from tests.conftest import StartService
 from tests.support.process import Answer, Service
 from tests.support.servers import MailSink, wait_for
@@ -44,7 +44,7 @@ def use(service: Service, smtp: MailSink) -> list[str]:
     form = {"password": PASSWORD, "key": "keep", "key_seen": key[-4:]}
     assert send(service, claim, **form).status in (200, 303)
     # What fails: keys, passwords, tokens, forms, paths and mail.
-    wrong = new_api_key()
+    wrong = new_credential(KEY_PREFIX)
     assert service.call("GET", "/v1/me", headers=headers | {"x-api-key": wrong}).status == 401
     assert service.call("GET", f"/v1/{key}/{STRANGER}?key={key}", headers=headers).status == 404
     assert service.call("DELETE", claim).status == 405
