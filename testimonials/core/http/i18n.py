@@ -49,8 +49,6 @@ class Language:
     direction: str = "ltr"
     thousands: str = ","
     percent: str = "{}%"
-    # Whether somebody who speaks it has read the translation.
-    is_checked: bool = False
     # Whether it has the texts of owners too: those of the dashboard, and of signing in.
     has_dashboard: bool = False
 
@@ -60,7 +58,7 @@ class Language:
         return "." if self.thousands == "," else ","
 
 
-ENGLISH = Language("en", "English", is_checked=True, has_dashboard=True)
+ENGLISH = Language("en", "English", has_dashboard=True)
 # In the order of the language switch: by their own names, those in other scripts last.
 LANGUAGES = (
     Language("de", "Deutsch", thousands=".", percent="{}\u00a0%", has_dashboard=True),

@@ -56,9 +56,8 @@ class BackupState:
     verified_at: datetime | None
     verified_error: str | None
     is_running: bool
-    # In BACKUP_PATH, newest first, those before upgrades too; and in BACKUP_TO.
+    # In BACKUP_PATH, newest first, those before upgrades too.
     kept: list[KeptBackup]
-    kept_elsewhere: list[KeptBackup]
 
 
 def describe_backups() -> BackupState:
@@ -66,9 +65,8 @@ def describe_backups() -> BackupState:
     settings = current_settings()
     made, copied, verified = map(_find_job, (BACKUP_JOB, COPY_JOB, VERIFY_JOB))
     kept = list_kept(Path(settings.backup_path))
-    elsewhere = read_stored(settings.backup_to)
-    scheduled = [each for each in (elsewhere if settings.backup_to else kept) if each.is_scheduled]
-    newest = scheduled[0] if scheduled else None
+    found = read_stored(settings.backup_to) if settings.backup_to else kept
+    newest = next((each for each in found if each.is_scheduled), None)
     steps = [made, copied] if is_copy_wanted() else [made]
     return BackupState(
         place=settings.backup_to or settings.backup_path,
@@ -79,7 +77,6 @@ def describe_backups() -> BackupState:
         verified_error=verified.error,
         is_running=any(map(_is_running, steps)),
         kept=kept,
-        kept_elsewhere=elsewhere,
     )
 
 

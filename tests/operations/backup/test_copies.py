@@ -10,6 +10,7 @@ from flask import Flask
 from testimonials.core.db.kept_backups import list_kept, read_time
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
+from testimonials.operations.backup.offsite import read_stored
 from testimonials.operations.backup.verifying import describe_backups
 from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
@@ -44,8 +45,8 @@ def test_each_backup_is_copied_once_and_old_copies_go(
     assert [name[10:18] for name in kept] == ["20310511", "20310513", "20310514"]
     assert len(names(tmp_path / "ours" / "backups")) == 2
     with app.app_context():
-        state = describe_backups()
-    assert [each.name for each in state.kept_elsewhere][:3] == kept[::-1]
+        state, stored = describe_backups(), read_stored(str(place))
+    assert [each.name for each in stored][:3] == kept[::-1]
     assert (state.place, state.last_error) == (str(place), None)
     assert state.last_at == read_time(kept[-1])
     assert restore_here(tmp_path / "new", place / kept[0])["restored"]
