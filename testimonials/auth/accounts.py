@@ -118,8 +118,6 @@ def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> No
         )
 
 
-# Accounts: starting one, its key, its magic link, claiming and deleting it.
-
 UNKNOWN_KEY_HASH = hash_secret(new_credential(KEY_PREFIX))
 
 

@@ -26,8 +26,6 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, email_change_url
 
-# Changing an account's address.
-
 change_purpose = TokenPurpose("email-change")
 
 

@@ -11,8 +11,6 @@ from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
-# The mails about accounts.
-
 
 @dataclass(frozen=True)
 class ProjectSummary:
@@ -202,9 +200,6 @@ def describe_days_left(account: Account) -> str:
     unit, length = next((each for each in units if seconds >= each[1]), ("minute", 60))
     count = max(1, int(seconds // length))
     return f"{count} {unit}{'s' if count > 1 else ''}"
-
-
-# The mails to people whose account an operator suspends or restores.
 
 
 def send_suspended_mail(account: Account) -> None:

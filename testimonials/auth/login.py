@@ -133,9 +133,6 @@ def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Resp
     return redirect(next or _home(), 303)
 
 
-# The pages on which a person signs up, signs in and out, and chooses a new password.
-
-
 @auth.get("/login")
 def show_login() -> ResponseReturnValue:
     target = safe_target(request.args.get("next", ""))

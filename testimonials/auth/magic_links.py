@@ -23,8 +23,6 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import claim_url, not_me_url
 from testimonials.core.jobs import enqueue
 
-# Magic links: making and checking them.
-
 claim_purpose = TokenPurpose("claim")
 not_me_purpose = TokenPurpose("not-me")
 

@@ -21,8 +21,6 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 
-# Accounts.
-
 
 class Account(Base):
     """One account: an e-mail address with one API key, claimed by a person or not yet.
@@ -228,8 +226,6 @@ class CompanyAttempt(Base):
     draft: Mapped[str] = mapped_column(Text)
     started_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
 
-
-# Access tokens.
 
 # A token that nobody used for this long is named, so that somebody revokes it.
 UNUSED = timedelta(days=90)

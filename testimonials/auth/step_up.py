@@ -208,9 +208,6 @@ def _describe(owner: SignedIn) -> list[str | int]:
     return [owner.session_id, clock.to_milliseconds(proved_at) if proved_at else 0]
 
 
-# Proving who one is again, before something that would do harm in somebody else's hands.
-
-
 # The password, a code, what a passkey answered, and to what, and the wish for a link by mail.
 class ProofForm(FormSchema):
     proof = Secret()

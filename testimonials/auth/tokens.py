@@ -105,8 +105,6 @@ def _uses() -> Uses:
     return kept(EXTENSION, Uses)
 
 
-# Access tokens: checking, making, listing and revoking them.
-
 DEFAULT_DAYS = 90
 # The states of tokens that work.
 WORKING = ("active", "unused")

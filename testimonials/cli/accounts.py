@@ -65,8 +65,6 @@ from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import reading_one_moment, write_account_archive
 
-# `testimonials accounts`.
-
 
 @click.group(cls=Group)
 def accounts() -> None:
@@ -293,9 +291,6 @@ def export_account(account: str, file: Path, force: bool) -> Said:
     with write():
         record(ACCOUNT_EXPORTED, found.id)
     return tell_written(account, file)
-
-
-# `testimonials tokens`.
 
 
 @click.group(cls=Group)

@@ -24,8 +24,6 @@ from testimonials.operations.server.serve import upgrade_database
 from testimonials.testimonials.counts import count_again, find_wrong_counts
 from testimonials.testimonials.search import find_wrong_words, rebuild_index
 
-# `testimonials db`: the schema of the database.
-
 
 @click.group(cls=Group)
 def db() -> None:
@@ -164,8 +162,6 @@ def move_command(target: str) -> Said:
     )
 
 
-# `testimonials config`: the settings in force.
-
 HIDDEN = "(hidden)"
 
 
@@ -205,9 +201,6 @@ def _hide(value: str) -> str:
     return value.replace(f"{secret}@", f"{HIDDEN}@", 1) if secret else value
 
 
-# `testimonials doctor`: check everything, and say what to do.
-
-
 @command("doctor", needs_schema=False)
 def doctor() -> Said:
     """Check settings, files, database, clock, mail, addresses and backups, and say what to do.
@@ -227,9 +220,6 @@ def doctor() -> Said:
         lines += [f"      {each.problem}\n      -> {each.advice}" for each in findings]
     value = {"ok": is_healthy, "checks": checks}
     return Said(value, "\n".join(lines), is_failure=not is_healthy)
-
-
-# `testimonials prune`: remove expired data now.
 
 
 @command("prune")

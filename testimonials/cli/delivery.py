@@ -33,8 +33,6 @@ from testimonials.testimonials.media.removal import find_missing, find_orphans
 from testimonials.testimonials.media.removal import remove_orphans as remove
 from testimonials.testimonials.models import Recording
 
-# `testimonials mail`: look at the outbox, and test the mail settings.
-
 READABLE = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
 
 
@@ -162,8 +160,6 @@ def _describe(found: OutboxMail, next_at: datetime | None) -> Record:
     }
 
 
-# `testimonials webhooks`: what an operator does with webhooks.
-
 ENDPOINT = click.argument("webhook", metavar="ID")
 
 
@@ -227,9 +223,6 @@ def send_test_command(webhook: str) -> Record:
 def _tell_last(attempts: list[dict[str, object]]) -> object:
     last = attempts[-1] if attempts else {"error": None, "status": None}
     return last["error"] or last["status"]
-
-
-# `testimonials recordings`: what recordings take, and files that belong to none.
 
 
 @click.group(cls=Group)

@@ -181,9 +181,6 @@ def _cell(value: object) -> str:
     return make_printable(text)
 
 
-# What commands write to files.
-
-
 class FileRefused(ServiceError):
     code = "FILE_REFUSED"
 

@@ -35,8 +35,6 @@ from testimonials.transfer.archives.writing import reading_one_moment
 from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
 
-# `testimonials authors`: help the people who wrote testimonials.
-
 SHOWN_LETTERS = 60
 
 
@@ -103,9 +101,6 @@ def _describe_found(found: AboutAddress, email: str, verb: str) -> str:
     return "\n".join(lines)
 
 
-# `testimonials privacy`: what is stored about a person.
-
-
 @click.group(cls=Group)
 def privacy() -> None:
     """Answer what people may ask about their data."""
@@ -134,9 +129,6 @@ def export_command(email: str, file: Path, force: bool) -> Said:
         f"Wrote what is stored about {address} to {file}:",
         notes=[f"  {name}: {count}" for name, count in counts.items()],
     )
-
-
-# `testimonials reports`.
 
 
 @click.group(cls=Group)
@@ -179,9 +171,6 @@ def _describe(report: AbuseReport) -> Record:
         "words": report.words,
         "settledAt": iso(report.settled_at) if report.settled_at else None,
     }
-
-
-# `testimonials activity`: the record of events, for the operator.
 
 
 @click.group(cls=Group)

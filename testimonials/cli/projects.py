@@ -75,8 +75,6 @@ from testimonials.transfer.tables.export import write_table
 from testimonials.widget.api import WidgetSchema
 from testimonials.widget.settings import describe_widgets
 
-# `testimonials projects`: what an operator does with projects.
-
 
 @click.group(cls=Group)
 def projects() -> None:
@@ -335,8 +333,6 @@ def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
     return Said(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)
 
 
-# `testimonials team`: who has a role in all projects of an owner.
-
 OWNER = click.argument("owner", type=ACCOUNT, metavar="OWNER")
 PERSON = click.argument("person", type=ACCOUNT, metavar="PERSON")
 
@@ -395,9 +391,6 @@ def _describe(colleague: Colleague) -> Record:
         "source": colleague.source,
         "projects": [f"{project.slug} ({role})" for project, role in colleague.projects],
     }
-
-
-# `testimonials domains`: what an operator does with projects' own host names.
 
 
 @click.group(cls=Group)

@@ -49,8 +49,6 @@ from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_im
 from testimonials.transfer.tables.rows import LEAVE_OUT, SHORTEN, STATUSES
 from testimonials.transfer.tables.values import ORDERS
 
-# `testimonials testimonials`: what an operator does with testimonials.
-
 OF_PROJECT = click.argument("project", type=PROJECT, metavar="PROJECT_ID_OR_SLUG")
 STATES = ("pending", "approved", "rejected", "spam", "withdrawn", "demo")
 
@@ -271,8 +269,6 @@ def _describe_line(line: dict[str, Any]) -> str:
     return f"line {line['line']}: {LABELS[line['state']]}. {reason}{said}"
 
 
-# `testimonials forms`: a project's further forms.
-
 _FORM = FormSchema()
 
 
@@ -324,8 +320,6 @@ def delete_command(project: Project, name: str, yes: bool) -> Record:
         record(FORM_DELETED, found, form=name)
     return {"name": name, "deleted": True}
 
-
-# `testimonials proposals`: what waits in a project, and deciding in the owner's place.
 
 OPERATOR = Decider(None, "the operator")
 

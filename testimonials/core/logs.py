@@ -69,8 +69,6 @@ def scrub_traceback(text: str) -> str:
     return "\n".join(scrub(line) for line in text.split("\n")[-MAX_LINES:])
 
 
-# Logs: plain or JSON lines, with request ids, without secrets or e-mail addresses.
-
 logger = logging.getLogger("testimonials.access")
 
 # View arguments that are secrets; the log shows the placeholder of the rule instead.

@@ -92,9 +92,6 @@ def merge(families: Iterable["Metric"]) -> Iterator["Metric"]:
     yield from found.values()
 
 
-# A counter for the hot path.
-
-
 class Ticker:
     """A counter that many threads increment and few read.
 

@@ -303,9 +303,6 @@ def _list_hit_limits() -> list[str] | None:
     return [f"{limit}: {count} over it" for limit, count in sorted(hit.items())]
 
 
-# The operator's page: what needs somebody, and how everything on this server is. It only looks.
-
-
 OPEN_FOR = timedelta(hours=1)
 
 

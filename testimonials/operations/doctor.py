@@ -47,8 +47,6 @@ from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_shar
 from testimonials.testimonials.media.removal import find_missing, find_orphans
 from testimonials.testimonials.models import Testimonial
 
-# The findings of `testimonials doctor`.
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -67,8 +65,6 @@ NO_SCHEMA = Finding(
     "Follow the advice above, then run this again.",
 )
 
-
-# Checks of backups: here, off this machine, and whether they can be restored.
 
 START = "Is `testimonials serve` running? `testimonials backup now` makes one."
 
@@ -204,8 +200,6 @@ def _check_verified(settings: Settings) -> Iterator[Finding]:
                 "Is `testimonials serve` running? `testimonials backup verify` tries one now.",
             )
 
-
-# A check of the company's sign-in.
 
 # For how long after a confirmation without it the doctor says so.
 TOLD_DAYS = timedelta(days=30)

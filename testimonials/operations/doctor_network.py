@@ -296,8 +296,6 @@ def _ask(url: str) -> tuple[dict[str, Any], datetime | None]:
     return body if isinstance(body, dict) else {}, parsedate_to_datetime(date) if date else None
 
 
-# Running the checks of the doctor, for the command and the operator’s page.
-
 Check = Callable[[], Iterator[Finding]]
 CHECKS: dict[str, Check] = {
     "python": check_python,

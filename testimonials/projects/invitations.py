@@ -178,8 +178,6 @@ def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
     return NewInvitation(invitation, link)
 
 
-# Answering an invitation.
-
 # The status of the page for each reason why a link can't be used.
 STATUSES = {"invalid": 404, "replaced": 404, "expired": 410, "withdrawn": 410, "used": 410}
 

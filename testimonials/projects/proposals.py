@@ -238,8 +238,6 @@ def _count_drafted(number: int) -> str:
     return ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", number)
 
 
-# The rules of proposals: making, listing and withdrawing them.
-
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
 # What names an uploaded picture in the values of a proposal.

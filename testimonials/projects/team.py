@@ -163,9 +163,6 @@ def require_over(actor: Role, role: Role) -> None:
         raise RoleTooLow
 
 
-# The team of one project.
-
-
 def list_members(project: Project) -> list[TeamMember]:
     """Return the owner, then the members in the order they joined."""
     owner = db.session.get_one(Account, project.account_id)
@@ -289,9 +286,6 @@ def _find_here(access: Access, account_id: str) -> TeamMember:
     if member.here is None:
         raise InAllProjects
     return member
-
-
-# The team of an owner: who has a role in all projects, in some, or both.
 
 
 @dataclass

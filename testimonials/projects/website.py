@@ -398,9 +398,6 @@ def is_of_website(project: Project, email: str) -> bool:
     return bool(domain and host) and f".{domain}".endswith(f".{host}")
 
 
-# What becomes of it.
-
-
 def keep_found(project: Project, found: Found) -> None:
     """Keep what was read for the locked project: neither its own values nor its time change."""
     before = find_brand(project)

@@ -28,8 +28,6 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.late import Signal
 from testimonials.core.settings.current import current_settings
 
-# Whose account somebody from the company signs in to, and linking the two.
-
 
 class CompanyRefused(ServiceError):
     """The provider confirmed somebody who may not sign in here, or not like this."""

@@ -16,8 +16,6 @@ from testimonials.core.db.kept_backups import list_kept
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings, load_settings
 
-# SQLite databases as files: copied while they are being written to, and checked.
-
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MOST_PROBLEMS = 20

@@ -352,9 +352,6 @@ class Identifier(RuleField, fields.String):
         return value
 
 
-# Objects and lists within the bodies of calls.
-
-
 def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
     """Return the field of an object within a body."""
     return fields.Nested(schema, error_messages=_messages("Must be an object."), **options)

@@ -133,8 +133,6 @@ def _connect(**options: str) -> Connection:
     return connection
 
 
-# Rate limits: Flask-Limiter, which counts in the database or in Redis.
-
 logger = logging.getLogger("testimonials.ratelimit")
 
 EXTENSION = "testimonials_ratelimit"

@@ -169,9 +169,6 @@ def _replace(place: Path, aside: Path, folder: Path) -> None:
     sync(place.parent)
 
 
-# The secret key that an instance generates at its first start.
-
-
 class SettingError(click.ClickException):
     """A setting is missing, of the wrong type or out of range; the message names it."""
 
@@ -207,9 +204,6 @@ def read_secret_key(path: Path) -> str:
             f"{path} must contain a secret of at least 32 characters; restore it or remove it"
         )
     return key
-
-
-# Processor cores: how many this process may use, and pinning it to one.
 
 
 def count_cores() -> int:

@@ -285,8 +285,6 @@ def _parse_plan(text: str) -> Plan:
     return Plan(found[1], int(found[2]), prices, is_unbranded=found[3] is not None)
 
 
-# The parsers of the company's sign-in; see `parsers`.
-
 LONGEST_ISSUER = 500
 LONGEST_LABEL = 40
 # Owning isn't for a group.

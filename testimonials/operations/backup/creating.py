@@ -348,9 +348,6 @@ def _find_failure_mail(job: str) -> OutboxMail | None:
     return newest if newest is not None and newest.purpose == f"{job}-failed" else None
 
 
-# What has left this machine, as it was when somebody last looked.
-
-
 class StoredBackup(Base):
     """A backup in BACKUP_TO; asking the place itself may take long, or fail.
 
