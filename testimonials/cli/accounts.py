@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from testimonials.auth import events
 from testimonials.auth.accounts import (
     delete_account,
     get_account,
@@ -16,17 +17,6 @@ from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.credentials import make_reset_link
 from testimonials.auth.email_addresses import normalize_email
 from testimonials.auth.emails import send_claim_mail, send_security_mail
-from testimonials.auth.events import (
-    ACCOUNT_DELETED,
-    ACCOUNT_EXPORTED,
-    ACCOUNT_LIMITED,
-    COMPANY_UNLINKED,
-    KEY_ISSUED,
-    KEY_REPLACED,
-    PLAN_CHANGED,
-    SESSION_ENDED,
-    SIGN_IN_RESET,
-)
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.oidc.accounts import unlink_account
@@ -96,7 +86,7 @@ def create_account_command(email: str, no_mail: bool) -> Record:
     link = make_claim_link(access.account, access.claim_nonce)
     if not no_mail:
         send_claim_mail(access.account, link, is_resend=True, issued_to="the operator")
-    record(KEY_ISSUED, access.account.id)
+    record(events.KEY_ISSUED, access.account.id)
     return {
         "accountId": access.account.id,
         "email": address,
@@ -121,7 +111,7 @@ def set_limit_command(account: Account, limit: str) -> Record:
     if limit != "default" and not (limit.isascii() and limit.isdigit() and int(limit) <= 1_000_000):
         raise click.ClickException("LIMIT must be a whole number from 0 to 1000000, or default.")
     account.project_limit = None if limit == "default" else int(limit)
-    record(ACCOUNT_LIMITED, account.id, limit=limit)
+    record(events.ACCOUNT_LIMITED, account.id, limit=limit)
     return _describe_account(account)
 
 
@@ -134,7 +124,7 @@ def set_plan_command(account: Account, plan: str) -> Record:
     The payment provider's next event about a subscription of this account replaces it.
     """
     set_plan(account, None if plan.lower() == "none" else plan)
-    record(PLAN_CHANGED, account.id, plan=account.plan or "none")
+    record(events.PLAN_CHANGED, account.id, plan=account.plan or "none")
     return _describe_account(account)
 
 
@@ -143,7 +133,7 @@ def set_plan_command(account: Account, plan: str) -> Record:
 def rotate_key_command(account: Account) -> Record:
     """Replace an account's API key and print the new one; the old one stops working."""
     api_key = replace_key(account)
-    record(KEY_REPLACED, account.id)
+    record(events.KEY_REPLACED, account.id)
     return {"accountId": account.id, "email": account.email, "apiKey": api_key}
 
 
@@ -156,7 +146,7 @@ def sign_out_command(account: Account) -> Said:
     """
     count = len(list_sessions(account.id))
     end_sessions(account.id)
-    record(SESSION_ENDED, account.id, which="every browser")
+    record(events.SESSION_ENDED, account.id, which="every browser")
     return Said(
         {"accountId": account.id, "email": account.email, "signedOut": count},
         f"Signed {account.email} out of {count} browser(s).",
@@ -179,7 +169,7 @@ def reset_sign_in_command(account: Account) -> Record:
         "The operator removed the passkeys and the authenticator app of your account, and signed "
         "every browser out. Choose a password to get in.",
     )
-    record(SIGN_IN_RESET, account.id)
+    record(events.SIGN_IN_RESET, account.id)
     return {"accountId": account.id, "email": account.email, "resetLink": make_reset_link(account)}
 
 
@@ -195,7 +185,7 @@ def delete_command(account: Account, yes: bool) -> Said:
         while remove_some(Project.account_id == found.id):
             next_batch()
         delete_account(found)
-        record(ACCOUNT_DELETED, None, account=account.id)
+        record(events.ACCOUNT_DELETED, None, account=account.id)
     return Said(
         {"accountId": account.id, "deleted": True, "projects": count},
         f"Deleted {account.email} and {count} project(s).",
@@ -242,7 +232,7 @@ def unlink_company(account: Account) -> Record:
     who = unlink_account(account)
     if who is not None:
         end_sessions(account.id)
-        record(COMPANY_UNLINKED, account.id, who=who)
+        record(events.COMPANY_UNLINKED, account.id, who=who)
     return {"accountId": account.id, "email": account.email, "unlinked": who}
 
 
@@ -289,7 +279,7 @@ def export_account(account: str, file: Path, force: bool) -> Said:
         found = get_account(account)
         write_account_archive(found, out)
     with write():
-        record(ACCOUNT_EXPORTED, found.id)
+        record(events.ACCOUNT_EXPORTED, found.id)
     return tell_written(account, file)
 
 

@@ -18,16 +18,8 @@ from testimonials.core.db.transactions import write
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import PREFIX, load_settings
+from testimonials.operations.backup import creating
 from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
-from testimonials.operations.backup.creating import (
-    BACKUP_JOB,
-    COPY_JOB,
-    VERIFY_JOB,
-    BackupFailed,
-    make_backup,
-    name_backup,
-    run_backup_job,
-)
 from testimonials.operations.backup.offsite import (
     CopyFailed,
     forget_stored,
@@ -70,12 +62,12 @@ def make(file: str) -> Said:
         hold_folder(settings.instance_path)
     target = Path(file).absolute()
     if target.is_dir():
-        target /= name_backup("backup")
+        target /= creating.name_backup("backup")
     elif file.endswith("/"):
         raise click.ClickException(f"The folder {target} does not exist. Create it first.")
     try:
-        manifest = make_backup(settings, target)
-    except BackupFailed as error:
+        manifest = creating.make_backup(settings, target)
+    except creating.BackupFailed as error:
         raise click.ClickException(f"The backup failed: {error}.") from None
     size = target.stat().st_size
     notes = ["The secret key is in the environment, not in this file. Keep it as well."]
@@ -95,12 +87,12 @@ def back_up_now_command() -> Said:
     """
     settings = current_settings()
     try:
-        made = cast(Path, run_backup_job(BACKUP_JOB))
+        made = cast(Path, creating.run_backup_job(creating.BACKUP_JOB))
         if is_copy_wanted():
             with write():
                 forget_stored()
-            run_backup_job(COPY_JOB)
-    except BackupFailed as error:
+            creating.run_backup_job(creating.COPY_JOB)
+    except creating.BackupFailed as error:
         raise click.ClickException(f"There is {error.what}: {error}.") from None
     size = made.stat().st_size
     copy = str(Path(settings.backup_to) / made.name) if settings.backup_to else None
@@ -143,12 +135,12 @@ def verify_command(file: Path | None) -> Said:
     settings = current_settings()
     try:
         if file is None:
-            done = cast(Verified, run_backup_job(VERIFY_JOB))
+            done = cast(Verified, creating.run_backup_job(creating.VERIFY_JOB))
         else:
             done = verify(settings, find_kept(file, settings).absolute())
     except VerifyFailed as error:
         raise click.ClickException(f"The backup can't be restored: {error}.") from None
-    except BackupFailed as error:
+    except creating.BackupFailed as error:
         raise click.ClickException(f"Nothing was verified: {error}.") from None
     manifest = done.manifest
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
@@ -168,7 +160,7 @@ def drop(dry_run: bool) -> Said:
     """
     try:
         dropped = drop_old(is_trial=dry_run)
-    except BackupFailed as error:
+    except creating.BackupFailed as error:
         raise click.ClickException(f"{str(error).capitalize()}.") from None
     words = "would be removed" if dry_run else "were removed"
     names, size = [each.name for each in dropped], sum(each.size for each in dropped)

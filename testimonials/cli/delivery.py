@@ -12,16 +12,7 @@ from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
-from testimonials.core.mail.outbox import (
-    MAIL_DROPPED,
-    MAIL_RETRIED,
-    MailState,
-    OutboxMail,
-    drop_mail,
-    render_mail,
-    retry_mails,
-    select_mails,
-)
+from testimonials.core.mail import outbox
 from testimonials.core.mail.smtp import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
 from testimonials.core.settings.current import current_settings
 from testimonials.core.text import make_printable
@@ -45,14 +36,14 @@ def mail() -> None:
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
 @click.option(
     "--state",
-    type=click.Choice([state.value for state in MailState]),
+    type=click.Choice([state.value for state in outbox.MailState]),
     help="Only mail in this state.",
 )
 def list_mail_command(limit: int, state: str | None) -> Said:
     """List the newest mail."""
-    query = select_mails().limit(limit)
+    query = outbox.select_mails().limit(limit)
     if state is not None:
-        query = query.where(OutboxMail.state == state)
+        query = query.where(outbox.OutboxMail.state == state)
     rows = [_describe(*found) for found in db.session.execute(query)]
     empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
     return Said(rows, rows or empty)
@@ -62,7 +53,9 @@ def list_mail_command(limit: int, state: str | None) -> Said:
 @click.argument("mail_id", metavar="ID")
 def show_command(mail_id: str) -> Said:
     """Show one mail, with its text until it has been sent (it may hold a working link)."""
-    row = db.session.execute(select_mails().where(OutboxMail.id == mail_id)).one_or_none()
+    row = db.session.execute(
+        outbox.select_mails().where(outbox.OutboxMail.id == mail_id)
+    ).one_or_none()
     if row is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
     found, described = row[0], _describe(*row)
@@ -75,8 +68,8 @@ def show_command(mail_id: str) -> Said:
 @click.argument("mail_id", metavar="[ID]", required=False)
 def retry_command(mail_id: str | None) -> Said:
     """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
-    count = retry_mails(db.session(), mail_id)
-    record(MAIL_RETRIED, None, count=count)
+    count = outbox.retry_mails(db.session(), mail_id)
+    record(outbox.MAIL_RETRIED, None, count=count)
     if mail_id is not None and not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
     return Said(
@@ -88,8 +81,8 @@ def retry_command(mail_id: str | None) -> Said:
 @click.argument("mail_id", metavar="ID")
 def drop_command(mail_id: str) -> Said:
     """Delete one mail that waits or was given up; nobody gets it."""
-    count = drop_mail(mail_id)
-    record(MAIL_DROPPED, None, count=count)
+    count = outbox.drop_mail(mail_id)
+    record(outbox.MAIL_DROPPED, None, count=count)
     if not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
     return Said({"dropped": count}, "Dropped.")
@@ -132,20 +125,20 @@ def test_command(recipient: str, timeout: float) -> Said:
     )
 
 
-def make_test_mail(recipient: str) -> OutboxMail:
+def make_test_mail(recipient: str) -> outbox.OutboxMail:
     """Return the mail of `mail test`, which never enters the outbox."""
-    return OutboxMail(
+    return outbox.OutboxMail(
         purpose="test",
         recipient=recipient,
         subject="Test mail from Testimonials",
-        **render_mail("test", {"title": "Test mail from Testimonials"}),
+        **outbox.render_mail("test", {"title": "Test mail from Testimonials"}),
         # The database fills these in for mail in the outbox.
         id=new_identifier(),
         created_at=clock.now(),
     )
 
 
-def _describe(found: OutboxMail, next_at: datetime | None) -> Record:
+def _describe(found: outbox.OutboxMail, next_at: datetime | None) -> Record:
     return {
         "id": found.id,
         "state": found.state,
@@ -155,7 +148,9 @@ def _describe(found: OutboxMail, next_at: datetime | None) -> Record:
         "attempts": found.attempts,
         "createdAt": iso(found.created_at),
         "sentAt": iso(found.sent_at) if found.sent_at else None,
-        "nextAttemptAt": iso(next_at) if next_at and found.state == MailState.QUEUED else None,
+        "nextAttemptAt": iso(next_at)
+        if next_at and found.state == outbox.MailState.QUEUED
+        else None,
         "lastError": found.last_error,
     }
 

@@ -33,17 +33,10 @@ from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects import domains as services
+from testimonials.projects import events
 from testimonials.projects.access import ROLES
 from testimonials.projects.brand import find_brand
 from testimonials.projects.domains import describe_state, look_at
-from testimonials.projects.events import (
-    MEMBER_CHANGED,
-    MEMBER_REMOVED,
-    OWNERSHIP_TAKEN,
-    PROJECT_DELETED,
-    PROJECT_EXPORTED,
-    PROJECT_IMPORTED,
-)
 from testimonials.projects.invitations import list_invitations
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
@@ -167,7 +160,7 @@ def delete_command(project: Project, yes: bool) -> Said:
     count = sum(count_by_status(project.id).values())
     confirm(f"Delete {project.slug} and {count} testimonial(s) permanently?", yes=yes)
     with write(lambda: get_project(project.id)) as found:
-        record(PROJECT_DELETED, found, name=found.name)
+        record(events.PROJECT_DELETED, found, name=found.name)
         give_up_projects(Project.id == found.id)
         while remove_some(Project.id == found.id):
             next_batch()
@@ -191,8 +184,8 @@ def transfer_command(project: str, account: str, without_team: bool) -> Record:
         raise click.ClickException(f"{receiver.email} owns it already, or can’t own projects now.")
     hand_over(found, receiver, keeps_team=not without_team)
     details = {"name": found.name, "old": former.email, "email": receiver.email}
-    record(OWNERSHIP_TAKEN, former.id, **details)
-    record(OWNERSHIP_TAKEN, found, **details)
+    record(events.OWNERSHIP_TAKEN, former.id, **details)
+    record(events.OWNERSHIP_TAKEN, found, **details)
     return dict(ProjectSchema().dump(found))
 
 
@@ -246,7 +239,7 @@ def export_project(project: str, file: Path, as_csv: bool, samples: bool, force:
         else:
             write_archive(found, out)
     with write():
-        record(PROJECT_EXPORTED, found, form="a table" if as_csv else "an archive")
+        record(events.PROJECT_EXPORTED, found, form="a table" if as_csv else "an archive")
     return tell_written(project, file)
 
 
@@ -265,7 +258,7 @@ def case_file_command(project: str, file: Path, testimonial: str | None, force: 
         found = get_project(project)
         fill(found, out, testimonial_id=testimonial)
     with write():
-        record(PROJECT_EXPORTED, found, form="a case file")
+        record(events.PROJECT_EXPORTED, found, form="a case file")
     return tell_written(project, file)
 
 
@@ -299,7 +292,7 @@ def import_project(
             has_limit=not ignore_limit,
             resumes_requests=resume_requests,
         )
-        record(PROJECT_IMPORTED, restored.project, name=restored.project.name)
+        record(events.PROJECT_IMPORTED, restored.project, name=restored.project.name)
         return _tell_restored(restored, resumes=resume_requests)
 
 
@@ -361,7 +354,7 @@ def set_role_command(owner: Account, person: Account, role: str) -> Record:
     """Give somebody with a claimed account a role in all projects of an owner, without a mail."""
     _require_colleague(owner, person)
     if set_role(lock_account(owner.id), person.id, role):
-        record(MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
+        record(events.MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
     return _describe(find_colleague(owner.id, person.id))
 
 
@@ -372,7 +365,7 @@ def remove_member_command(owner: Account, person: Account) -> Record:
     """End somebody's roles in all and in each of an owner's projects, and their tokens there."""
     _require_colleague(owner, person)
     removed = remove_colleague(owner.id, person.id)
-    record(MEMBER_REMOVED, owner.id, email=person.email, member=person.id)
+    record(events.MEMBER_REMOVED, owner.id, email=person.email, member=person.id)
     return _describe(removed)
 
 

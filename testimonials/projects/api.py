@@ -9,23 +9,13 @@ from testimonials.core.http.blueprints import projects
 from testimonials.core.http.pagination import Page
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import LOGO, Image
-from testimonials.projects import domains
+from testimonials.projects import domains, schemas
 from testimonials.projects.brand import BrandUpdateSchema, find_brand
 from testimonials.projects.changes import Values
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.projects.projects import create_project as start_project
 from testimonials.projects.projects import read_projects
 from testimonials.projects.proposals_api import keep_picture
-from testimonials.projects.schemas import (
-    BrandSettingsSchema,
-    DomainSchema,
-    DomainUpdateSchema,
-    PageConfigSchema,
-    PageConfigUpdateSchema,
-    ProjectCreateSchema,
-    ProjectSchema,
-    ProjectsQuerySchema,
-)
 from testimonials.projects.website import read_later
 
 CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
@@ -35,8 +25,8 @@ CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
     "GET /v1/projects",
     scope=Scope.READ,
     by_key=True,
-    query=ProjectsQuerySchema,
-    data=ProjectSchema,
+    query=schemas.ProjectsQuerySchema,
+    data=schemas.ProjectSchema,
     many=True,
 )
 def list_projects(caller: Caller, query: Values) -> Page:
@@ -52,14 +42,14 @@ def list_projects(caller: Caller, query: Values) -> Page:
     "POST /v1/projects",
     scope=Scope.CONFIGURE,
     by_key=True,
-    body=ProjectCreateSchema,
+    body=schemas.ProjectCreateSchema,
     example={
         "businessName": "Fern & Fable Salon",
         "website": "fernandfable.example",
         "headline": "How was your visit?",
     },
     prepare=require_all_projects,
-    data=ProjectSchema,
+    data=schemas.ProjectSchema,
     done="Project created",
     raises=(402,),
 )
@@ -77,7 +67,7 @@ def create_project(caller: Caller, body: Values) -> Project:
 
 
 @projects.resource(
-    "GET /v1/projects/<project_id>", scope=Scope.READ, by_key=True, data=ProjectSchema
+    "GET /v1/projects/<project_id>", scope=Scope.READ, by_key=True, data=schemas.ProjectSchema
 )
 def get_project(project: Project) -> Project:
     """Read a project."""
@@ -91,7 +81,7 @@ def get_project(project: Project) -> Project:
     "GET /v1/projects/<project_id>/brand",
     scope=Scope.READ,
     by_key=True,
-    data=BrandSettingsSchema,
+    data=schemas.BrandSettingsSchema,
 )
 def get_brand(project: Project) -> Any:
     """Read the brand.
@@ -112,7 +102,7 @@ def get_brand(project: Project) -> Any:
     match=get_brand,
     body=BrandUpdateSchema,
     example={"color": "#C2410C", "font": "classic"},
-    data=BrandSettingsSchema,
+    data=schemas.BrandSettingsSchema,
 )
 def update_brand(body: Values) -> Values:
     """Change the brand.
@@ -130,7 +120,7 @@ def update_brand(body: Values) -> Values:
     "GET /v1/projects/<project_id>/page-config",
     scope=Scope.READ,
     by_key=True,
-    data=PageConfigSchema,
+    data=schemas.PageConfigSchema,
 )
 def get_page_config(project: Project) -> Any:
     """Read the settings of the collection page."""
@@ -142,13 +132,13 @@ def get_page_config(project: Project) -> Any:
     scope=Scope.CONFIGURE,
     change="page",
     match=get_page_config,
-    body=PageConfigUpdateSchema,
+    body=schemas.PageConfigUpdateSchema,
     example={
         "headline": "How was your visit?",
         "buttonColor": "#0F766E",
         "collectFields": {"company": False},
     },
-    data=PageConfigSchema,
+    data=schemas.PageConfigSchema,
 )
 def update_page_config(body: Values) -> Values:
     """Change the collection page.
@@ -165,7 +155,7 @@ def update_page_config(body: Values) -> Values:
     change="logo",
     match=get_page_config,
     upload=LOGO,
-    data=PageConfigSchema,
+    data=schemas.PageConfigSchema,
 )
 def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the logo.
@@ -181,7 +171,7 @@ def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     scope=Scope.CONFIGURE,
     change="logo",
     match=get_page_config,
-    data=PageConfigSchema,
+    data=schemas.PageConfigSchema,
 )
 def remove_logo() -> Values:
     """Remove the logo."""
@@ -193,7 +183,9 @@ def remove_logo() -> Values:
 projects.find(domain=domains.get_domain)
 
 
-@projects.resource("GET /v1/projects/<project_id>/domain", scope=Scope.READ, data=DomainSchema)
+@projects.resource(
+    "GET /v1/projects/<project_id>/domain", scope=Scope.READ, data=schemas.DomainSchema
+)
 def get_domain(domain: CustomDomain) -> CustomDomain:
     """Read the project’s own host name.
 
@@ -206,9 +198,9 @@ def get_domain(domain: CustomDomain) -> CustomDomain:
     "PUT /v1/projects/<project_id>/domain",
     scope=Scope.CONFIGURE,
     match=domains.find_domain,
-    body=DomainUpdateSchema,
+    body=schemas.DomainUpdateSchema,
     example={"host": "reviews.example.com"},
-    data=DomainSchema,
+    data=schemas.DomainSchema,
     done="Host name set",
 )
 def set_domain(project: Project, body: Values) -> CustomDomain:
@@ -232,7 +224,7 @@ def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding
     "POST /v1/projects/<project_id>/domain/check",
     scope=Scope.CONFIGURE,
     prepare=_look_up,
-    data=DomainSchema,
+    data=schemas.DomainSchema,
     done="Looked up",
     raises=(429,),
 )
@@ -249,7 +241,7 @@ def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> Cus
     "DELETE /v1/projects/<project_id>/domain",
     scope=Scope.CONFIGURE,
     match=get_domain,
-    data=DomainSchema,
+    data=schemas.DomainSchema,
     done="Host name removed",
 )
 def remove_domain(project: Project) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import case, func, select, update
 
-from testimonials.core import clock
+from testimonials.core import clock, http_client
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -23,15 +23,6 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.urls import host_mark_url, own_host_url, own_names, target_host
-from testimonials.core.http_client import (
-    AddressRefused,
-    LookupFailed,
-    Records,
-    UrlRefused,
-    ask,
-    is_public,
-    look_up,
-)
 from testimonials.core.jobs import every
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED
@@ -74,9 +65,9 @@ def look_at(host: str) -> Finding:
     end = time.monotonic() + LOOKUP_SECONDS
     server = current_settings().dns_resolver
     try:
-        texts = look_up(TXT_PREFIX + host, ("TXT",), server, end).texts
-        records = look_up(host, ("A", "AAAA"), server, end)
-    except LookupFailed as error:
+        texts = http_client.look_up(TXT_PREFIX + host, ("TXT",), server, end).texts
+        records = http_client.look_up(host, ("A", "AAAA"), server, end)
+    except http_client.LookupFailed as error:
         return Finding(None, problem=f"The name server didn’t say: {error}.")
     points_to = (records.names[:1] or records.addresses)[:MOST_NAMED]
     if not records.addresses:
@@ -92,21 +83,21 @@ def _find_ours(server: str, end: float) -> list[str]:
     except ValueError:
         pass
     try:
-        return look_up(name, ("A", "AAAA"), server, end).addresses
-    except LookupFailed:
+        return http_client.look_up(name, ("A", "AAAA"), server, end).addresses
+    except http_client.LookupFailed:
         return []
 
 
-def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Finding:
+def _open(host: str, found: Finding, records: http_client.Records, ours: list[str]) -> Finding:
     allows_any = current_settings().webhook_addresses == "any"
 
     def is_allowed(address: str, _port: int) -> bool:
-        return allows_any or address in ours or is_public(address)
+        return allows_any or address in ours or http_client.is_public(address)
 
     points_here = target_host() in records.names or bool(set(records.addresses) & set(ours))
     url = host_mark_url(host)
     try:
-        answer = ask(
+        answer = http_client.ask(
             url,
             ANSWER_SECONDS,
             MOST_BYTES,
@@ -114,9 +105,9 @@ def _open(host: str, found: Finding, records: Records, ours: list[str]) -> Findi
             headers={"User-Agent": "Testimonials"},
             addresses=records.addresses,
         )
-    except AddressRefused:
+    except http_client.AddressRefused:
         return replace(found, is_elsewhere=True, problem=NOT_PUBLIC)
-    except (UrlRefused, OSError) as error:
+    except (http_client.UrlRefused, OSError) as error:
         return replace(
             found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)
         )

@@ -23,15 +23,8 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask, may_connect
+from testimonials.core.images import uploads
 from testimonials.core.images.colors import from_hex
-from testimonials.core.images.uploads import (
-    LOGO,
-    Image,
-    ImageBusy,
-    ImageRefused,
-    list_colors,
-    read_image,
-)
 from testimonials.core.jobs import enqueue, job
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.brand import brand_logo_id, find_brand, follow_brand, guess_trade
@@ -120,7 +113,7 @@ class Found:
     manifest: str = ""
     ground: str = ""
     typeface: str = ""
-    images: list[Image] = field(default_factory=list)
+    images: list[uploads.Image] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
         """Return what a brand keeps of it."""
@@ -178,7 +171,7 @@ def read_website(url: str) -> Found:
         pictures = filter(None, (_read_logo(budget, each) for each in found.logos))
         found.images = list(islice(pictures, MOST_LOGOS))
         for image in found.images[:1]:
-            bright = [color for color in list_colors(image) if _to_hex(color)]
+            bright = [color for color in uploads.list_colors(image) if _to_hex(color)]
             counted.update(_list_colors(bright[:2], IN_LOGO))
         found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
     return found
@@ -369,10 +362,10 @@ def _read_manifest(budget: _Budget, found: Found, counted: Counter[str]) -> None
             found.logos = [*found.logos, _join(url, icon["src"])][:MOST_TRIED]
 
 
-def _read_logo(budget: _Budget, url: str) -> Image | None:
+def _read_logo(budget: _Budget, url: str) -> uploads.Image | None:
     try:
-        return read_image(io.BytesIO(budget.get(url)[1].content), LOGO)
-    except (WebsiteUnread, ImageRefused, ImageBusy):
+        return uploads.read_image(io.BytesIO(budget.get(url)[1].content), uploads.LOGO)
+    except (WebsiteUnread, uploads.ImageRefused, uploads.ImageBusy):
         return None
 
 

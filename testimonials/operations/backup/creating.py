@@ -18,17 +18,9 @@ from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.clock import iso
+from testimonials.core.db import sqlite
 from testimonials.core.db.engine import Base, Timestamp
 from testimonials.core.db.kept_backups import SCHEDULED, KeptBackup, list_kept
-from testimonials.core.db.sqlite import (
-    copy_database,
-    count_rows,
-    describe_damage,
-    find_damage,
-    is_damage,
-    list_recordings,
-    read_revision,
-)
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
@@ -37,18 +29,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.core.settings.table import Settings
-from testimonials.operations.backup.archive import (
-    DATABASE,
-    FORMAT,
-    FORMAT_VERSION,
-    SECRET,
-    SETTINGS,
-    Manifest,
-    describe_member,
-    require_room,
-    working_folder,
-    write_archive,
-)
+from testimonials.operations.backup import archive
 from testimonials.operations.database import copy_to_file, measure_postgres
 from testimonials.testimonials.media.recordings import FOLDER
 
@@ -69,7 +50,7 @@ def name_backup(kind: str) -> str:
     return f"{kind}-{clock.now():%Y%m%dT%H%M%SZ}.tar.gz"
 
 
-def make_backup(settings: Settings, target: Path) -> Manifest:
+def make_backup(settings: Settings, target: Path) -> archive.Manifest:
     """Write a backup of the instance, which may be running, to the new file `target`.
 
     The file appears once it is complete and on the disk. Raises `BackupFailed`.
@@ -77,20 +58,20 @@ def make_backup(settings: Settings, target: Path) -> Manifest:
     if not settings.has_instance:
         raise BackupFailed(f"there is no database at {settings.database_file}")
     try:
-        with working_folder(target.parent, WORK) as folder, _flowing(folder):
+        with archive.working_folder(target.parent, WORK) as folder, _flowing(folder):
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
             # The copy and, at worst, an archive of the same size.
             recorded = sum(path.stat().st_size for path in _find_media(settings.instance_path))
-            require_room(folder, 2 * _measure_database(settings) + recorded)
+            archive.require_room(folder, 2 * _measure_database(settings) + recorded)
             manifest = _write(settings, folder)
             give_to_owner(folder / "archive", target.parent)
             (folder / "archive").rename(target)
         sync(target.parent)
     except sqlite3.Error as error:
         reason = f"the database can't be copied: {error}"
-        if is_damage(error):
-            reason = _begin_small(describe_damage(str(error)))
+        if sqlite.is_damage(error):
+            reason = _begin_small(sqlite.describe_damage(str(error)))
         raise BackupFailed(reason) from None
     except ClickException as error:
         raise BackupFailed(_begin_small(error.message)) from None
@@ -108,35 +89,35 @@ def _measure_database(settings: Settings) -> int:
     return settings.database_file.stat().st_size
 
 
-def _write(settings: Settings, folder: Path) -> Manifest:
-    copy, instance = folder / DATABASE, settings.instance_path
+def _write(settings: Settings, folder: Path) -> archive.Manifest:
+    copy, instance = folder / archive.DATABASE, settings.instance_path
     if settings.database_file is None:
         copy_to_file(settings.database_url, copy)
     else:
         # Links are followed, because SQLite keeps its log beside the file itself.
-        copy_database(settings.database_file.resolve(), copy)
-    revision = read_revision(copy)
+        sqlite.copy_database(settings.database_file.resolve(), copy)
+    revision = sqlite.read_revision(copy)
     if revision is None:
         raise BackupFailed(f"{settings.database_file} is not a database of this program")
     # Backups of a damaged database must not push out the last sound ones.
-    if damage := find_damage(copy):
-        raise BackupFailed(_begin_small(describe_damage(damage[0])))
-    files = {DATABASE: copy}
-    for name in (SECRET, SETTINGS):
+    if damage := sqlite.find_damage(copy):
+        raise BackupFailed(_begin_small(sqlite.describe_damage(damage[0])))
+    files = {archive.DATABASE: copy}
+    for name in (archive.SECRET, archive.SETTINGS):
         if (source := instance / name).exists():
             files[name] = folder / name
             files[name].write_bytes(_read(source))
     files |= _take_recordings(instance, copy, folder)
-    manifest: Manifest = {
-        "format": FORMAT,
-        "formatVersion": FORMAT_VERSION,
+    manifest: archive.Manifest = {
+        "format": archive.FORMAT,
+        "formatVersion": archive.FORMAT_VERSION,
         "programVersion": __version__,
         "schemaRevision": revision,
         "createdAt": iso(clock.now()),
-        "rows": count_rows(copy),
-        "members": {name: describe_member(path) for name, path in files.items()},
+        "rows": sqlite.count_rows(copy),
+        "members": {name: archive.describe_member(path) for name, path in files.items()},
     }
-    write_archive(folder / "archive", manifest, files)
+    archive.write_archive(folder / "archive", manifest, files)
     return manifest
 
 
@@ -152,7 +133,7 @@ def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path
     """
     taken = {}
     (folder / FOLDER).mkdir()
-    for recording_id in list_recordings(copy):
+    for recording_id in sqlite.list_recordings(copy):
         source, link = instance / FOLDER / recording_id, folder / FOLDER / recording_id
         with contextlib.suppress(FileNotFoundError):
             try:

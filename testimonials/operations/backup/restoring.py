@@ -47,17 +47,7 @@ from testimonials.operations.backup.archive import (
 )
 from testimonials.operations.database import MoveRefused, restore_to_postgres
 from testimonials.testimonials.media.recordings import FOLDER
-from testimonials.transfer.erasure import (
-    NAME,
-    ErasedList,
-    ListDamaged,
-    erase_again,
-    find_projects,
-    join_lists,
-    read_list,
-    read_table,
-    write_list,
-)
+from testimonials.transfer import erasure
 
 WORK = ".unfinished-restore-"
 
@@ -105,12 +95,12 @@ def restore_backup(
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
             erased = list_erased(source, settings, database, work / DATABASE)
-            erased_again = erase_again(work, work / DATABASE, erased)
+            erased_again = erasure.erase_again(work, work / DATABASE, erased)
             if not is_trial:
                 note_restored(work / DATABASE, database)
             kept = [] if is_trial else _put(work, places, target, erased)
             return Restored(manifest, _name_database(target), kept, erased_again)
-    except ListDamaged as error:
+    except erasure.ListDamaged as error:
         raise RestoreRefused(str(error)) from None
     except MoveRefused as error:
         raise RestoreRefused(error.message.rstrip(".")) from None
@@ -121,20 +111,20 @@ def restore_backup(
 
 def list_erased(
     source: Path, settings: Settings, database: Path | None, unpacked: Path
-) -> ErasedList:
+) -> erasure.ErasedList:
     """Return what was erased, as far as anything here knows; raise `ListDamaged`.
 
     That is the SQLite file that is replaced, the one in the backup, and the lists beside both and
     in BACKUP_TO.
     """
-    tables = (read_table(database) if database else {}, read_table(unpacked))
+    tables = (erasure.read_table(database) if database else {}, erasure.read_table(unpacked))
     folders = {settings.instance_path, source.absolute().parent}
     if settings.backup_to:
         folders.add(Path(settings.backup_to))
-    files = [read_list(folder / NAME) for folder in folders]
+    files = [erasure.read_list(folder / erasure.NAME) for folder in folders]
     # A project that was deleted, and then imported again, is there.
-    back = {(PROJECT, id) for id in (find_projects(database) if database else ())}
-    joined = join_lists((*tables, *files))
+    back = {(PROJECT, id) for id in (erasure.find_projects(database) if database else ())}
+    joined = erasure.join_lists((*tables, *files))
     return {key: at for key, at in joined.items() if key not in back}
 
 
@@ -230,13 +220,15 @@ def _name_database(settings: Settings) -> str:
     return make_url(settings.database_url).render_as_string(hide_password=True)
 
 
-def _put(work: Path, places: dict[str, Path], target: Settings, erased: ErasedList) -> list[Path]:
+def _put(
+    work: Path, places: dict[str, Path], target: Settings, erased: erasure.ErasedList
+) -> list[Path]:
     """Put everything in its place at once; return the folders with the old files."""
     folder, kept = target.instance_path, []
 
     def put_files() -> None:
         if erased:
-            write_list(folder, erased)
+            erasure.write_list(folder, erased)
         kept.extend(_replace(work, places, folder))
 
     if DATABASE in places:
