@@ -56,35 +56,18 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 
-HEADERS: dict[str, dict[str, Any]] = {
-    "ETag": {
-        "schema": {"type": "string"},
-        "description": "The version of `data`; a change answers with the one that its GET has.",
-    },
-    "Link": {
-        "schema": {"type": "string"},
-        "description": 'URL of the next page, as `<URL>; rel="next"`, while there are more.',
-    },
-    "Idempotent-Replayed": {
-        "schema": {"type": "string", "enum": ["true"]},
-        "description": "The call was carried out before; this is the answer that it got.",
-    },
-    "X-Dry-Run": {
-        "schema": {"type": "string", "enum": ["true"]},
-        "description": "Nothing was changed.",
-    },
-    "Retry-After": {
-        "schema": {"type": "integer", "minimum": 0},
-        "description": "Seconds to wait before the next try.",
-    },
-    "RateLimit-Policy": {
-        "schema": {"type": "string"},
-        "description": "The limit: its name, `q` requests in `w` seconds.",
-    },
-    "RateLimit": {
-        "schema": {"type": "string"},
-        "description": "`r` requests are left; the count starts anew in `t` seconds.",
-    },
+TEXT, TRUE = {"type": "string"}, {"type": "string", "enum": ["true"]}
+HEADERS: dict[str, tuple[dict[str, Any], str]] = {
+    "ETag": (TEXT, "The version of `data`; a change answers with the one that its GET has."),
+    "Link": (TEXT, 'URL of the next page, as `<URL>; rel="next"`, while there are more.'),
+    "Idempotent-Replayed": (
+        TRUE,
+        "The call was carried out before; this is the answer that it got.",
+    ),
+    "X-Dry-Run": (TRUE, "Nothing was changed."),
+    "Retry-After": ({"type": "integer", "minimum": 0}, "Seconds to wait before the next try."),
+    "RateLimit-Policy": (TEXT, "The limit: its name, `q` requests in `w` seconds."),
+    "RateLimit": (TEXT, "`r` requests are left; the count starts anew in `t` seconds."),
 }
 
 
@@ -353,8 +336,8 @@ def _describe_shared(spec: APISpec) -> None:
     spec.components.schema("Error", ERROR_SCHEMA)
     for name, described in PARAMETERS.items():
         spec.components.parameter(name, described["in"], described)
-    for name, described in HEADERS.items():
-        spec.components.header(name, described)
+    for name, (schema, text) in HEADERS.items():
+        spec.components.header(name, {"schema": schema, "description": text})
 
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation]]:
