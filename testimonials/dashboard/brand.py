@@ -31,7 +31,7 @@ from testimonials.projects.brand import Brand, find_brand
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PAGE_CHANGED, PROJECT_CHANGED
 from testimonials.projects.models import Project
-from testimonials.projects.projects import Website
+from testimonials.projects.projects import Website, find_free_slug
 from testimonials.projects.settings import update_page_config
 from testimonials.projects.website import READINGS, Found, keep_found, read_website
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
@@ -157,6 +157,12 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
         "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
         "cards": {trade: _list_cards(trade) for trade in brands.TRADES},
     }
+
+
+def next_address(name: str) -> str:
+    """Return where the page of a new project with this name will be; empty without one."""
+    slug = find_free_slug(name.replace("\0", ""))
+    return collection_page_url(slug).partition("://")[2] if slug else ""
 
 
 def name_color(color: str) -> str:

@@ -73,6 +73,7 @@ from testimonials.dashboard.brand import (
     describe_screen,
     fill_in,
     keep_brand,
+    next_address,
     read_logo,
 )
 from testimonials.dashboard.framework import CORRECTABLE, Values
@@ -90,7 +91,6 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import (
     complete_website,
     create_project,
-    find_free_slug,
     list_projects,
     lock_project,
 )
@@ -250,16 +250,16 @@ def begin_claim_by_passkey(token: str) -> ResponseReturnValue:
 def show_next_address(token: str) -> ResponseReturnValue:
     """Return the address and the trade for the name that is being typed (``?name=``)."""
     find_account_of_link(token)
-    name = request.args.get("name", "").replace("\0", "")
-    return answer_privately(
-        make_response({"address": _address_of(None, name), "trade": guess_trade(name)})
-    )
+    name = request.args.get("name", "")
+    found = {"address": next_address(name), "trade": guess_trade(name)}
+    return answer_privately(make_response(found))
 
 
 def _address_of(project: Project | None, name: str) -> str:
     """Return where a project's page is, or that of a new one with a name will be."""
-    slug, host = (project.slug, project.own_host) if project else (find_free_slug(name), None)
-    return collection_page_url(slug, host).partition("://")[2] if slug else ""
+    if project is None:
+        return next_address(name)
+    return collection_page_url(project.slug, project.own_host).partition("://")[2]
 
 
 def _redeem(proof: Proof) -> ResponseReturnValue:

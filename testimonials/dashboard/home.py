@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import redirect, request, url_for
+from flask import Response, jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.auth.accounts import get_account
@@ -15,6 +15,7 @@ from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
+from testimonials.dashboard.brand import next_address
 from testimonials.dashboard.formatting import (
     describe_plan,
 )
@@ -133,6 +134,15 @@ def show_new_project(owner: SignedIn) -> Values:
         "limit": describe_plan(get_account(owner.account_id)),
         "deleted": _describe_deleted(owner),
     }
+
+
+address = AccountPage(home, "/dashboard/projects/new/address", "")
+
+
+@address.show
+def show_address(owner: SignedIn) -> Response:
+    """Return the address for the name that is being typed (``?name=``)."""
+    return jsonify(address=next_address(request.args.get("name", "")))
 
 
 @new_project.save(NewProjectForm)

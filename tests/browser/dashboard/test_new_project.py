@@ -29,7 +29,13 @@ def test_a_project_is_created_over_the_page(open_page: OpenPage, project: Projec
     expect(name).to_be_focused()
     # Another test may have taken a usual one.
     business = f"Oat & Ember {project.id[-8:]}"
+    # The name of this project is taken, so the next free address is offered in place.
+    name.fill(project.slug.replace("-", " "))
+    line = sheet.locator("[data-address-line]")
+    expect(line).to_contain_text("Your page will be at")
+    expect(line).to_contain_text(f"/{project.slug}-2")
     name.fill(business)
+    expect(line).to_contain_text(f"/oat-ember-{project.id[-8:]}")
     with next_page(page):
         page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()

@@ -102,6 +102,7 @@ function fill(page) {
   page.querySelectorAll('[data-lead], [data-tried]').forEach((each) => {
     document.querySelector(each.matches('[data-lead]') ? '[data-lead]' : '[data-tried]').replaceWith(each);
   });
+  form.dataset.typeface = now.businessName.form.dataset.typeface;
   if (isFree('businessName')) elements.businessName.value = now.businessName.value;
   for (const [part, ...names] of [['logo', 'picture', 'logo'], ['color', 'color'], ['trade', 'trade']]) {
     if (names.every(isFree)) form.querySelector(`[data-part="${part}"]`).replaceWith(page.querySelector(`[data-part="${part}"]`));
