@@ -24,10 +24,6 @@ SLOWER = 4
 CARDS = 9
 TEXT = "We switched on a Tuesday, and by Friday we had five new bookings. "
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline", "v8"]
-SCRIPT = frozenset(
-    {"EvaluateScript", "FunctionCall", "RunMicrotasks", "v8.compile", "v8.compileModule"}
-    | {"v8.evaluateModule", "v8.parseOnBackground", "TimerFire"}
-)
 LAYOUT = frozenset({"Layout", "UpdateLayoutTree"})
 
 # The page tells by itself that the widget stands: scripts of the driver would be counted too.
@@ -40,7 +36,8 @@ class Work:
     """What the main thread did, in milliseconds of a processor that is four times slower."""
 
     longest: float
-    script: float
+    # Of what is done for a promise a trace only says that it was a task.
+    tasks: float
     layout: float
 
 
@@ -70,7 +67,7 @@ def measure_widget(service: Service, headers: Mapping[str, str]) -> None:
     for name, works in found.items():
         parts = (
             f"{part} {statistics.median(getattr(work, part) for work in works):6.1f} ms"
-            for part in ("longest", "script", "layout")
+            for part in ("longest", "tasks", "layout")
         )
         print(f"{name + f', at {SLOWER}x':24} {'  '.join(parts)}")
 
@@ -99,24 +96,18 @@ def _add_up(events: list[dict[str, Any]]) -> Work:
     }
     timed = [event for event in events if "tdur" in event]
     timed = [event for event in timed if (event["pid"], event["tid"]) in threads]
-    script = sum(_own(timed, SCRIPT, LAYOUT))
-    layout = sum(_own(timed, LAYOUT))
-    tasks = [event["tdur"] for event in timed if event["name"] == "RunTask"]
-    longest = max(tasks, default=0)
-    return Work(*(SLOWER * time / 1000 for time in (longest, script, layout)))
+    tasks = list(_outermost(timed, frozenset({"RunTask"})))
+    times = max(tasks, default=0), sum(tasks), sum(_outermost(timed, LAYOUT))
+    return Work(*(SLOWER * time / 1000 for time in times))
 
 
-def _own(
-    events: list[dict[str, Any]], names: frozenset[str], inner: frozenset[str] = frozenset()
-) -> Iterator[float]:
-    """Yield the outermost events with these names, without what `inner` ones in them take."""
+def _outermost(events: list[dict[str, Any]], names: frozenset[str]) -> Iterator[float]:
+    """Yield how long those with these names took that are in none of the others."""
     end = 0.0
     for event in sorted(events, key=lambda each: (each["tts"], -each["tdur"])):
         if event["name"] in names and event["tts"] >= end:
             end = event["tts"] + event["tdur"]
             yield event["tdur"]
-        elif event["name"] in inner and event["tts"] < end:
-            yield -event["tdur"]
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from testimonials.widget.settings import (
     find_shown_project,
 )
 from testimonials.widget.sightings import note_sighting
-from testimonials.widget.words import read_language, write_words
+from testimonials.widget.words import describe_writing, read_language, write_words
 
 
 @widget.get("/widget/v1.js")
@@ -100,7 +100,7 @@ def _describe(
                 name=project.name,
                 has_extras=bool(has_extras),
             )
-            described |= {"lang": language, "words": words}
+            described |= {"lang": language, "words": words} | describe_writing(described)
         return described
 
 

@@ -1,6 +1,6 @@
 """The widget's own words, in the current language (docs/languages.md).
 
-The script puts values into `{name}`; it formats numbers and dates itself, as the language does.
+The script puts values into `{name}`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ from testimonials.core.http.i18n import (
     read_date_patterns,
     translate,
 )
+from testimonials.widget.script import choose_kind
 
 # By the names that the feed has for them.
 WORDS = {
@@ -123,7 +124,7 @@ def write_ratings(count: int, number: str) -> str:
     return ngettext("%(num)s rating", "%(num)s ratings", count, num=number)
 
 
-# Dates as a server-rendered widget writes them: without the reader's clock, so never relative.
+# Dates as a widget writes them: rendered by the server never relative, for want of a clock.
 
 
 def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]:
@@ -144,3 +145,18 @@ def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]
     ):
         return [""] * len(found)
     return found
+
+
+def describe_writing(feed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the script writes a feed's numbers and dates in the current language.
+
+    `signs` are those before decimals and between thousands, `dates` the months, or how long ago:
+    up to six days, four weeks, twelve months and twenty years. Dates with a day differ by country.
+    """
+    language, style = current_language(), feed["design"]["dateStyle"]
+    written: dict[str, Any] = {"signs": language.decimal + language.thousands}
+    if feed["items"] and style != "absolute":
+        form = "long" if choose_kind(feed) == "list" else "short"
+        patterns = read_date_patterns()[language.code]
+        written["dates"] = patterns["ago" if style == "relative" else form]
+    return written

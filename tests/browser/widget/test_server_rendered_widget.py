@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from testimonials.core import clock
-from testimonials.core.http.i18n import LANGUAGES, speaking
+from testimonials.core.http.i18n import LANGUAGES, read_date_patterns, speaking
 from testimonials.widget.words import write_dates
 from tests.browser.axe import find_rules
 from tests.browser.conftest import OpenPage, Site
@@ -42,6 +42,13 @@ READ = """root => [...root.querySelectorAll('li')].map(li => [
 # How browsers write each month of a year, in every language of the public pages.
 WRITE_DATES = """codes => codes.map(code => ['short', 'long'].flatMap(month => [{ month }, { month, day: 'numeric' }]).map(form =>
   [...Array(12).keys()].map(month => new Intl.DateTimeFormat(code, { ...form, year: 'numeric', timeZone: 'UTC' }).format(Date.UTC(2026, month, 25)))))"""
+
+# How they write how long ago it was.
+WRITE_AGO = """codes => codes.map(code => {
+  const format = new Intl.RelativeTimeFormat(code, { numeric: 'auto' });
+  return [['day', 0, 6], ['week', 1, 4], ['month', 1, 12], ['year', 1, 20]].flatMap(([unit, from, to]) =>
+    Array.from({ length: to - from + 1 }, (_, i) => format.format(-from - i, unit)));
+})"""
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,8 @@ def test_dates_are_written_as_browsers_do(open_page: OpenPage) -> None:
         with speaking(code):
             for (style, is_long), months in zip(forms, written, strict=True):
                 assert write_dates(times, style, is_long=is_long) == months, code
+    ago = open_page("about:blank").evaluate(WRITE_AGO, codes)
+    assert [read_date_patterns()[code]["ago"] for code in codes] == ago
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Page, expect
 
+from testimonials.core.http.i18n import read_date_patterns
 from tests.browser.axe import find_violations
 from tests.browser.pages import PAINTED
 from tests.browser.widget.conftest import (
@@ -263,6 +264,30 @@ def test_dates_speak_the_language_of_the_page(page: Page, pages: Pages, case: Ca
             of_data = [url for url in pages.requests if urlparse(url).path.endswith("/feed")]
             asked = parse_qs(urlparse(of_data[-1]).query)["lang"]
             assert asked == ["en" if "!" in lang else lang[:2]]
+
+
+def test_dates_of_the_services_languages_come_with_the_feed(
+    page: Page, pages: Pages, case: Case
+) -> None:
+    page.clock.set_fixed_time("2026-03-27T12:00:00Z")
+    ages = {"2026-03-27": 0, "2026-03-21": 6, "2026-02-20": 11, "2025-03-27": 23, "2005-01-01": 43}
+    items = [item(n, submittedAt=f"{day}T11:00:00.000Z") for n, day in enumerate(ages)]
+    patterns = read_date_patterns()
+    for lang, style, name in (("fr", "relative", "ago"), ("de-AT", "month", "short")):
+        data = feed(items=items, design={"dateStyle": style})
+        data |= {"lang": lang[:2], "dates": patterns[lang[:2]][name]}
+        open_widgets(page, pages, data, lang=lang)
+        with case(lang):
+            shown = widget(page).locator("time").all_inner_texts()
+            if style == "month":
+                assert shown == ["März 2026"] * 2 + ["Feb. 2026", "März 2025", "Jan. 2005"]
+            else:
+                # After twenty years it is left out.
+                assert shown == [data["dates"][age] for age in [*ages.values()][:4]]
+            assert not [url for url in pages.requests if url.endswith("dates.js")]
+    # The service speaks no Finnish, but the browser does.
+    open_widgets(page, pages, data | {"lang": "en"}, lang="fi")
+    assert widget(page).locator("time").last.inner_text() == "tammi 2005"
 
 
 def test_a_date_that_half_of_them_share_says_nothing(page: Page, pages: Pages) -> None:

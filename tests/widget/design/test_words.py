@@ -4,6 +4,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.http.i18n import LANGUAGES
+from testimonials.projects.defaults import WIDGET_CONFIG
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed
@@ -38,12 +39,34 @@ def test_words_are_only_there_when_asked_for_and_once(
         add_testimonial(app, project)
     plain = read_feed(client, project, "")
     asked = read_feed(client, project, "lang=fr")
-    assert asked.keys() - plain.keys() == {"lang", "words"}
+    assert asked.keys() - plain.keys() == {"lang", "words", "signs", "dates"}
     after = f"lang=fr&after={plain['next']}"
     assert read_feed(client, project, after) == read_feed(client, project, f"after={plain['next']}")
     # What the browser prefers is not looked at: answers are kept for everybody.
     headers = {"Accept-Language": "ja"}
     assert client.get(f"/widget/{project}/feed?lang=fr", headers=headers).json == asked
+
+
+def test_numbers_and_dates_come_as_the_language_writes_them(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    for _ in range(2):
+        add_testimonial(app, project)
+    found = read_feed(client, project, "lang=de")
+    assert (found["signs"], found["dates"][8:12]) == (
+        ",.",
+        ["vor 2 Wochen", "vor 3 Wochen", "vor 4 Wochen", "letzten Monat"],
+    )
+    change_project(app, project, widget_design={"dateStyle": "month"})
+    assert read_feed(client, project, "lang=de")["dates"][2] == "März {year}"
+    change_project(app, project, widget_design={"dateStyle": "month", "layout": ""})
+    change_project(app, project, widget_config=WIDGET_CONFIG | {"layout": "list"})
+    assert read_feed(client, project, "lang=en")["dates"][2] == "March {year}"
+    # Where a day stands differs by country, which only the browser knows.
+    change_project(app, project, widget_design={"dateStyle": "absolute"})
+    found = read_feed(client, project, "lang=en")
+    assert "dates" not in found
+    assert "dates" in found["draw"].split(" ")
 
 
 def test_the_owners_words_go_before_others(app: Flask, client: FlaskClient, project: str) -> None:
@@ -63,7 +86,7 @@ def test_a_number_of_ratings_has_its_form(app: Flask, client: FlaskClient, proje
         add_testimonial(app, project, rating=rating)
     found = read_feed(client, project, "lang=ar")
     assert (found["header"]["average"], found["header"]["count"]) == (4.5, 2)
-    # Numbers are written by the browser.
+    # Numbers go into them in the browser.
     add_testimonial(app, project, rating=1.0)
     assert read_feed(client, project, "lang=en")["words"]["ratings"] == "from all {n} ratings"
     assert read_feed(client, project, "lang=en")["words"]["people"] == "{n} people wrote"

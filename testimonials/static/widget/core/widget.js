@@ -15,6 +15,8 @@
 //   fill(items) draws
 // By face.js:
 //   face(face, picture), webUrl(value)
+// By dates.js:
+//   writeDate(date)
 // By head.js:
 //   faces(people)
 // By cards.js:
@@ -118,7 +120,9 @@ const start = async (host, id, signal) => {
       const { colours, config, design } = feed;
       const root = el('div', { lang: feed.lang });
       const say = (key, values) => feed.words[key].replace(/{(\w+)}/g, (_, name) => values[name]);
-      const number = (value, digits) => value.toLocaleString(locale, { minimumFractionDigits: digits });
+      // As the words' language has it: browsers need a twentieth of a second to know their own.
+      const [decimal, thousands] = feed.signs || '.,';
+      const number = (value, digits) => (digits ? value.toFixed(digits) : `${value}`).replace('.', decimal).replace(/\B(?=(\d{3})+$)/g, thousands);
       const put = (name, value) => root.style.setProperty('--tm-' + name, value);
       // With both, the page's own color-scheme decides, at each moment.
       const theme = [data.testimonialsTheme, config.theme, 'light'].find((theme) => theme === 'auto' || colours[theme]);

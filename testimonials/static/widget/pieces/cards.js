@@ -2,27 +2,19 @@
 // Wide letters count twice.
 const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) || []).length;
 
-// How long ago, in the largest unit that it fills.
-const UNITS = [[365, 'year'], [30, 'month'], [7, 'week'], [0, 'day']];
-
 // Returns what writes dates; nothing where the reader would see the same one at half of the cards.
-const makeDates = ({ config, design, feed, kind, locale }) => {
-  const style = design.dateStyle;
-  let format;
-  const write = (date) => {
-    if (!(date > 0)) return '';
-    if (style !== 'relative') {
-      format ||= new Intl.DateTimeFormat(locale, { day: style === 'month' ? undefined : 'numeric', month: kind === 'list' ? 'long' : 'short', year: 'numeric', timeZone: 'UTC' });
-      return format.format(date);
-    }
-    format ||= new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-    const days = Math.max(0, Math.floor((Date.now() - date) / 864e5));
-    const [size, unit] = UNITS.find(([size]) => days >= size);
-    return format.format(-Math.floor(days / (size || 1)), unit);
-  };
+const makeDates = ({ config, design, feed, writeDate }) => {
   const none = () => '';
   if (config.showDates === false) return none;
-  if (style === 'absolute') return write;
+  const write = (date) => {
+    if (!(date > 0)) return '';
+    if (writeDate) return writeDate(date);
+    const days = Math.max(0, (Date.now() - date) / 864e5);
+    const count = (size) => Math.floor(days / size);
+    const ago = count(365) ? 22 + count(365) : count(30) ? 10 + count(30) : count(7) ? 6 + count(7) : count(1);
+    return feed.dates[design.dateStyle === 'month' ? date.getUTCMonth() : ago]?.replace('{year}', date.getUTCFullYear());
+  };
+  if (design.dateStyle === 'absolute') return write;
   const shown = feed.items.map((item) => write(new Date(item.submittedAt)));
   return shown.some((one) => shown.filter((other) => other === one).length > Math.max(1, (shown.length - 1) / 2)) ? none : write;
 };
@@ -33,7 +25,6 @@ export default [`cards.css`, (widget) => {
   const text = (value) => (typeof value === 'string' ? value : '');
   // Slow devices get the work in small tasks.
   const rest = () => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
-  const dates = makeDates(widget);
   const extensions = [];
   const cards = [];
   const list = el('ul', { role: 'list' });
@@ -92,6 +83,7 @@ export default [`cards.css`, (widget) => {
   };
 
   let filling;
+  let dates;
   const measure = () => {
     const width = status.clientWidth;
     if (widget.width !== width) widget.version += 1;
@@ -118,6 +110,9 @@ export default [`cards.css`, (widget) => {
   const fill = async (items) => {
     const { layout } = widget;
     filling = true;
+    // The service writes them in its own languages. What browsers know takes them long to find.
+    if (!dates && config.showDates !== false && !(feed.dates && locale.startsWith(feed.lang))) await widget.use('dates');
+    dates ||= makeDates(widget);
     measure();
     layout?.page?.(items.length);
     for (const item of items) {
