@@ -1,9 +1,11 @@
 """The page that says how a project collects: each sentence follows what the project does."""
 
+import ast
 import html
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,17 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.auth.callers import Scope
+from testimonials.collection import policy
 from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import LANGUAGES
+from testimonials.projects.models import CustomDomain
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller
-from tests.support.rows import add_testimonial, add_widget, change_project
+from tests.conftest import Caller, MakeApp
+from tests.support.rows import add_testimonial, add_widget, change_project, read_testimonials
 from tests.support.visitors import form_token
 
 STEP = {"id": "bbbbbbbb", "kind": "code", "title": "A bun", "text": "On us.", "url": ""}
@@ -32,6 +39,7 @@ ASIDE = {
     "same_person": "Set aside because the same person wrote twice: 1.",
     "withdrawn": "Withdrawn by their authors: 1.",
 }
+GETTEXT = ("_", "gettext_noop", "ngettext")
 EVERYTHING = "Our page of testimonials shows every genuine one that we received."
 
 
@@ -208,7 +216,8 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     "edited": (
         lambda shop: shop.add(original_text="Seen on the page. And late."),
         "What is shown stands in its author’s own words.",
-        "Shown in other words than were first sent: 1.",
+        "Shown in other words than were first sent: 1. Where they aren’t the author’s own, a mark "
+        "says so.",
     ),
 }  # fmt: skip
 
@@ -227,6 +236,7 @@ def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
 
 def test_pages_are_the_same_whichever_stars_are_chosen(shop: Shop) -> None:
     """But for the star itself, and what is secret in each page."""
+    assert "The form is the same for everybody, whichever stars are chosen." in shop.read()
     shop.design_page(steps=[STEP])
     first, *others = (read_pages(shop, stars) for stars in "15")
     assert others == [first]
@@ -279,6 +289,91 @@ def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop: Shop) -> No
     assert "also of what isn’t shown: 1." in page
     assert "What is deleted is gone for good after 30 days." in page
     assert "shows a selection: 0 of 1" in page
+
+
+def test_only_its_author_changes_a_visitors_stars(shop: Shop) -> None:
+    visitor = Visitor(shop.client, shop.project, "oat")
+    path, ours = visitor.write(rating="2"), shop.add(source="manual", rating=5)
+    said = (
+        "Only its author changes a visitor’s stars. They count even if we delete the words, unless "
+        "for a reason that we give. What we wrote in or imported we can change and delete."
+    )
+    assert said in shop.read()
+    (theirs,) = (row.id for row in read_testimonials(shop.app, shop.project) if row.id != ours)
+    shop.decide("approve", theirs)
+    for one, code in ((theirs, 409), (ours, 200)):
+        url = f"/v1/projects/{shop.project}/testimonials/{one}"
+        assert shop.owner.patch(url, {"rating": 4}).status_code == code
+    shop.decide("delete", theirs, ours)
+    assert "also of what isn’t shown: 1." in shop.read()
+    shop.decide("restore", theirs)
+    visitor.post(f"{path}/correct", text="Well.", name="Noor", rating="1")
+    shop.decide("approve", theirs)
+    url = f"/v1/projects/{shop.project}/submissions?status=approved"
+    assert [each["rating"] for each in shop.owner.get(url).json["data"]["items"]] == [1]
+    own = "Authors can change, withdraw or erase their words by a link of their own."
+    assert own in shop.read()
+    visitor.post(f"{path}/withdraw")
+    assert "Withdrawn by their authors: 1." in shop.read()
+    visitor.post(f"{path}/delete")
+    assert "Written by visitors: 0." in shop.read()
+
+
+def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop: Shop) -> None:
+    link = shop.owner.post(f"/v1/projects/{shop.project}/purchase-links", {"order": "7"})
+    token = link.json["data"]["url"].partition("purchase=")[2]
+    for words in ("Rye.", "Rye again."):
+        form = shop.client.get(f"/oat?purchase={token}").text
+        sent = {"text": words, "name": "Vera", "consent": "yes", "purchase": token}
+        shop.client.post("/oat", data=sent | {"token": form_token(form)})
+    rows = read_testimonials(shop.app, shop.project)
+    shop.decide("approve", *(row.id for row in rows))
+    page = shop.read()
+    assert (
+        "“Verified customer” means that the author came by a link that was made for one order and "
+        "works for one testimonial."
+    ) in page
+    assert "Of those shown, so many are proved in this way: 1 of 2." in page
+
+
+def test_the_trash_may_end_after_a_day_or_never(shop: Shop, make_app: MakeApp) -> None:
+    for days, said in ((1, "What is deleted is gone for good after a day."), (0, "")):
+        page = make_app(trash_days=days).test_client().get("/oat/how-we-collect").text
+        assert re.findall(r"What is deleted is gone[^<]*", page) == [said] * bool(said)
+
+
+def test_each_sentence_is_in_a_test() -> None:
+    """Whoever adds one to the page says here what changes it."""
+    here = re.sub(r'"\s*\n\s*"', "", Path(__file__).read_text())
+    headings = set(
+        re.findall(r'^        _\("([^"]+)"\): ', Path(policy.__file__).read_text(), re.M)
+    )
+    assert len(headings) == 8
+    for node in ast.walk(ast.parse(Path(policy.__file__).read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in GETTEXT:
+            for said in (each.value for each in node.args if isinstance(each, ast.Constant)):
+                longest = max(re.split(r"%\(\w+\)s", said), key=len).strip()
+                assert longest in here or said in headings, said
+
+
+def test_on_a_host_of_their_own_and_below_a_path(shop: Shop, make_app: MakeApp) -> None:
+    """Its own address, and those of what it leads to, are where it stands."""
+    change_project(shop.app, shop.project, own_host="reviews.oat.example")
+    host = {"host": "reviews.oat.example", "token": "t", "is_held": True}
+    with shop.app.app_context(), write():
+        db.session.add(CustomDomain(project_id=shop.project, **host))
+    with shop.app.app_context():
+        own_hosts().forget()
+    page = shop.client.get("/how-we-collect", base_url="https://reviews.oat.example").text
+    assert 'rel="canonical" href="https://reviews.oat.example/how-we-collect"' in page
+    assert 'href="/report?page=collection' in page
+    assert 'href="https://reviews.oat.example/how-we-collect"' in shop.client.get("/oat/wall").text
+    app = make_app(base_url="https://shop.example/said")
+    change_project(app, shop.project, own_host=None)
+    page = app.test_client().get("/oat/how-we-collect", base_url="https://shop.example/said").text
+    assert 'rel="canonical" href="https://shop.example/said/oat/how-we-collect"' in page
+    assert 'href="/said/oat/report?page=collection' in page
+    assert not re.findall(r'(?:href|src|action)="/(?!said/)[^"]*"', page)
 
 
 def test_it_is_one_click_away_in_each_language(shop: Shop) -> None:
