@@ -8,10 +8,13 @@ from pathlib import Path
 from flask import Flask
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
+from jinja2.utils import LRUCache
 
 from testimonials.core.settings.current import current_settings
 
 FOLDER = "templates"
+# A page has up to twenty. The others are read again, which takes a millisecond.
+MOST_IN_MEMORY = 60
 
 
 class CompiledTemplates(BytecodeCache):
@@ -44,3 +47,4 @@ class CompiledTemplates(BytecodeCache):
 def keep_templates(app: Flask) -> None:
     folder = current_settings(app).instance_path / FOLDER
     app.jinja_env.bytecode_cache = CompiledTemplates(folder)
+    app.jinja_env.cache = LRUCache(MOST_IN_MEMORY)  # type: ignore[assignment]
