@@ -6,7 +6,7 @@ The API's views and accepted proposals both run what is declared, so that both d
 from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marshmallow import fields
 
@@ -16,8 +16,10 @@ from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.late import Declared
-from testimonials.projects.access import Access
 from testimonials.projects.models import Project
+
+if TYPE_CHECKING:
+    from testimonials.projects.access import Access
 
 Values = dict[str, Any]
 
@@ -118,7 +120,7 @@ def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
     return Outcome()
 
 
-def kinds_of(access: Access) -> list[str]:
+def kinds_of(access: "Access") -> list[str]:
     """Return the kinds of proposals that somebody may decide about.
 
     Colleagues who only moderate decide about testimonials alone.

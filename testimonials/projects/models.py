@@ -355,6 +355,10 @@ class CustomDomain(Base):
         ]
 
 
+# Beside the states of testimonials.
+PROPOSED = "proposed"
+
+
 class Proposal(Base):
     """One change that an agent proposed: `kind` and `values`, waiting for a person.
 

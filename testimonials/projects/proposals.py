@@ -41,7 +41,13 @@ from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.emails import SUBJECT_NAME, project_look
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
-from testimonials.projects.models import Member, NotificationChoice, Project, Proposal
+from testimonials.projects.models import (
+    PROPOSED,
+    Member,
+    NotificationChoice,
+    Project,
+    Proposal,
+)
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,
@@ -55,8 +61,6 @@ from testimonials.projects.notifications import (
 # What waits for a decision, and deciding: accepting runs the service of the owner's own click.
 
 ACTOR_LENGTH = 254
-# Beside the states of testimonials.
-PROPOSED = "proposed"
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 

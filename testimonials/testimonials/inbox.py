@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials.core.extensions import db
-from testimonials.projects.proposals import PROPOSED
+from testimonials.projects.models import PROPOSED
 from testimonials.testimonials.counts import count_states, count_tags, count_where
 from testimonials.testimonials.models import (
     REASONS,
