@@ -240,9 +240,9 @@ MOST_NETWORKS = 20
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
 _OPTIONAL = ["testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"]
 _OPTIONAL += ["entry", "salt"]
+LOCK_PROJECT = Prepared(text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE"))
 # Any number, the same in every process.
-LOCK = 7_264_552
-LOCK_PROJECT = text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE")
+LOCK_RECORD = Prepared(text("SELECT pg_advisory_xact_lock(7264552, hashtext(:account))"))
 
 
 class Owned(Protocol):
@@ -356,14 +356,14 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     network = current_network() if actor is None else None
     actor = actor or current_actor()
     db.session.flush()
-    if db.engine.dialect.name == "postgresql":
+    connection = db.session().connection()
+    if connection.dialect.name == "postgresql":
         # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
         # commits, so nothing is missed by reading on from one. The project first, whose numbers are
         # taken: whoever has locked it may wait for the record.
         if place.id and not isinstance(place, Turn):
-            db.session.execute(LOCK_PROJECT, {"id": place.id})
-        lock = func.pg_advisory_xact_lock(LOCK, func.hashtext(place.account_id or ""))
-        db.session.execute(select(lock))
+            LOCK_PROJECT.one(connection, {"id": place.id})
+        LOCK_RECORD.one(connection, {"account": place.account_id or ""})
     return {
         "account_id": place.account_id,
         "project_id": place.id,
@@ -382,8 +382,7 @@ def _insert(
     """Write rows, what is `common` to all of them, and what waited to be written of the project.
 
     They get the next numbers of the project, and ids greater than all in the record, even if a
-    clock was set back. Straight on the connection, which takes half the time: adding a testimonial
-    waits for it.
+    clock was set back.
     """
     connection = db.session().connection()
     found = None

@@ -68,6 +68,17 @@ def begin_write() -> None:
     lock_for_writing()
 
 
+def read_apart() -> None:
+    """Let what is read now be no transaction: the one that writes begins later.
+
+    To begin and end another takes as long as a statement each.
+    """
+    session = db.session()
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    options = {"sqlite_begin": ""} if is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+    session.connection(execution_options=options)
+
+
 def lock_for_writing() -> None:
     """Take SQLite's write lock, on the connection that the request has read by, if it has one.
 

@@ -13,6 +13,7 @@ from flask import Flask
 from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
@@ -118,6 +119,8 @@ class ToldVersions:
     def __init__(self, stale_seconds: float) -> None:
         self._stale_seconds = stale_seconds
         self._engine: Engine | None = None
+        # The same, for one statement without a transaction around it.
+        self._apart: Engine | None = None
         self._lock = threading.Lock()
         # Each version, and until when the account has it if nobody claims it, in milliseconds.
         self._known: dict[str, tuple[int, float]] = {}
@@ -134,6 +137,7 @@ class ToldVersions:
     def begin(self, engine: Engine) -> None:
         """Listen from now on, in a thread of its own."""
         self._engine = engine
+        self._apart = engine.execution_options(isolation_level="AUTOCOMMIT")
         # Without waiting for the message, so that whoever wrote sees it.
         event.listen(db.session, "after_commit", self._forget_all)
         threading.Thread(target=self._run, args=[engine], name="versions", daemon=True).start()
@@ -151,14 +155,11 @@ class ToldVersions:
         return None if self._engine is None else self._ask(self._engine, project_id)
 
     def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
-        if self._engine is None:
+        if self._apart is None:
             return None
-        # One statement, without a transaction around it.
-        engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         try:
-            with engine.connect() as connection:
-                values = _name_call(project_id, account_id)
-                row = connection.execute(_CALLERS_TEXT, values).one_or_none()
+            with self._apart.connect() as connection:
+                row = _CALLERS.one(connection, _name_call(project_id, account_id))
         except SQLAlchemyError:
             return None
         return (row[0], row[1]) if row else None
@@ -267,7 +268,7 @@ class ToldVersions:
             self._asking.clear()
 
 
-_CALLERS_TEXT = text(CALLERS_QUERY)
+_CALLERS = Prepared(text(CALLERS_QUERY))
 
 
 def _name_call(project_id: str, account_id: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from flask.typing import ResponseReturnValue
 from marshmallow import Schema, ValidationError
 
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db, limiter
+from testimonials.core.extensions import limiter, read_apart
 from testimonials.core.http.answers import DRY_RUN, Answer, answer, dump_json, is_write
 from testimonials.core.http.errors import BodyInvalid, ValidationFailed
 from testimonials.core.http.fields import MOST_UNKNOWN, StrictSchema, Text
@@ -223,8 +223,7 @@ class Operation:
         )
         if not self.is_public:
             if self.method != "GET":
-                # One statement, before the transaction of the change.
-                db.session().connection(execution_options={"sqlite_begin": ""})
+                read_apart()
             call.given["caller"] = call["caller"]
         self._read(call.given)
         if self.method == "GET":
