@@ -17,7 +17,6 @@ from testimonials.core.db.erasure import ACCOUNT, note_erased
 from testimonials.core.db.identifiers import (
     KEY_PREFIX,
     hash_secret,
-    is_credential,
     is_identifier,
     new_credential,
     new_identifier,
@@ -184,7 +183,7 @@ def check_credentials(account_id: str, api_key: str) -> str:
         row = _FIND_CREDENTIALS.one(db.session().connection(), {"account_id": account_id})
     email, stored, suspended_at, reason = row or ("", UNKNOWN_KEY_HASH, None, None)
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
-    if row is None or not is_match or not is_credential(api_key, KEY_PREFIX):
+    if row is None or not is_match:
         raise CredentialsInvalid
     require_unsuspended(suspended_at, reason)
     return str(email)

@@ -25,7 +25,7 @@ def is_write() -> bool:
 
 def is_dry_run() -> bool:
     """Return whether the caller only asks what would happen."""
-    return request.args.get(DRY_RUN) == "true"
+    return bool(request.query_string) and request.args.get(DRY_RUN) == "true"
 
 
 # Made once, since `json.dumps` would make one each time.
