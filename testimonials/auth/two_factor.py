@@ -115,7 +115,9 @@ def drop_app(account_id: str) -> None:
 
 def make_recovery_codes(account: Account) -> list[str]:
     """Give the locked account ten new codes and return them; the old ones stop working."""
-    codes = [_new_recovery_code() for _ in range(RECOVERY_CODES)]
+    codes = [
+        "".join(secrets.choice(LETTERS) for _ in range(2 * HALF)) for _ in range(RECOVERY_CODES)
+    ]
     db.session.execute(delete(RecoveryCode).where(RecoveryCode.account_id == account.id))
     for code in codes:
         db.session.add(RecoveryCode(account_id=account.id, code_hash=_hash(account.id, code)))
@@ -157,10 +159,6 @@ def read_code(typed: str) -> str:
 def show_code(code: str) -> str:
     """Return a recovery code as it is shown, in two halves."""
     return f"{code[:HALF]}-{code[HALF:]}"
-
-
-def _new_recovery_code() -> str:
-    return "".join(secrets.choice(LETTERS) for _ in range(2 * HALF))
 
 
 def _hash(account_id: str, code: str) -> str:

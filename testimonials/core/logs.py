@@ -64,11 +64,6 @@ def scrub(text: str, longest: int = LONGEST) -> str:
     return text
 
 
-def scrub_traceback(text: str) -> str:
-    """Return the last lines of a traceback, each as `scrub` leaves it."""
-    return "\n".join(scrub(line) for line in text.split("\n")[-MAX_LINES:])
-
-
 logger = logging.getLogger("testimonials.access")
 
 # View arguments that are secrets; the log shows the placeholder of the rule instead.
@@ -166,7 +161,8 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    return scrub_traceback(formatter.formatException(record.exc_info)) if record.exc_info else ""
+    lines = formatter.formatException(record.exc_info).split("\n") if record.exc_info else []
+    return "\n".join(scrub(line) for line in lines[-MAX_LINES:])
 
 
 def set_up_logs(level: str, log_format: str) -> None:

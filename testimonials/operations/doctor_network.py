@@ -137,17 +137,14 @@ def check_room() -> Iterator[Finding]:
     elif not room.is_ok:
         yield Finding(f"The disk of {folders} has {room.detail}.", MAKE_ROOM)
     elif (file := settings.database_file) is not None and file.exists():
-        size, free = file.stat().st_size, _free_near(Path(settings.backup_path))
+        path = Path(settings.backup_path)
+        folder = next(each for each in (path, *path.absolute().parents) if each.exists())
+        size, free = file.stat().st_size, shutil.disk_usage(folder).free
         if free < size:
             yield Finding(
                 f"{free // MEGABYTE} MB are free for backups of {size // MEGABYTE} MB.",
                 f"Set BACKUP_PATH to a folder on another disk, or make room. {MAKE_ROOM}",
             )
-
-
-def _free_near(path: Path) -> int:
-    folder = next(each for each in (path, *path.absolute().parents) if each.exists())
-    return shutil.disk_usage(folder).free
 
 
 def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:

@@ -279,7 +279,9 @@ def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain 
         if not domain.is_held:
             _take(project, domain, finding.texts)
     elif domain.is_held:
-        _miss(project, domain)
+        domain.missing_since = domain.missing_since or clock.now()
+        if domain.missing_since <= clock.now() - KEPT_WITHOUT_RECORD:
+            _lose(project, domain)
     if domain.is_held and finding.is_here:
         domain.serving_since = domain.serving_since or clock.now()
         _use(project, domain.host)
@@ -307,12 +309,6 @@ def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
     db.session.flush()
     record(DOMAIN_VERIFIED, project, host=domain.host)
     own_hosts().forget()
-
-
-def _miss(project: Project, domain: CustomDomain) -> None:
-    domain.missing_since = domain.missing_since or clock.now()
-    if domain.missing_since <= clock.now() - KEPT_WITHOUT_RECORD:
-        _lose(project, domain)
 
 
 def _lose(project: Project, domain: CustomDomain) -> None:

@@ -391,6 +391,7 @@ def _references(schema: Any) -> Iterator[str]:
 def _describe(operation: Operation, rule: Rule, register: Register) -> dict[str, Any]:
     text = inspect.cleandoc(operation.view.__doc__ or "").replace("``", "`")
     summary, _, description = text.partition("\n\n")
+    takes_key = operation.by_key or operation.drafts
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [rule.endpoint.split(".")[0]],
@@ -398,7 +399,7 @@ def _describe(operation: Operation, rule: Rule, register: Register) -> dict[str,
         "description": "\n\n".join(each for each in (description, _say_who(operation)) if each),
         "parameters": _parameters(operation, rule),
         "responses": describe_responses(operation, register),
-        "security": _list_credentials(operation),
+        "security": [] if operation.is_public else ([KEY, TOKEN] if takes_key else [TOKEN]),
     }
     if not operation.is_public:
         described["x-scope"] = operation.scope and str(operation.scope)
@@ -414,12 +415,6 @@ def _describe(operation: Operation, rule: Rule, register: Register) -> dict[str,
         content = dict.fromkeys(UPLOADED_TYPES, file)
         described["requestBody"] = {"required": True, "content": content}
     return described
-
-
-def _list_credentials(operation: Operation) -> list[dict[str, list[str]]]:
-    if operation.is_public:
-        return []
-    return [KEY, TOKEN] if operation.by_key or operation.drafts else [TOKEN]
 
 
 def _say_who(operation: Operation) -> str:

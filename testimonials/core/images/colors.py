@@ -13,12 +13,10 @@ ENOUGH = 4.5
 # Nearly black looks better; on a few greys only black can be read.
 TEXTS = ("#FFFFFF", "#18181B", "#000000")
 
-Channels = tuple[int, int, int]
-
 
 def contrast(one: str, other: str) -> float:
     """Return the contrast of two colours written as `#RRGGBB`: 1 for equal ones, at most 21."""
-    lights = sorted((_luminance(_read(one)), _luminance(_read(other))))
+    lights = sorted(map(_luminance, (one, other)))
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
@@ -30,16 +28,8 @@ def find_text(ground: str, text: str = TEXTS[0]) -> str:
     return next(each for each in (text, *TEXTS) if contrast(ground, each) >= ENOUGH)
 
 
-def _read(colour: str) -> Channels:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return red, green, blue
-
-
-def _luminance(channels: Channels) -> float:
-    red, green, blue = (
-        share / 12.92 if (share := channel / 255) <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-        for channel in channels
-    )
+def _luminance(colour: str) -> float:
+    red, green, blue = _read(colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -54,7 +44,7 @@ _CHROMA_STEP = 0.002
 
 def from_hex(colour: str) -> Components:
     """Return lightness (0 to 1), chroma and hue (degrees) of `#RRGGBB`."""
-    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    red, green, blue = _read(colour)
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
     short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -87,8 +77,13 @@ def _to_linear(lightness: float, chroma: float, hue: float) -> Components:
     )
 
 
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+def _read(colour: str) -> Components:
+    """Return the light of each channel, from 0 to 1."""
+    red, green, blue = (
+        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+        for share in (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    )
+    return red, green, blue
 
 
 def _shown(linear: float) -> float:

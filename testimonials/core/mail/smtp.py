@@ -263,13 +263,6 @@ class LogTransport:
         return MailState.PRINTED
 
 
-Transport = SmtpTransport | LogTransport
-
-
-def make_transport(smtp_url: str, sender: str) -> Transport:
-    return SmtpTransport(smtp_url, sender) if smtp_url else LogTransport()
-
-
 # The job that sends a mail. It uses the network between two transactions, never inside one.
 
 # A mail leaves unless one of these says that it isn't wanted any more.
@@ -301,9 +294,10 @@ def send() -> None:
         mail.state, mail.tried_at = MailState.SENDING, clock.now()
         mail.attempts = current_job().attempts
     settings = current_settings()
-    failure = None
+    failure, url = None, settings.smtp_url
+    transport = SmtpTransport(url, settings.mail_from) if url else LogTransport()
     try:
-        state = make_transport(settings.smtp_url, settings.mail_from).send(mail)
+        state = transport.send(mail)
     except DeliveryFailed as error:
         failure = error
         state = MailState.FAILED if error.is_permanent else MailState.QUEUED

@@ -62,7 +62,8 @@ def make_backup(settings: Settings, target: Path) -> archive.Manifest:
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
             # The copy and, at worst, an archive of the same size.
-            recorded = sum(path.stat().st_size for path in _find_media(settings.instance_path))
+            recordings = settings.instance_path.glob(f"{FOLDER}/*")
+            recorded = sum(path.stat().st_size for path in recordings)
             archive.require_room(folder, 2 * _measure_database(settings) + recorded)
             manifest = _write(settings, folder)
             give_to_owner(folder / "archive", target.parent)
@@ -119,11 +120,6 @@ def _write(settings: Settings, folder: Path) -> archive.Manifest:
     }
     archive.write_archive(folder / "archive", manifest, files)
     return manifest
-
-
-def _find_media(instance: Path) -> list[Path]:
-    folder = instance / FOLDER
-    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path]:
