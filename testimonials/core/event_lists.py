@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, select, text, update
+from sqlalchemy import ColumnElement, Row, select, text, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
@@ -62,24 +61,15 @@ def hide_from_team(event: Event) -> None:
         set_committed_value(event, "actor_name", None)
 
 
-class Happened(NamedTuple):
-    """An event as who reads on from a cursor sees it."""
-
-    id: str
-    type: str
-    testimonial_id: str | None
-
-
-def read_after(project_id: str, after: str, limit: int) -> list[Happened]:
-    """Return what happened in a project after an event, oldest first.
+def read_after(project_id: str, after: str, limit: int) -> Sequence[Row[str, str, str | None]]:
+    """Return id, type and testimonial of what happened in a project after an event, oldest first.
 
     A later call with the last id goes on from there and misses nothing (`record`).
     """
     query = select(Event.id, Event.type, Event.testimonial_id).where(
         Event.project_id == project_id, Event.id > after, IS_SINGLE
     )
-    rows = db.session.execute(query.order_by(Event.id).limit(limit))
-    return [Happened(*row) for row in rows]
+    return db.session.execute(query.order_by(Event.id).limit(limit)).all()
 
 
 def is_kept() -> ColumnElement[bool]:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import case, func, select, update
+from sqlalchemy import Row, func, select, update
 
 from testimonials.core import clock, http_client
 from testimonials.core.audit import record
@@ -177,15 +177,6 @@ class DomainMissing(ServiceError):
     default_message = gettext_noop("This project has no host name of its own.")
 
 
-@dataclass(frozen=True)
-class DomainCounts:
-    """How many names there are, which serve, and whose TXT record is gone."""
-
-    total: int
-    serving: int
-    troubled: int
-
-
 def find_domain(project: Project) -> CustomDomain | None:
     return db.session.get(CustomDomain, project.id)
 
@@ -203,18 +194,19 @@ def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
     return [(row[0], row[1]) for row in db.session.execute(query.order_by(CustomDomain.host))]
 
 
-def count_domains() -> DomainCounts:
+def count_domains() -> Row[int, int, int]:
+    """Count the names: `total`, those `serving`, and `troubled` those whose TXT record is gone."""
     query = (
         select(
-            func.count(),
-            func.count(case((CustomDomain.serving_since.is_not(None), 1))),
-            func.count(CustomDomain.missing_since),
+            func.count().label("total"),
+            func.count(CustomDomain.serving_since).label("serving"),
+            func.count(CustomDomain.missing_since).label("troubled"),
         )
         .select_from(CustomDomain)
         .join(Project, Project.id == CustomDomain.project_id)
         .where(Project.deleted_at.is_(None))
     )
-    return DomainCounts(*db.session.execute(query).one())
+    return db.session.execute(query).one()
 
 
 def is_served(host: str) -> bool:
