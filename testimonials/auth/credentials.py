@@ -16,7 +16,7 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url, base_url, reset_url
 from testimonials.core.passwords import find_password_problem, hash_password, is_password
 
-RESET_SECONDS = 60 * 60
+LINK_SECONDS = 60 * 60
 
 reset_purpose = TokenPurpose("reset")
 
@@ -74,16 +74,11 @@ def make_reset_link(account: Account) -> str:
 
 
 def find_account_to_reset(token: str) -> Account:
-    """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`.
-
-    The link contains a fingerprint of the address and password, so it works once.
-    """
+    """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`."""
     require_passwords()
-    account_id, mark = read_link(reset_purpose, token, 2)
-    account = lock_claimed(account_id)
-    if account is None or fingerprint(account) != mark:
+    if (found := open_link(reset_purpose, token, 2)) is None:
         raise ResetLinkInvalid
-    return account
+    return found[0]
 
 
 def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
@@ -97,11 +92,16 @@ def change_password(account: Account, password_hash: str, *, but: str | None = N
     end_sessions(account.id, but=but)
 
 
-def read_link(purpose: TokenPurpose, token: str, length: int) -> tuple[str, ...]:
-    """Return the parts of a link that is valid for an hour; raise `ResetLinkInvalid`."""
-    if (found := purpose.find(token, length, RESET_SECONDS)) is None:
-        raise ResetLinkInvalid
-    return found
+def open_link(purpose: TokenPurpose, token: str, length: int) -> tuple[Account, str] | None:
+    """Return the account, locked, of a link that works for an hour, and the link's last part.
+
+    The link has the account's fingerprint, so a new password or address makes it invalid.
+    """
+    account_id, mark, *rest = purpose.find(token, length, LINK_SECONDS) or ("", "")
+    account = lock_claimed(account_id)
+    if account is None or fingerprint(account) != mark:
+        return None
+    return account, str(rest[-1] if rest else "")
 
 
 def lock_claimed(account_id: str) -> Account | None:

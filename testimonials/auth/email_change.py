@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.auth.accounts import delete_expired_accounts
 from testimonials.auth.cookies import read_session_cookie
-from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, lock_claimed, read_link
+from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, open_link
 from testimonials.auth.emails import send_address_changed_mail
 from testimonials.auth.events import ADDRESS_CHANGED
 from testimonials.auth.lockout import SIGN_IN_PER_ADDRESS
@@ -29,12 +29,8 @@ from testimonials.core.http.urls import current_path, email_change_url
 change_purpose = TokenPurpose("email-change")
 
 
-class AddressLinkInvalid(ServiceError):
-    """The link has expired, was used, or was never ours."""
-
-    status = 404
-    code = "LINK_INVALID"
-    default_message = gettext_noop("This link doesn’t work any more.")
+class AddressLinkInvalid(ResetLinkInvalid):
+    """The same of a link to a new address, which has a page of its own."""
 
 
 class AddressTaken(ServiceError):
@@ -49,17 +45,12 @@ def make_change_link(account: Account, new_email: str) -> str:
 def find_change(token: str) -> tuple[Account, str]:
     """Return the account, locked, and its new address that a link confirms.
 
-    A new password or address invalidates the link: it may have locked out an intruder who asked.
-    Raises `AddressLinkInvalid`.
+    Not after a new password, which may have locked out an intruder who asked. Raises
+    `AddressLinkInvalid`.
     """
-    try:
-        account_id, mark, new_email = read_link(change_purpose, token, 3)
-    except ResetLinkInvalid:
-        raise AddressLinkInvalid from None
-    account = lock_claimed(account_id)
-    if account is None or fingerprint(account) != mark:
+    if (found := open_link(change_purpose, token, 3)) is None:
         raise AddressLinkInvalid
-    return account, new_email
+    return found
 
 
 def change_address(owner: SignedIn, email: str) -> str:
