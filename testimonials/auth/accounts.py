@@ -24,7 +24,7 @@ from testimonials.core.db.identifiers import (
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.http.errors import CredentialsInvalid, ServiceError, require_found
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -313,9 +313,7 @@ def get_account(reference: str) -> Account:
         .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
         .with_for_update()
     ).one_or_none()
-    if account is None:
-        raise NotFound(f"There is no account with the id or e-mail address {reference}.")
-    return account
+    return require_found(account, f"There is no account with the id or e-mail address {reference}.")
 
 
 def list_accounts() -> Sequence[Account]:

@@ -14,7 +14,7 @@ from testimonials.collection.models import MailedRequest, RequestBatch, Unsubscr
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import require_found
 from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.http.urls import (
@@ -290,9 +290,7 @@ def lock_request(request: MailedRequest) -> MailedRequest | None:
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
     """Return who was asked, and the project if it is still there; raise `NotFound`."""
-    named = answer_purpose.find(token, 3)
-    if named is None:
-        raise NotFound(LINK_BROKEN)
+    named = require_found(answer_purpose.find(token, 3), LINK_BROKEN)
     request_id, account_id, email_hash = named
     project = db.session.scalars(
         select(Project)

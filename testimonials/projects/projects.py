@@ -22,7 +22,7 @@ from testimonials.core.audit import record
 from testimonials.core.db.erasure import PROJECT, note_erased
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed, require_found
 from testimonials.core.http.fields import Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
 from testimonials.core.http.pagination import Cursor, Page, read_page
@@ -257,9 +257,7 @@ def lock_project(project_id: str) -> Project:
         .where(Project.id == project_id, Project.deleted_at.is_(None))
         .with_for_update()
     ).one_or_none()
-    if project is None:
-        raise NotFound
-    return project
+    return require_found(project)
 
 
 def get_project(reference: str) -> Project:
@@ -271,9 +269,7 @@ def get_project(reference: str) -> Project:
         db.session.get(Project, reference)
         or db.session.scalars(select(Project).where(Project.slug == reference)).one_or_none()
     )
-    if project is None:
-        raise NotFound(f"There is no project with the id or slug {reference}.")
-    return project
+    return require_found(project, f"There is no project with the id or slug {reference}.")
 
 
 def list_projects(account_id: str) -> Sequence[Project]:
@@ -321,9 +317,7 @@ def lock_account(account_id: str) -> Account:
     account = db.session.scalars(
         select(Account).where(Account.id == account_id).with_for_update(key_share=True)
     ).one_or_none()
-    if account is None:
-        raise NotFound(gettext_noop("The account has been removed."))
-    return account
+    return require_found(account, gettext_noop("The account has been removed."))
 
 
 def lock_account_of(project_id: str) -> None:

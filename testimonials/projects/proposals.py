@@ -28,7 +28,7 @@ from testimonials.core import clock
 from testimonials.core.audit import ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.pagination import Cursor, Page, read_page
@@ -336,9 +336,7 @@ def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposa
         proposal = db.session.scalars(
             _of_project(project).where(Proposal.id == proposal_id, _is_seen_by(caller))
         ).one_or_none()
-    if proposal is None:
-        raise NotFound("There is no such proposal in this project.")
-    return proposal
+    return require_found(proposal, "There is no such proposal in this project.")
 
 
 def list_proposals(

@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, or_, select
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
@@ -263,9 +263,7 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
                 Testimonial.id == testimonial_id, Testimonial.project_id == project.id
             )
         ).one_or_none()
-    if row is None:
-        raise NotFound(gettext_noop("There is no such testimonial in this project."))
-    return row
+    return require_found(row, gettext_noop("There is no such testimonial in this project."))
 
 
 def empty_trash(limit: int) -> int:

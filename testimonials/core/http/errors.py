@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import Flask, Response, current_app, g, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
@@ -119,6 +119,7 @@ def find_elsewhere(method: str, path: str) -> str | None:
 logger = logging.getLogger("testimonials")
 
 FieldErrors = Mapping[str, list[str]]
+T = TypeVar("T")
 
 
 class ServiceError(Exception):
@@ -197,6 +198,13 @@ class NotFound(ServiceError):
     meaning = "The path or the thing doesn't exist, or belongs to somebody else."
     remedy = "Check the path and the ids in it; `message` may say where it is done instead."
     default_message = "Project not found. No project with this id belongs to the account."
+
+
+def require_found(row: T | None, message: str | None = None) -> T:
+    """Return what was looked for; raise `NotFound` if that is nothing."""
+    if row is None:
+        raise NotFound(message)
+    return row
 
 
 class CrossSiteRefused(ServiceError):

@@ -14,7 +14,7 @@ from testimonials.core import clock
 from testimonials.core.audit import Event, EventType, record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
 from testimonials.core.http_client import is_public
@@ -98,17 +98,13 @@ def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
         WebhookEndpoint.id == endpoint_id, WebhookEndpoint.project_id == project.id
     )
     found = db.session.scalars(query).one_or_none() if is_identifier(endpoint_id) else None
-    if found is None:
-        raise NotFound("There is no such webhook endpoint in this project.")
-    return found
+    return require_found(found, "There is no such webhook endpoint in this project.")
 
 
 def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
     """Return any project's endpoint, for the operator; raise `NotFound`."""
     found = db.session.get(WebhookEndpoint, endpoint_id)
-    if found is None:
-        raise NotFound(f"There is no webhook endpoint with the id {endpoint_id}.")
-    return found
+    return require_found(found, f"There is no webhook endpoint with the id {endpoint_id}.")
 
 
 def add_endpoint(

@@ -10,7 +10,7 @@ from testimonials.core.audit import IS_TOLD, Event
 from testimonials.core.db.identifiers import first_identifier, is_identifier, new_identifier
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.settings.current import current_settings
@@ -65,9 +65,7 @@ def list_newest(
 def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
     query = select_deliveries(endpoint).where(WebhookDelivery.id == delivery_id)
     found = db.session.scalars(query).one_or_none() if is_identifier(delivery_id) else None
-    if found is None:
-        raise NotFound(f"There is no such delivery. The last {KEPT} are kept.")
-    return found
+    return require_found(found, f"There is no such delivery. The last {KEPT} are kept.")
 
 
 def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:

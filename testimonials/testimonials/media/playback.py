@@ -19,7 +19,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import media
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import NotFound, require_found
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.signing import require_key
 from testimonials.core.http.urls import captions_url, image_url, recording_url
@@ -308,9 +308,7 @@ def get_recording(recording_id: str) -> Response:
 def get_captions(recording_id: str) -> Response:
     """Return a recording's captions, or its transcript as captions."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))
-    captions = find_captions(recording)
-    if captions is None:
-        raise NotFound(NONE)
+    captions = require_found(find_captions(recording), NONE)
     response = Response(captions, content_type="text/vtt; charset=utf-8")
     response.add_etag()
     response.make_conditional(request)

@@ -19,7 +19,7 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db, let_others_write
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import NotFound, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http_client import Check
 from testimonials.core.images.uploads import Image
@@ -110,9 +110,7 @@ def find_import(project_id: str, import_id: str, *, for_update: bool = False) ->
     row = None
     if is_identifier(import_id):
         row = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
-    if row is None:
-        raise NotFound("There is no such import in this project.")
-    return row
+    return require_found(row, "There is no such import in this project.")
 
 
 def list_imports(project_id: str) -> Sequence[TableImport]:
@@ -403,9 +401,7 @@ def _run(import_id: str) -> None:
 
 def _lock_import(import_id: str) -> tuple[Project, TableImport]:
     """Return the project and its import, locked, if it still runs and this process has it."""
-    row = db.session.get(TableImport, import_id)
-    if row is None:
-        raise NotFound
+    row = require_found(db.session.get(TableImport, import_id))
     project = _lock_project(row)
     row = find_import(project.id, import_id, for_update=True)
     if row.state != RUNNING:
