@@ -38,8 +38,6 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about a host name."""
-
     # None: nobody could say.
     texts: list[str] | None
     points_to: list[str] = field(default_factory=list)

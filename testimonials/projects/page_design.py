@@ -123,8 +123,6 @@ def question_translations(name: str, **options: Any) -> Any:
 
 
 class QuestionSchema(StrictSchema):
-    """A question of the owner's own."""
-
     id = ItemId()
     kind = Choice(*KINDS, required=True, description="Fixed once somebody has answered.")
     text = Text(QUESTION_LENGTH, one_line=True, blank=False, required=True)

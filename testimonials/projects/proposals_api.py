@@ -36,8 +36,6 @@ class ProposeSchema(StrictSchema):
 
 
 class ProposalQuerySchema(CursorQuerySchema):
-    """The query of the list of proposals."""
-
     status = Choice(
         *STATUSES, load_default=None, allow_none=False, description="Only those in this state."
     )

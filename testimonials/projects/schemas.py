@@ -13,8 +13,6 @@ from testimonials.projects.domains import LONGEST, STATES, describe_state
 
 
 class ProjectsQuerySchema(StrictSchema):
-    """The query of GET /v1/projects."""
-
     after = After()
 
 
@@ -73,22 +71,16 @@ class WidgetConfigUpdateSchema(StrictSchema):
 
 
 class WidgetConfigSchema(WidgetConfigUpdateSchema):
-    """All of a widget's settings, as the API shows them."""
-
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
 
 
 class WidgetDesignSchema(widget_design.WidgetDesignSchema):
-    """All of a widget's design, as the API shows it."""
-
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
 
 
 class CollectFieldsUpdateSchema(StrictSchema):
-    """Which optional inputs the collection page asks for."""
-
     email = Switch()
     role = Switch()
     company = Switch()
@@ -112,8 +104,6 @@ class PageConfigUpdateSchema(StrictSchema):
 
 
 class CollectFieldsSchema(Schema):
-    """Which inputs the collection page asks for."""
-
     name = fields.Boolean(required=True)
     email = fields.Boolean(required=True)
     role = fields.Boolean(required=True)
@@ -123,8 +113,6 @@ class CollectFieldsSchema(Schema):
 
 
 class PublicPageConfigSchema(Schema):
-    """The collection page's settings as the API shows them."""
-
     slug = fields.String(required=True)
     website = fields.String(required=True)
     headline = fields.String(required=True)
@@ -194,8 +182,6 @@ class DomainUpdateSchema(StrictSchema):
 
 
 class DomainRecordSchema(Schema):
-    """A record that the name's zone needs."""
-
     type = fields.String(required=True)
     name = fields.String(required=True)
     value = fields.String(required=True)

@@ -15,8 +15,6 @@ _TIME = "%Y%m%dT%H%M%SZ"
 
 
 class KeptBackup(NamedTuple):
-    """A backup that is there."""
-
     name: str
     size: int
     made_at: datetime

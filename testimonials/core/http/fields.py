@@ -337,8 +337,6 @@ class Time(fields.DateTime):
 
 
 class Identifier(RuleField, fields.String):
-    """The id of a record."""
-
     def __init__(self, *, description: str = "", **options: Any) -> None:
         super().__init__(
             rule="Must be an id of 24 hexadecimal digits.",

@@ -197,8 +197,6 @@ def _wrap(data: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ErrorCode:
-    """One row of the table."""
-
     code: str
     status: int
     meaning: str

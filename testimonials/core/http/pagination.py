@@ -63,8 +63,6 @@ class After(RuleField, fields.String):
 
 
 class PageLimit(QueryCount):
-    """The query parameter `limit`."""
-
     def __init__(self) -> None:
         over = {"description": f"Over {MAX_LIMIT} counts as {MAX_LIMIT}."}
         super().__init__(1, load_default=DEFAULT_LIMIT, metadata=over)

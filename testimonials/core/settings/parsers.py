@@ -292,8 +292,6 @@ GROUP_ROLES = ("admin", "moderator", "reader")
 
 
 class GroupRole(NamedTuple):
-    """The role that the people of a company's group have."""
-
     group: str
     role: str
 
