@@ -36,7 +36,8 @@ class Work:
     """What the main thread did, in milliseconds of a processor that is four times slower."""
 
     longest: float
-    # Of what is done for a promise a trace only says that it was a task.
+    # Of what is done for a promise a trace only says that it was a task. Without those that take
+    # less than a millisecond here, of which an idle page may have thousands.
     tasks: float
     layout: float
 
@@ -97,7 +98,8 @@ def _add_up(events: list[dict[str, Any]]) -> Work:
     timed = [event for event in events if "tdur" in event]
     timed = [event for event in timed if (event["pid"], event["tid"]) in threads]
     tasks = list(_outermost(timed, frozenset({"RunTask"})))
-    times = max(tasks, default=0), sum(tasks), sum(_outermost(timed, LAYOUT))
+    busy = sum(time for time in tasks if time > 1000)
+    times = max(tasks, default=0), busy, sum(_outermost(timed, LAYOUT))
     return Work(*(SLOWER * time / 1000 for time in times))
 
 
