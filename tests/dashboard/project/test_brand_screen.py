@@ -1,6 +1,7 @@
 """The Brand screen: set once, seen everywhere."""
 
 import io
+import re
 
 import pytest
 from flask.testing import FlaskClient
@@ -42,6 +43,9 @@ def test_one_form_sets_the_brand_of_every_surface(
     values |= {"font": "classic", "businessName": "Oat & Ember", "trade": "shop"}
     answer = browser.post(path(project), data=form | values)
     assert answer.status_code == 303
+    # Without a logo, its initial stands in that color in the sidebar.
+    inbox = browser.get(f"/dashboard/projects/{project}/inbox").text
+    assert re.search(r'<path d="M0 0h28v28H0z" fill="#6D4AFF"/><text [^>]+>O<', inbox)
     assert brand_of(owner, project) == {
         "name": "Oat & Ember", "website": "https://oat.example", "logo": None, "trade": "shop",
         "color": "#6D4AFF", "set": "#6D4AFF", "font": "classic",
