@@ -11,6 +11,7 @@ from sqlalchemy import and_, func, select
 
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.page_data import describe_page, describe_steps
+from testimonials.core.audit import Event
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.i18n import (
@@ -54,6 +55,9 @@ ASIDE = {
     "same_person": gettext_noop("Set aside because the same person wrote twice: %(count)s."),
     "withdrawn": gettext_noop("Withdrawn by their authors: %(count)s."),
 }
+
+
+_GIVEN_REASONS = select(Event.id).where(Event.reason.is_not(None)).limit(1)
 
 
 @collection.get("/<slug>/how-we-collect")
@@ -187,7 +191,9 @@ def _tell_counted(project: Project) -> Sentences:
     if "held" in numbers:
         told.append(_(HELD, count=numbers["held"]))
     aside = [_(ASIDE[each], count=numbers[each]) for each in REASONS if each in numbers]
-    return told + (aside or [_("We have set none aside.")])
+    if not aside and not db.session.scalar(_GIVEN_REASONS.where(Event.project_id == project.id)):
+        return [*told, _("We have set none aside.")]
+    return [*told, *aside, _("What was set aside is counted here until it is deleted for good.")]
 
 
 def _tell_rewards(project: Project, shown: Counter[str]) -> Sentences:

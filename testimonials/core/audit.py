@@ -165,6 +165,7 @@ class Event(Base):
         _index_some("ix_event_with_network", text("network IS NOT NULL"), "id"),
         _index_some("ix_event_no_history", text("before IS NULL AND entry IS NULL"), "id"),
         _index_some("ix_event_ended", text(IS_ENDED), "id"),
+        _index_some("ix_event_reason", text("reason IS NOT NULL"), "project_id", "testimonial_id"),
         _index_some("ix_event_entry", text("entry IS NOT NULL"), "project_id", "number"),
     )
 

@@ -1053,4 +1053,8 @@ CREATE TRIGGER keep_history BEFORE DELETE ON account FOR EACH ROW BEGIN UPDATE e
 
 CREATE TRIGGER end_record AFTER DELETE ON project FOR EACH ROW BEGIN UPDATE event SET entry = NULL, salt = NULL WHERE project_id = OLD.id AND entry IS NOT NULL; END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0016')
+CREATE INDEX ix_testimonial_taken_out ON testimonial (project_id, created_at, id) WHERE set_aside IS NOT NULL OR status = 'withdrawn';
+
+CREATE INDEX ix_event_reason ON event (project_id, testimonial_id) WHERE reason IS NOT NULL;
+
+INSERT INTO alembic_version (version_num) VALUES ('0018')

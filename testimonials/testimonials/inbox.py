@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, text
 from sqlalchemy.orm import selectinload
 
 from testimonials.core.extensions import db
@@ -12,6 +12,7 @@ from testimonials.projects.models import PROPOSED
 from testimonials.testimonials.counts import count_states, count_tags, count_where
 from testimonials.testimonials.models import (
     REASONS,
+    TAKEN_OUT,
     TagCount,
     Testimonial,
     TestimonialCount,
@@ -284,9 +285,9 @@ def match_filter(
 
 def _match_tab(
     of: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
-) -> list[ColumnElement[bool]]:
+) -> list[Any]:
     """Return the conditions for a tab, of testimonials or their counts."""
-    conditions = [is_deleted if tab == "trash" else ~is_deleted]
+    conditions: list[Any] = [is_deleted if tab == "trash" else ~is_deleted]
     if tab == "rejected":
         conditions.append(of.status.in_(("rejected", "withdrawn")))
     elif tab in STATES:
@@ -295,4 +296,6 @@ def _match_tab(
         conditions.append(of.status != "spam")
     elif tab == ASIDE:
         conditions.append(of.standing.in_(REASONS))
+        # In these words, for the index of these alone.
+        conditions += [text(f"({TAKEN_OUT})")] if of is Testimonial else []
     return conditions

@@ -53,6 +53,8 @@ VISITED = "visit IS NOT NULL"
 WAITING = "status = 'pending' AND deleted_at IS NULL AND NOT is_overdue"
 # Why a person set one aside, which takes its rating out of the numbers.
 REASONS = ("spam", "abusive", "off_topic", "not_customer", "same_person", "withdrawn")
+# Those of the inbox's folder of what was taken out of the numbers.
+TAKEN_OUT = "set_aside IS NOT NULL OR status = 'withdrawn'"
 # What it is to the numbers: only what is `genuine` counts. A visitor's one does wherever a person
 # decided it, in the trash too, and after OVERDUE_DAYS of waiting.
 STANDING = (
@@ -110,6 +112,7 @@ class Testimonial(Base):
         Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "submitted_at", "id"),
         _index_some("ix_testimonial_unvisited", UNVISITED, "created_at", "source"),
         _index_some("ix_testimonial_visited", VISITED, "visit", "status", "deleted_at"),
+        _index_some("ix_testimonial_taken_out", TAKEN_OUT, "created_at", "id"),
         _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
         *map(_index_unique, ("import_key", "external_id", "purchase_reference")),
     )

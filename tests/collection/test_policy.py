@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
+from sqlalchemy import delete
 
 from testimonials.auth.callers import Scope
 from testimonials.collection import policy
@@ -21,6 +22,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.projects.models import CustomDomain
+from testimonials.testimonials import models
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller, MakeApp
@@ -275,11 +277,20 @@ def test_a_paused_page_promises_nothing(shop: Shop) -> None:
 @pytest.mark.parametrize("reason", ASIDE)
 def test_each_reason_is_counted(shop: Shop, reason: str) -> None:
     one = shop.add(rating=1)
-    assert "We have set none aside." in shop.read()
+    page = shop.read()
+    assert "We have set none aside." in page
+    assert "until it is deleted for good" not in page
     shop.decide("set-aside", one, reason=reason)
     page = shop.read()
     assert "We have set none aside." not in page
     assert [each for each in ASIDE.values() if each in page] == [ASIDE[reason]]
+    until = "What was set aside is counted here until it is deleted for good."
+    assert until in page
+    with shop.app.app_context(), write():
+        db.session.execute(delete(models.Testimonial))
+    page = shop.read()
+    assert until in page
+    assert "We have set none aside." not in page
 
 
 def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop: Shop) -> None:
