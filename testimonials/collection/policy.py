@@ -7,7 +7,7 @@ setting, so the page is never edited.
 from collections import Counter
 
 from flask import render_template
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, exists, func, select
 
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.page_data import describe_page, describe_steps
@@ -57,9 +57,6 @@ ASIDE = {
 }
 
 
-_GIVEN_REASONS = select(Event.id).where(Event.reason.is_not(None)).limit(1)
-
-
 @collection.get("/<slug>/how-we-collect")
 def show_policy(slug: str) -> str:
     """Show how the project collects, to everybody."""
@@ -75,10 +72,10 @@ def describe_policy(project: Project) -> dict[str, Sentences]:
     """Return the sentences about the project by the heading that they stand below."""
     shown = _count_shown(project)
     return {
-        _("Who may write"): _tell_who(project),
+        _("Who may write"): _tell_who(project, shown),
         _("Purchases"): _tell_purchases(project, shown),
         _("What is shown"): _tell_shown(project, shown),
-        _("What is counted"): _tell_counted(project),
+        _("What is counted"): _tell_counted(project, shown),
         _("Thank-yous"): _tell_rewards(project, shown),
         _("People who work here"): _tell_insiders(project, shown),
         _("Changes and translations"): _tell_changes(shown),
@@ -87,31 +84,43 @@ def describe_policy(project: Project) -> dict[str, Sentences]:
 
 
 def _count_shown(project: Project) -> Counter[str]:
-    """Count what is shown, without samples, and what is marked of it."""
+    """Count what is shown, without samples, and what is marked of it.
+
+    And tell whether anybody was asked by mail, and whether anything was ever set aside.
+    """
     of = Testimonial
     conditions = {
         "all": of.id.is_not(None),
         "verified": of.purchase_verified_at.is_not(None),
+        "mailed": and_(
+            of.purchase_verified_at.is_not(None),
+            exists().where(MailedRequest.testimonial_id == of.id),
+        ),
         "insider": of.is_insider,
         "rewarded": of.is_rewarded,
         "translated": of.translated_from.is_not(None),
         "edited": and_(of.translated_from.is_(None), of.original_text != of.text),
     }
-    query = select(*(func.count().filter(each) for each in conditions.values())).where(
+    known = {
+        "asked": exists().where(MailedRequest.project_id == project.id),
+        "reasons": exists().where(Event.project_id == project.id, Event.reason.is_not(None)),
+    }
+    counts = (func.count().filter(each) for each in conditions.values())
+    query = select(*counts, *(select(each).scalar_subquery() for each in known.values())).where(
         of.project_id == project.id, of.is_visible, of.status != "demo"
     )
-    return Counter(dict(zip(conditions, db.session.execute(query).one(), strict=True)))
+    found = map(int, db.session.execute(query).one())
+    return Counter(dict(zip((*conditions, *known), found, strict=True)))
 
 
-def _tell_who(project: Project) -> Sentences:
+def _tell_who(project: Project, shown: Counter[str]) -> Sentences:
     if not project.is_open:
         return [_("Nobody can write now: the page takes no testimonials at the moment.")]
     told = [
         _("Anybody who has the address of our page can write on it, without an account."),
         _("The form is the same for everybody, whichever stars are chosen."),
     ]
-    asked = select(MailedRequest.id).where(MailedRequest.project_id == project.id).limit(1)
-    if db.session.scalar(asked):
+    if shown["asked"]:
         told.append(_("We also ask people by email to write."))
     return told
 
@@ -119,7 +128,7 @@ def _tell_who(project: Project) -> Sentences:
 def _tell_purchases(project: Project, shown: Counter[str]) -> Sentences:
     if not (shown["verified"] or project.purchase_secret):
         return [_("We have no proof that those who are shown here bought something.")]
-    return [
+    told = [
         _(
             "“Verified customer” means that the author came by a link that was made for one order "
             "and works for one testimonial."
@@ -127,6 +136,12 @@ def _tell_purchases(project: Project, shown: Counter[str]) -> Sentences:
         _("Of those shown, so many are proved in this way: %(count)s of %(all)s.",
           count=format_number(shown["verified"]), all=format_number(shown["all"])),
     ]  # fmt: skip
+    if shown["mailed"]:
+        told.append(
+            _("Of these, so many came by a link that we mailed about their order: %(count)s.",
+              count=format_number(shown["mailed"]))
+        )  # fmt: skip
+    return told
 
 
 def _tell_shown(project: Project, shown: Counter[str]) -> Sentences:
@@ -170,7 +185,7 @@ def _tell_average(project: Project) -> str:
     )
 
 
-def _tell_counted(project: Project) -> Sentences:
+def _tell_counted(project: Project, shown: Counter[str]) -> Sentences:
     of = TestimonialCount
     query = select(of.standing, of.source, func.sum(of.number)).where(of.project_id == project.id)
     found: Counter[str] = Counter()
@@ -191,7 +206,7 @@ def _tell_counted(project: Project) -> Sentences:
     if "held" in numbers:
         told.append(_(HELD, count=numbers["held"]))
     aside = [_(ASIDE[each], count=numbers[each]) for each in REASONS if each in numbers]
-    if not aside and not db.session.scalar(_GIVEN_REASONS.where(Event.project_id == project.id)):
+    if not (aside or shown["reasons"]):
         return [*told, _("We have set none aside.")]
     return [*told, *aside, _("What was set aside is counted here until it is deleted for good.")]
 

@@ -12,10 +12,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from testimonials.auth.callers import Scope
 from testimonials.collection import policy
+from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -345,6 +346,17 @@ def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop: Shop)
         "works for one testimonial."
     ) in page
     assert "Of those shown, so many are proved in this way: 1 of 2." in page
+
+
+def test_who_came_by_a_mail_about_an_order_is_told_apart(shop: Shop) -> None:
+    said = "Of these, so many came by a link that we mailed about their order: 1."
+    one = shop.add(purchase_verified_at=clock.EPOCH)
+    shop.add(purchase_verified_at=clock.EPOCH)
+    shop.post("requests", people=[{"email": "a@example.com", "order": "7"}])
+    assert said not in shop.read()
+    with shop.app.app_context(), write():
+        db.session.execute(update(MailedRequest).values(testimonial_id=one))
+    assert said in shop.read()
 
 
 def test_the_trash_may_end_after_a_day_or_never(shop: Shop, make_app: MakeApp) -> None:

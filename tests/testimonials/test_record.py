@@ -18,8 +18,9 @@ from sqlalchemy import delete, select, text
 
 from testimonials.auth.callers import Scope
 from testimonials.core import clock
-from testimonials.core.audit import Event
+from testimonials.core.audit import Event, record_changes
 from testimonials.core.chain import LogWrong, read_log
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import delete_old_events
 from testimonials.core.extensions import db
@@ -28,7 +29,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.models import RecordHead
-from testimonials.testimonials.record import begin_all
+from testimonials.testimonials.record import begin_all, write_entry
 from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
@@ -103,6 +104,28 @@ def test_what_is_shown_verifies_and_earlier_words_are_not_told(
     assert "Warm buns." in page
     assert "Shortened by the business" in page
     assert "queue" not in page
+
+
+@pytest.mark.parametrize(
+    ("proof", "said"),
+    [
+        ("order", "The shop’s own system said that the author bought something."),
+        ("request", "The author answered a request that the business mailed to them."),
+        ("email", "The author opened a link that was mailed to their address."),
+    ],
+)
+def test_each_proof_has_its_words(
+    app: Flask, client: FlaskClient, project: str, proof: str, said: str
+) -> None:
+    one = add_testimonial(app, project)
+    with app.app_context(), write():
+        row = db.session.get_one(models.Testimonial, one)
+        entry = write_entry(row, "received", proof, has_words=True)
+        told = {"testimonial_id": one, "type": "", "before": None, "created_at": clock.now()}
+        record_changes(row.project, [told | entry], batch_id=new_identifier())
+    page = client.get(f"/oat/{one}/record").text
+    assert re.findall("✓ ([^<]+)", page) == [said]
+    assert page.count("Not here.") == 2
 
 
 def test_what_is_not_shown_has_no_page(app: Flask, client: FlaskClient, project: str) -> None:
