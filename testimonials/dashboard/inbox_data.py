@@ -16,7 +16,7 @@ from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema, describe_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import gettext_noop, ngettext, ngettext_noop, translate
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import testimonial_url, wall_url
 from testimonials.core.settings.current import count_days, current_settings
@@ -55,30 +55,28 @@ MAX_LINE = 4_000
 CARDS_SHOWN = 6
 # What so many people speak for.
 SPEAKING = {
-    "bakery": lambda num: ngettext(
-        "%(num)s person speaks for your bread.", "%(num)s people speak for your bread.", num
+    "bakery": ngettext_noop(
+        "%(num)s person speaks for your bread.", "%(num)s people speak for your bread."
     ),
-    "cafe": lambda num: ngettext(
-        "%(num)s person speaks for your café.", "%(num)s people speak for your café.", num
+    "cafe": ngettext_noop(
+        "%(num)s person speaks for your café.", "%(num)s people speak for your café."
     ),
-    "salon": lambda num: ngettext(
-        "%(num)s person speaks for your salon.", "%(num)s people speak for your salon.", num
+    "salon": ngettext_noop(
+        "%(num)s person speaks for your salon.", "%(num)s people speak for your salon."
     ),
-    "shop": lambda num: ngettext(
-        "%(num)s person speaks for your shop.", "%(num)s people speak for your shop.", num
+    "shop": ngettext_noop(
+        "%(num)s person speaks for your shop.", "%(num)s people speak for your shop."
     ),
-    "craft": lambda num: ngettext(
-        "%(num)s person speaks for your work.", "%(num)s people speak for your work.", num
+    "craft": ngettext_noop(
+        "%(num)s person speaks for your work.", "%(num)s people speak for your work."
     ),
-    "coach": lambda num: ngettext(
-        "%(num)s person speaks for your coaching.", "%(num)s people speak for your coaching.", num
+    "coach": ngettext_noop(
+        "%(num)s person speaks for your coaching.", "%(num)s people speak for your coaching."
     ),
-    "software": lambda num: ngettext(
-        "%(num)s person speaks for your software.", "%(num)s people speak for your software.", num
+    "software": ngettext_noop(
+        "%(num)s person speaks for your software.", "%(num)s people speak for your software."
     ),
-    "anything": lambda num: ngettext(
-        "%(num)s person speaks for you.", "%(num)s people speak for you.", num
-    ),
+    "anything": ngettext_noop("%(num)s person speaks for you.", "%(num)s people speak for you."),
 }
 KIND_NAMES = {
     "written": gettext_noop("Written"),
@@ -407,44 +405,29 @@ TO_ONE = {
 }
 # The forms of each sentence for a number.
 TO_MANY = {
-    "approve": lambda num: ngettext(
-        "Approved %(num)s testimonial", "Approved %(num)s testimonials", num
+    "approve": ngettext_noop("Approved %(num)s testimonial", "Approved %(num)s testimonials"),
+    "take_down": ngettext_noop("Took down %(num)s testimonial", "Took down %(num)s testimonials"),
+    "reject": ngettext_noop("Rejected %(num)s testimonial", "Rejected %(num)s testimonials"),
+    "pin": ngettext_noop("Pinned %(num)s testimonial", "Pinned %(num)s testimonials"),
+    "unpin": ngettext_noop("Unpinned %(num)s testimonial", "Unpinned %(num)s testimonials"),
+    "delete": ngettext_noop("Deleted %(num)s testimonial", "Deleted %(num)s testimonials"),
+    "restore": ngettext_noop("Restored %(num)s testimonial", "Restored %(num)s testimonials"),
+    SET_ASIDE: ngettext_noop("Set %(num)s testimonial aside", "Set %(num)s testimonials aside"),
+    "release": ngettext_noop(
+        "Moved %(num)s testimonial to Waiting", "Moved %(num)s testimonials to Waiting"
     ),
-    "take_down": lambda num: ngettext(
-        "Took down %(num)s testimonial", "Took down %(num)s testimonials", num
+    "edit": ngettext_noop("Edited %(num)s testimonial", "Edited %(num)s testimonials"),
+    "tag": ngettext_noop(
+        "Changed the tags of %(num)s testimonial", "Changed the tags of %(num)s testimonials"
     ),
-    "reject": lambda num: ngettext(
-        "Rejected %(num)s testimonial", "Rejected %(num)s testimonials", num
-    ),
-    "pin": lambda num: ngettext("Pinned %(num)s testimonial", "Pinned %(num)s testimonials", num),
-    "unpin": lambda num: ngettext(
-        "Unpinned %(num)s testimonial", "Unpinned %(num)s testimonials", num
-    ),
-    "delete": lambda num: ngettext(
-        "Deleted %(num)s testimonial", "Deleted %(num)s testimonials", num
-    ),
-    "restore": lambda num: ngettext(
-        "Restored %(num)s testimonial", "Restored %(num)s testimonials", num
-    ),
-    SET_ASIDE: lambda num: ngettext(
-        "Set %(num)s testimonial aside", "Set %(num)s testimonials aside", num
-    ),
-    "release": lambda num: ngettext(
-        "Moved %(num)s testimonial to Waiting", "Moved %(num)s testimonials to Waiting", num
-    ),
-    "edit": lambda num: ngettext("Edited %(num)s testimonial", "Edited %(num)s testimonials", num),
-    "tag": lambda num: ngettext(
-        "Changed the tags of %(num)s testimonial", "Changed the tags of %(num)s testimonials", num
-    ),
-    "highlight": lambda num: ngettext(
+    "highlight": ngettext_noop(
         "Changed the highlights of %(num)s testimonial",
         "Changed the highlights of %(num)s testimonials",
-        num,
     ),
-    "reply": lambda num: ngettext(
-        "Changed the reply to %(num)s testimonial", "Changed the reply to %(num)s testimonials", num
+    "reply": ngettext_noop(
+        "Changed the reply to %(num)s testimonial", "Changed the reply to %(num)s testimonials"
     ),
-    "": lambda num: ngettext("Changed %(num)s testimonial", "Changed %(num)s testimonials", num),
+    "": ngettext_noop("Changed %(num)s testimonial", "Changed %(num)s testimonials"),
 }
 
 

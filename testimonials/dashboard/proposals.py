@@ -12,7 +12,7 @@ from testimonials.collection.request_mail import suggest_texts
 from testimonials.core.event_texts import REASONS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, ngettext_noop, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import colour_of, initials_of
@@ -31,22 +31,16 @@ COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "
 LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
 # What a decision would do to so many testimonials.
 DECISIONS = {
-    "approve": lambda num: ngettext("Approve a testimonial", "Approve %(num)s testimonials", num),
-    "reject": lambda num: ngettext("Reject a testimonial", "Reject %(num)s testimonials", num),
-    "delete": lambda num: ngettext(
-        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials", num
+    "approve": ngettext_noop("Approve a testimonial", "Approve %(num)s testimonials"),
+    "reject": ngettext_noop("Reject a testimonial", "Reject %(num)s testimonials"),
+    "delete": ngettext_noop(
+        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials"
     ),
-    "restore": lambda num: ngettext("Restore a testimonial", "Restore %(num)s testimonials", num),
-    "set-aside": lambda num: ngettext(
-        "Set a testimonial aside", "Set %(num)s testimonials aside", num
-    ),
+    "restore": ngettext_noop("Restore a testimonial", "Restore %(num)s testimonials"),
+    "set-aside": ngettext_noop("Set a testimonial aside", "Set %(num)s testimonials aside"),
     # Of before it was one of the reasons to set one aside: it can only be declined.
-    "spam": lambda num: ngettext(
-        "Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials", num
-    ),
-    "release": lambda num: ngettext(
-        "Not spam: a testimonial", "Not spam: %(num)s testimonials", num
-    ),
+    "spam": ngettext_noop("Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials"),
+    "release": ngettext_noop("Not spam: a testimonial", "Not spam: %(num)s testimonials"),
 }
 # What the other kinds would do.
 TITLES = {

@@ -8,7 +8,7 @@ needed. An answer is in another language only if its door says so: public doors 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -193,6 +193,11 @@ def ngettext(one: str, many: str, number: int, **values: object) -> str:
 def gettext_noop(message: str) -> str:
     """Mark a constant for translation; `translate` it where it is shown."""
     return message
+
+
+def ngettext_noop(one: str, many: str) -> Callable[[int], str]:
+    """Mark a constant in two numbers for translation; it is called where it is shown."""
+    return lambda number: ngettext(one, many, number)
 
 
 def isolate(text: str, *names: str) -> Markup:

@@ -32,6 +32,7 @@ KEYWORDS = {
     "gettext": None,
     "ngettext": (1, 2),
     "gettext_noop": None,
+    "ngettext_noop": (1, 2),
     # Its purpose is part of a sentence on the page that asks for a proof.
     "require_proof": None,
 }
