@@ -49,11 +49,8 @@ def add_approved_testimonial(project: Project | Turn, columns: dict[str, Any]) -
     else:
         mark_changed(project)
         time = project.next_time()
-    times = {"submitted_at": time, "created_at": time, "updated_at": time}
-    company = columns.get("author_company") or None
-    approved = {"status": "approved", "source": "manual", "author_company": company}
-    values = {"project_id": project.id, **times, **columns, **approved}
     row = Testimonial()
+    values = _approve(project, columns, time)
     row.__dict__.update(insert_values(db.session(), Testimonial, values))
     return row
 
@@ -63,11 +60,14 @@ def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
 
     For adding many at once: the caller adds them to the session and calls `mark_changed`.
     """
-    time = project.next_time()
+    return Testimonial(id=new_identifier(), **_approve(project, columns, project.next_time()))
+
+
+def _approve(project: Project | Turn, columns: dict[str, Any], time: datetime) -> dict[str, Any]:
     times = {"submitted_at": time, "created_at": time, "updated_at": time}
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}
-    return Testimonial(id=new_identifier(), project_id=project.id, **times | columns | approved)
+    return {"project_id": project.id, **times, **columns, **approved}
 
 
 def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:

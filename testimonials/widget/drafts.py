@@ -27,13 +27,9 @@ Settings = dict[str, dict[str, Any]]
 
 def read_published(widget: Widget) -> Settings:
     """Return the settings that visitors see; a saved widget has the project's button."""
-    if isinstance(widget, SavedWidget):
-        return {"config": widget.config, "design": read_design(widget.design), "cta": {}}
-    return {
-        "config": widget.widget_config,
-        "design": read_design(widget.widget_design),
-        "cta": widget.dashboard_config.get(CTA) or {},
-    }
+    cta = {} if isinstance(widget, SavedWidget) else widget.dashboard_config.get(CTA) or {}
+    design = read_design(widget.widget_design)
+    return {"config": widget.widget_config, "design": design, "cta": cta}
 
 
 def read_draft(widget: Widget) -> Settings:
@@ -75,7 +71,7 @@ def undo_draft(widget: Widget) -> bool:
     if not (steps := draft.get("steps")):
         return False
     before = {part: values for part, values in steps[-1].items() if part != "step"}
-    _store(widget, before | ({"steps": steps[:-1]} if steps[:-1] else {}))
+    widget.widget_draft = before | ({"steps": steps[:-1]} if steps[:-1] else {}) or None
     return True
 
 
@@ -86,23 +82,21 @@ def may_undo(widget: Widget) -> bool:
 def publish_draft(project: Project, widget: Widget) -> bool:
     """Let visitors see the draft of the locked project's widget; return whether there was one."""
     settings, is_changed = read_draft(widget), bool(_read(widget).keys() - {"steps"})
-    _store(widget, {})
+    widget.widget_draft = None
     if not is_changed:
         return False
+    widget.widget_config = settings["config"]
+    widget.widget_design = trim_design(settings["design"])
     if isinstance(widget, SavedWidget):
-        widget.config, widget.design = settings["config"], trim_design(settings["design"])
         widget.updated_at = clock.now()
-        mark_edited(project)
-        return True
-    project.widget_config = settings["config"]
-    project.widget_design = trim_design(settings["design"])
-    change_cta(project, settings["cta"])
+    else:
+        change_cta(project, settings["cta"])
     mark_edited(project)
     return True
 
 
 def _read(widget: Widget) -> dict[str, Any]:
-    return (widget.draft if isinstance(widget, SavedWidget) else widget.widget_draft) or {}
+    return widget.widget_draft or {}
 
 
 def _keep(widget: Widget, draft: dict[str, Any], step: str) -> None:
@@ -112,14 +106,7 @@ def _keep(widget: Widget, draft: dict[str, Any], step: str) -> None:
     was.pop("steps", None)
     if step and was != draft and (not steps or steps[-1]["step"] != step):
         steps = [*steps, was | {"step": step}][-MAX_STEPS:]
-    _store(widget, draft | ({"steps": steps} if steps else {}))
-
-
-def _store(widget: Widget, draft: dict[str, Any]) -> None:
-    if isinstance(widget, SavedWidget):
-        widget.draft = draft or None
-    else:
-        widget.widget_draft = draft or None
+    widget.widget_draft = draft | ({"steps": steps} if steps else {}) or None
 
 
 # Looks: combinations of settings to start from.

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, String, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, synonym
 
 from testimonials.core.changed import Settings
 from testimonials.core.db.engine import Base, Timestamp, child_of, present
@@ -32,5 +32,10 @@ class SavedWidget(Base):
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    # By the names that a project has for those of its own.
+    widget_config: Mapped[dict[str, Any]] = synonym("config")
+    widget_design: Mapped[dict[str, Any]] = synonym("design")
+    widget_draft: Mapped[dict[str, Any] | None] = synonym("draft")
 
     SETTINGS: ClassVar[Settings] = {"name": None, "config": fill_in, "design": read_design}

@@ -66,9 +66,8 @@ class WidgetSettings:
 
 def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
     """Return the settings of a saved widget, or of a project's own."""
-    if isinstance(widget, Project):
-        return WidgetSettings("", widget.widget_config, read_design(widget.widget_design))
-    return WidgetSettings(widget.name, widget.config, read_design(widget.design))
+    name = "" if isinstance(widget, Project) else widget.name
+    return WidgetSettings(name, widget.widget_config, read_design(widget.widget_design))
 
 
 def find_settings(project: Project, name: str = "") -> WidgetSettings:
@@ -159,10 +158,7 @@ def change_widget(
 
     A draft no longer has them, since publishing it would take them back.
     """
-    if isinstance(widget, Project):
-        widget.widget_design = trim_design(widget.widget_design | dict(values))
-    else:
-        widget.design = trim_design(widget.design | dict(values))
+    widget.widget_design = trim_design(widget.widget_design | dict(values))
     change_draft(widget, {"design": dict(values)})
     widget.updated_at = clock.now()
     mark_changed(project)
@@ -192,10 +188,7 @@ def leave_to_brand(project: Project, *, before: Brand | None) -> None:
             config, design = config | {"palette": None}, design | {"brandColor": None}
         if before is None or design["font"] == BRAND_FONTS[before.font]:
             design = design | {"font": None}
-        if isinstance(widget, Project):
-            widget.widget_config, widget.widget_design = config, trim_design(design)
-        else:
-            widget.config, widget.design = config, trim_design(design)
+        widget.widget_config, widget.widget_design = config, trim_design(design)
 
 
 def delete_widget(project: Project, widget: SavedWidget) -> None:
