@@ -6,22 +6,11 @@ from flask import Response
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.collection import forms as services
+from testimonials.collection import schemas
 from testimonials.collection.changes import RequestSchema, tell_nobody_left
 from testimonials.collection.images import pictures as drawings
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.requests import AskedPerson, find_asked, read_asked, remove_asked
-from testimonials.collection.schemas import (
-    AskedPersonSchema,
-    AskedQuerySchema,
-    AskedSchema,
-    FormCreateSchema,
-    FormSchema,
-    FormUpdateSchema,
-    PictureQuerySchema,
-    PurchaseLinkCreateSchema,
-    PurchaseLinkSchema,
-    WholePageDesignSchema,
-)
 from testimonials.collection.verified_purchases import is_used, make_purchase_url
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -47,7 +36,7 @@ MAX_BYTES = 256 * 1024
     "GET /v1/projects/<project_id>/page-design",
     scope=Scope.READ,
     by_key=True,
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def get_page_design(project: Project) -> Values:
     """Read what the collection page asks, and how it looks.
@@ -78,7 +67,7 @@ def get_page_design(project: Project) -> Values:
             {"kind": "scale", "text": "How likely are you to come back?"},
         ],
     },
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def update_page_design(body: Values) -> Values:
     """Change what the collection page asks, and how it looks.
@@ -97,7 +86,7 @@ def update_page_design(body: Values) -> Values:
     change="cover",
     match=get_page_design,
     upload=COVER,
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def set_cover(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the cover.
@@ -113,7 +102,7 @@ def set_cover(caller: Caller, project: Project, image: Image) -> Values:
     scope=Scope.CONFIGURE,
     change="cover",
     match=get_page_design,
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def remove_cover() -> Values:
     """Remove the cover."""
@@ -126,7 +115,7 @@ def remove_cover() -> Values:
     change="portrait",
     match=get_page_design,
     upload=PORTRAIT,
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the face beside the signature.
@@ -142,7 +131,7 @@ def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
     scope=Scope.CONFIGURE,
     change="portrait",
     match=get_page_design,
-    data=WholePageDesignSchema,
+    data=schemas.WholePageDesignSchema,
 )
 def remove_portrait() -> Values:
     """Remove the face beside the signature."""
@@ -158,7 +147,7 @@ collection.find(row=lambda project, form: services.find_form(project, form))
     "GET /v1/projects/<project_id>/forms",
     scope=Scope.READ,
     by_key=True,
-    data=FormSchema,
+    data=schemas.FormSchema,
     many=True,
 )
 def list_forms(project: Project) -> list[Values]:
@@ -173,7 +162,7 @@ def list_forms(project: Project) -> list[Values]:
     "POST /v1/projects/<project_id>/forms",
     scope=Scope.CONFIGURE,
     change="form",
-    body=FormCreateSchema,
+    body=schemas.FormCreateSchema,
     max_bytes=MAX_BYTES,
     example={
         "title": "After a class",
@@ -181,7 +170,7 @@ def list_forms(project: Project) -> list[Values]:
         "questions": [{"kind": "text", "text": "What did you bake?", "isPublic": True}],
         "tag": "class",
     },
-    data=FormSchema,
+    data=schemas.FormSchema,
     raises=(409,),
 )
 def create_form(project: Project, body: Values) -> Values:
@@ -198,7 +187,7 @@ def create_form(project: Project, body: Values) -> Values:
     "GET /v1/projects/<project_id>/forms/<form>",
     scope=Scope.READ,
     by_key=True,
-    data=FormSchema,
+    data=schemas.FormSchema,
 )
 def get_form(project: Project, row: CollectionForm) -> Values:
     """Read a form."""
@@ -210,10 +199,10 @@ def get_form(project: Project, row: CollectionForm) -> Values:
     scope=Scope.CONFIGURE,
     change="form",
     match=get_form,
-    body=FormUpdateSchema,
+    body=schemas.FormUpdateSchema,
     max_bytes=MAX_BYTES,
     example={"title": "After our classes", "isOpen": False},
-    data=FormSchema,
+    data=schemas.FormSchema,
 )
 def update_form(form: str, body: Values) -> Values:
     """Change a form.
@@ -230,7 +219,7 @@ def update_form(form: str, body: Values) -> Values:
     scope=Scope.CONFIGURE,
     change="form.delete",
     match=get_form,
-    data=FormSchema,
+    data=schemas.FormSchema,
 )
 def delete_form(form: str) -> Values:
     """Delete a form.
@@ -248,8 +237,8 @@ collection.find(person=lambda project, asked_id: find_asked(project, asked_id))
 @collection.resource(
     "GET /v1/projects/<project_id>/requests",
     scope=Scope.CONFIGURE,
-    query=AskedQuerySchema,
-    data=AskedPersonSchema,
+    query=schemas.AskedQuerySchema,
+    data=schemas.AskedPersonSchema,
     is_paged=True,
 )
 def list_requests(project: Project, query: Values) -> Page:
@@ -271,7 +260,7 @@ def list_requests(project: Project, query: Values) -> Page:
         "remindAfterDays": 5,
     },
     locks_account=True,
-    data=AskedSchema,
+    data=schemas.AskedSchema,
 )
 def ask_by_mail(caller: Caller, project: Project, body: Values) -> Values | Answer:
     """Ask people for a testimonial by mail.
@@ -289,7 +278,7 @@ def ask_by_mail(caller: Caller, project: Project, body: Values) -> Values | Answ
 @collection.resource(
     "GET /v1/projects/<project_id>/requests/<asked_id>",
     scope=Scope.CONFIGURE,
-    data=AskedPersonSchema,
+    data=schemas.AskedPersonSchema,
 )
 def get_request(person: AskedPerson) -> AskedPerson:
     """Read what came of a request."""
@@ -319,9 +308,9 @@ def delete_request(project: Project, asked_id: str) -> Values:
 @collection.resource(
     "POST /v1/projects/<project_id>/purchase-links",
     scope=Scope.CONFIGURE,
-    body=PurchaseLinkCreateSchema,
+    body=schemas.PurchaseLinkCreateSchema,
     example={"order": "A-1042", "name": "Maya Chen", "email": "maya@example.com"},
-    data=PurchaseLinkSchema,
+    data=schemas.PurchaseLinkSchema,
     done="Link made",
 )
 def create_purchase_link(project: Project, body: Values) -> Values:
@@ -349,7 +338,7 @@ def create_purchase_link(project: Project, body: Values) -> Values:
     "GET /v1/projects/<project_id>/testimonials/<testimonial_id>/picture",
     scope=Scope.READ,
     by_key=True,
-    query=PictureQuerySchema,
+    query=schemas.PictureQuerySchema,
     content_type="image/png",
     raises=(422, 429, 503),
 )

@@ -6,17 +6,9 @@ from marshmallow import fields, validate
 
 from testimonials.auth.callers import Scope
 from testimonials.auth.email_addresses import Email
+from testimonials.collection import forms
 from testimonials.collection.address_lists import REFERENCE_LENGTH, AddressList, Person
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED, REQUESTS_SENT
-from testimonials.collection.forms import (
-    change_form,
-    create_form,
-    delete_form,
-    describe_form,
-    find_form,
-    find_named,
-    update_page_design,
-)
 from testimonials.collection.models import RequestBatch
 from testimonials.collection.request_mail import SUBJECT_LENGTH, suggest_texts
 from testimonials.collection.requests import (
@@ -85,7 +77,7 @@ def change_page(project: Project, _target: str | None, values: Values, _actor: s
     done="Page design updated",
 )
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    return finish(project, PAGE_CHANGED, is_changed=update_page_design(project, values))
+    return finish(project, PAGE_CHANGED, is_changed=forms.update_page_design(project, values))
 
 
 class PagePictureSchema(StrictSchema):
@@ -145,10 +137,10 @@ class FormChangeSchema(FormUpdateSchema):
 
 def _read_form(project: Project, _target: str | None, values: Values) -> Values:
     """Return the form with this name as it is; nothing if there is none."""
-    form = find_named(project, make_slug(values["name"]))
+    form = forms.find_named(project, make_slug(values["name"]))
     if form is None:
         return {}
-    described: Values = _FORM.dump(describe_form(project, form))
+    described: Values = _FORM.dump(forms.describe_form(project, form))
     return described | {"name": values["name"], "newName": form.name}
 
 
@@ -163,17 +155,17 @@ def _read_form(project: Project, _target: str | None, values: Values) -> Values:
 def save_form(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
     """Change the form with this name, or add it."""
     changes = {name: value for name, value in values.items() if name not in ("name", "new_name")}
-    form = find_named(project, make_slug(values["name"]))
+    form = forms.find_named(project, make_slug(values["name"]))
     if form is None:
         if "title" not in values:
             raise ValidationFailed.of({"title": ["A new form needs a title."]})
-        form = create_form(project, values)
+        form = forms.create_form(project, values)
         record(FORM_ADDED, project, form=form.name)
     else:
         changes |= {"name": values["new_name"]} if "new_name" in values else {}
-        if change_form(project, form, changes):
+        if forms.change_form(project, form, changes):
             record(FORM_CHANGED, project, form=form.name)
-    return Outcome({"form": form.name}, describe_form(project, form))
+    return Outcome({"form": form.name}, forms.describe_form(project, form))
 
 
 @change(
@@ -185,8 +177,8 @@ def save_form(project: Project, _target: str | None, values: Values, _actor: str
     done="Form deleted",
 )
 def remove_form(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    form = find_form(project, values["name"])
-    delete_form(project, form)
+    form = forms.find_form(project, values["name"])
+    forms.delete_form(project, form)
     record(FORM_DELETED, project, form=form.name)
     return Outcome({"form": form.name})
 

@@ -9,6 +9,7 @@ from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
+from testimonials.auth import events
 from testimonials.auth.accounts import (
     DisplayNameForm,
     delete_account,
@@ -19,14 +20,6 @@ from testimonials.auth.accounts import (
 from testimonials.auth.cookies import clear_session_cookie, replace_session_cookie
 from testimonials.auth.email_change import make_change_link
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
-from testimonials.auth.events import (
-    ACCOUNT_DELETED,
-    ACCOUNT_EXPORTED,
-    ADDRESS_REQUESTED,
-    KEY_ISSUED,
-    KEY_REPLACED,
-    NAME_CHANGED,
-)
 from testimonials.auth.lockout import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
@@ -146,7 +139,7 @@ def show_name(owner: SignedIn) -> Values:
 @name.save(DisplayNameForm)
 def change_name(owner: SignedIn, display_name: str | None) -> Done:
     if set_display_name(lock_owner(owner), display_name):
-        record(NAME_CHANGED, owner.account_id, name=display_name or "none")
+        record(events.NAME_CHANGED, owner.account_id, name=display_name or "none")
     return Done(_("Saved"), url_for(".show_account"))
 
 
@@ -166,7 +159,7 @@ def show_email(owner: SignedIn) -> Values:
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
     """Mail a link to the new address; opening it changes the account."""
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
-    record(ADDRESS_REQUESTED, owner.account_id, email=email)
+    record(events.ADDRESS_REQUESTED, owner.account_id, email=email)
     text = _("Open the link in the mail to %(email)s to use it.", email=email)
     return Done(text, url_for(".show_account"))
 
@@ -205,7 +198,7 @@ def show_key(owner: SignedIn) -> Values:
 def replace_key_here(owner: SignedIn) -> Done:
     """Replace the API key and show the new one once."""
     changed = lock_owner(owner)
-    became = KEY_REPLACED if changed.has_key else KEY_ISSUED
+    became = events.KEY_REPLACED if changed.has_key else events.KEY_ISSUED
     new_key = replace_key(changed)
     send_security_mail(owner.email, "The API key of your account was replaced.")
     record(became, owner.account_id)
@@ -241,7 +234,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         file = spool(partial(write_account_archive, get_account(owner.account_id)))
     with write():
-        record(ACCOUNT_EXPORTED, owner.account_id)
+        record(events.ACCOUNT_EXPORTED, owner.account_id)
     return send_download(file, "testimonials-account", "zip", "application/zip")
 
 
@@ -253,7 +246,7 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
         text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
     with write():
-        record(ACCOUNT_EXPORTED, owner.account_id)
+        record(events.ACCOUNT_EXPORTED, owner.account_id)
     file = io.BytesIO(text.encode())
     return send_download(file, "testimonials-person", "json", "application/json")
 
@@ -280,7 +273,7 @@ def delete_here(owner: SignedIn, confirm: str) -> Done:
     for workspace in list_workspaces(owner.account_id):
         record(MEMBER_LEFT, workspace.owner_id)
     delete_account(lock_owner(owner))
-    record(ACCOUNT_DELETED, None, account=owner.account_id)
+    record(events.ACCOUNT_DELETED, None, account=owner.account_id)
     return Done(to=url_for("auth.show_declined"), finish=clear_session_cookie)
 
 

@@ -10,20 +10,12 @@ from testimonials.auth.email_addresses import Email
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import limiter
+from testimonials.core.http import urls
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import translate
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.urls import (
-    base_url,
-    fragment_url,
-    json_feed_url,
-    newsletter_url,
-    origin_of,
-    script_url,
-    widget_page_url,
-)
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.formatting import describe_age, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
@@ -32,15 +24,8 @@ from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.defaults import SITES as KINDS
 from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
+from testimonials.widget import embed
 from testimonials.widget.container import Selection
-from testimonials.widget.embed import (
-    build_checked_script,
-    build_snippet,
-    container_attributes,
-    frame_height,
-    reserve_space,
-    script_query,
-)
 from testimonials.widget.formats import (
     IN_NEWSLETTER,
     add_query,
@@ -142,15 +127,15 @@ def _write_steps(first: str, second: str, name: str, third: str, note: str) -> d
 
 
 def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
-    snippet = build_snippet(project, selection)
+    snippet = embed.build_snippet(project, selection)
     code = {
         "container": snippet["container"],
         "script": snippet["script"],
         "script_url": snippet["widgetUrl"],
-        "attributes": container_attributes(project, selection),
-        "height": reserve_space(project, selection),
-        "page": widget_page_url(project.id),
-        "fragment": add_query(fragment_url(project.id), selection.query),
+        "attributes": embed.container_attributes(project, selection),
+        "height": embed.reserve_space(project, selection),
+        "page": urls.widget_page_url(project.id),
+        "fragment": add_query(urls.fragment_url(project.id), selection.query),
     }
     return {
         each: highlight(render_template(f"dashboard/widget/embed/{each}.txt", code=code))
@@ -162,13 +147,13 @@ def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
     """Return what places get that take no script."""
     values = {"project": project.id} | selection.query
     shape = find_settings(project, selection.widget).design["shape"]
-    height = frame_height(selection.with_shape(shape))
-    address = add_query(widget_page_url(project.id), selection.query)
+    height = embed.frame_height(selection.with_shape(shape))
+    address = add_query(urls.widget_page_url(project.id), selection.query)
     return {
-        "fragment": add_query(fragment_url(project.id), selection.query),
-        "feed": add_query(json_feed_url(project.id), selection.query),
+        "fragment": add_query(urls.fragment_url(project.id), selection.query),
+        "feed": add_query(urls.json_feed_url(project.id), selection.query),
         "newsletter": render_newsletter(choose_items(project, selection.query, IN_NEWSLETTER)),
-        "newsletter_url": add_query(newsletter_url(project.id), selection.query),
+        "newsletter_url": add_query(urls.newsletter_url(project.id), selection.query),
         "address": address,
         "frame": f'<iframe src="{escape(address)}" title="Testimonials" loading="lazy" '
         f'width="100%" height="{height}" frameborder="0"></iframe>',
@@ -182,14 +167,14 @@ def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
 
 def _write_element(project: Project, selection: Selection) -> str:
     """Return the element of the package in packages/testimonials-widget."""
-    source = script_url(query=script_query(project, selection))
+    source = urls.script_url(query=embed.script_query(project, selection))
     attributes = {"project": project.id, "src": source} | selection.query
-    if height := reserve_space(project, selection):
+    if height := embed.reserve_space(project, selection):
         attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
     written = Markup(" ").join(
         Markup('{}="{}"').format(name, value) for name, value in attributes.items()
     )
-    link = Markup('<a href="{}">Read our testimonials</a>').format(widget_page_url(project.id))
+    link = Markup('<a href="{}">Read our testimonials</a>').format(urls.widget_page_url(project.id))
     return f"<testimonials-widget {written}>{link}</testimonials-widget>"
 
 
@@ -199,10 +184,10 @@ def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
     The rule is for its style sheet, if the policy forbids style attributes.
     """
     names = ("script-src", "connect-src", "img-src")
-    height = reserve_space(project, selection)
+    height = embed.reserve_space(project, selection)
     return {
-        "policy": "\n".join(f"{name} {origin_of(base_url())};" for name in names),
+        "policy": "\n".join(f"{name} {urls.origin_of(urls.base_url())};" for name in names),
         "rule": f'[data-testimonials-project="{project.id}"] '
         f"{{ min-height: {height}; --tm-reserve: {height} }}",
-        "pinned": build_checked_script(),
+        "pinned": embed.build_checked_script(),
     }

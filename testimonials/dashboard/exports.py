@@ -36,15 +36,7 @@ from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
-from testimonials.transfer.archives.reading import (
-    Archive,
-    ArchiveRefused,
-    drop_waiting,
-    find_waiting,
-    keep_waiting,
-    open_archive,
-    storing_recordings,
-)
+from testimonials.transfer.archives import reading
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import (
     reading_one_moment,
@@ -209,7 +201,7 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
     except ServiceError as error:
         return _page(owner, {"file": [error.shown]}), 422
     with write():
-        keep_waiting(owner.account_id, name, content)
+        reading.keep_waiting(owner.account_id, name, content)
     return redirect(url_for(".show_archive"), 303)
 
 
@@ -223,7 +215,7 @@ class ArchiveForm(FormSchema):
 def import_archive(owner: SignedIn) -> ResponseReturnValue:
     """Make a new project of the archive that waits, completely or not at all."""
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
-    sent, waiting = ArchiveForm().read().values, find_waiting(owner.account_id)
+    sent, waiting = ArchiveForm().read().values, reading.find_waiting(owner.account_id)
     if waiting is None:
         return redirect(url_for(".show_archive"), 303)
     try:
@@ -237,7 +229,7 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 def discard_archive(owner: SignedIn) -> ResponseReturnValue:
     with write():
-        drop_waiting(owner.account_id)
+        reading.drop_waiting(owner.account_id)
     return redirect(url_for(".show_archive"), 303)
 
 
@@ -247,21 +239,21 @@ def _read_upload() -> tuple[str, bytes]:
         file = request.files.get("file")
         content = file.read(MAX_FILE_BYTES + 1) if file is not None else b""
     except RequestEntityTooLarge:
-        raise ArchiveRefused(TOO_LARGE) from None
+        raise reading.ArchiveRefused(TOO_LARGE) from None
     if file is None or not file.filename:
-        raise ArchiveRefused(_("Choose a file."))
+        raise reading.ArchiveRefused(_("Choose a file."))
     if len(content) > MAX_FILE_BYTES:
-        raise ArchiveRefused(TOO_LARGE)
+        raise reading.ArchiveRefused(TOO_LARGE)
     return file.filename[:NAME_LENGTH], content
 
 
 @contextmanager
-def _opening(content: bytes) -> Iterator[Archive]:
+def _opening(content: bytes) -> Iterator[reading.Archive]:
     if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
         limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
-        with open_archive(io.BytesIO(content), *limits) as archive:
+        with reading.open_archive(io.BytesIO(content), *limits) as archive:
             yield archive
     finally:
         _reading.release()
@@ -277,14 +269,14 @@ def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> s
     lock = partial(lock_account, owner.account_id)
     with (
         _opening(content) as archive,
-        storing_recordings(archive) as recordings,
+        reading.storing_recordings(archive) as recordings,
         write(lock) as account,
     ):
         restored = restore_project(
             archive, account, recordings, slug=slug or None, resumes_requests=resume is not None
         )
         project = restored.project
-        drop_waiting(owner.account_id)
+        reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
         return url_for("dashboard.inbox.show_inbox", project_id=project.id)
 
@@ -295,7 +287,7 @@ def _to_errors(error: ServiceError) -> Errors:
     return to_form_errors(error)
 
 
-def _describe(archive: Archive) -> dict[str, Any]:
+def _describe(archive: reading.Archive) -> dict[str, Any]:
     lists, project = archive.lists, archive.project
     return {
         "name": project["business_name"],
@@ -313,7 +305,7 @@ def _describe(archive: Archive) -> dict[str, Any]:
 def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
     limiter.count(LOOKS_PER_ACCOUNT, owner.account_id)
     account = get_account(owner.account_id)
-    waiting, inside = find_waiting(owner.account_id), None
+    waiting, inside = reading.find_waiting(owner.account_id), None
     if waiting is not None:
         try:
             with _opening(waiting.content) as archive:

@@ -25,27 +25,9 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.projects.access import Access
 from testimonials.testimonials.undo import make_undo_token
 from testimonials.transfer.models import TableImport
+from testimonials.transfer.tables import jobs
 from testimonials.transfer.tables.columns import FIELDS, REQUIRED, ColumnMapping, find_missing
 from testimonials.transfer.tables.files import ENCODINGS, EncodingUnclear, read_table
-from testimonials.transfer.tables.jobs import (
-    DONE,
-    DRAFT,
-    IMPORT,
-    RUNNING,
-    STOPPED,
-    UNDONE,
-    Reading,
-    add_draft,
-    count_here,
-    find_import,
-    list_changed,
-    list_here,
-    list_imports,
-    pack,
-    read_content,
-    read_file,
-    undo_import,
-)
 from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_import
 from testimonials.transfer.tables.rows import REPAIRS, STATUSES
 from testimonials.transfer.tables.values import ORDERS, read_date
@@ -87,7 +69,7 @@ class Preview:
     """What a draft would do, and the errors that keep it from being started."""
 
     row: TableImport
-    reading: Reading | None = None
+    reading: jobs.Reading | None = None
     plan: Plan | None = None
     errors: Errors = field(default_factory=dict)
 
@@ -149,7 +131,7 @@ def show_draft(row: TableImport) -> Preview:
     """Read the file of a draft; return what would happen to each of its lines."""
     preview = Preview(row)
     try:
-        preview.reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
+        preview.reading = jobs.read_file(jobs.read_content(row.id) or b"", row.options, MAX_LINES)
     except ServiceError as error:
         preview.errors["encoding"] = [error.shown]
         return preview
@@ -191,7 +173,7 @@ def _read_columns(row: TableImport, sent: Values) -> dict[str, list[str]]:
     if not any(places.values()):
         return dict(row.options["columns"])
     try:
-        reading = read_file(read_content(row.id) or b"", row.options, MAX_LINES)
+        reading = jobs.read_file(jobs.read_content(row.id) or b"", row.options, MAX_LINES)
     except ServiceError:
         return {}
     headings = reading.table.headings
@@ -206,10 +188,10 @@ def _read_places(text: str, headings: Sequence[str]) -> list[str]:
 # How far an import is and what came of it, in words.
 
 LABELS = {
-    RUNNING: gettext_noop("Importing"),
-    STOPPED: gettext_noop("Stopped"),
-    DONE: gettext_noop("Imported"),
-    UNDONE: gettext_noop("Undone"),
+    jobs.RUNNING: gettext_noop("Importing"),
+    jobs.STOPPED: gettext_noop("Stopped"),
+    jobs.DONE: gettext_noop("Imported"),
+    jobs.UNDONE: gettext_noop("Undone"),
 }
 
 
@@ -267,7 +249,7 @@ choosing = ProjectPage(settings, "import", "transfer/import.html", nav="settings
 @choosing.show
 def show_import(access: Access) -> Values:
     return {
-        "imports": [(row, describe_progress(row)) for row in list_imports(access.project.id)],
+        "imports": [(row, describe_progress(row)) for row in jobs.list_imports(access.project.id)],
         "max_bytes": MAX_FILE_BYTES,
         "too_large": TOO_LARGE,
         "typed": {"lines": ""},
@@ -299,8 +281,8 @@ def _read_source(access: Access, lines: str) -> Source:
 def upload_import(access: Access, prepared: Source, lines: str) -> Done:
     """Keep a file, and show what would happen to each of its lines."""
     options = {"encoding": prepared.encoding, "status": STATUSES[0]}
-    packed = pack(prepared.content)
-    row = add_draft(access.project, access.user, prepared.name, packed, options)
+    packed = jobs.pack(prepared.content)
+    row = jobs.add_draft(access.project, access.user, prepared.name, packed, options)
     return Done(to=url_for(".show_one", import_id=row.id))
 
 
@@ -310,15 +292,15 @@ one = ProjectPage(settings, "imports/<import_id>", "transfer/one.html", nav="set
 @one.show
 def show_one(access: Access, import_id: str) -> Values | Response:
     """Show what was understood, how far an import is, or what came of it."""
-    row = find_import(access.project.id, import_id)
+    row = jobs.find_import(access.project.id, import_id)
     progress = describe_progress(row)
     if is_from_script():
         return jsonify({"ok": True, **progress})
-    if row.state != DRAFT:
+    if row.state != jobs.DRAFT:
         # After undoing, all that is here was kept.
-        list_kept = list_here if row.undone_at else list_changed
-        result = {"here": count_here(row), "changed": list_kept(row)}
-        result = {} if row.state == RUNNING else result
+        list_kept = jobs.list_here if row.undone_at else jobs.list_changed
+        result = {"here": jobs.count_here(row), "changed": list_kept(row)}
+        result = {} if row.state == jobs.RUNNING else result
         return {"row": row, "progress": progress, "result": result}
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     return _describe_draft(row)
@@ -353,14 +335,14 @@ class OptionsForm(FormSchema):
 def _prepare_options(access: Access, import_id: str, **sent: Any) -> Values:
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     # Before the lock: reading a file takes a moment.
-    return read_options(find_import(access.project.id, import_id), sent)
+    return read_options(jobs.find_import(access.project.id, import_id), sent)
 
 
 @one.save(OptionsForm, prepare=_prepare_options)
 def change_import(access: Access, import_id: str, prepared: Values, **sent: Any) -> Done:
     """Read a draft in another way."""
-    row = find_import(access.project.id, import_id, for_update=True)
-    if row.state == DRAFT:
+    row = jobs.find_import(access.project.id, import_id, for_update=True)
+    if row.state == jobs.DRAFT:
         row.options = prepared
     return Done()
 
@@ -368,31 +350,32 @@ def change_import(access: Access, import_id: str, prepared: Values, **sent: Any)
 @one.save({"token": fields.String(load_default="")}, at="/start")
 def start_import(access: Access, import_id: str, token: str) -> Done:
     """Import what the preview showed, or go on where it was stopped; the background does it."""
-    row = find_import(access.project.id, import_id, for_update=True)
-    counts = read_start(row, token) if row.state == DRAFT else None
+    row = jobs.find_import(access.project.id, import_id, for_update=True)
+    counts = read_start(row, token) if row.state == jobs.DRAFT else None
     if counts is not None:
         row.total, row.outcome = counts.pop(NEW), counts
-        row.state, row.account_id, row.actor = RUNNING, access.user.account_id, access.user.email
-    elif row.state == STOPPED:
-        row.state, row.problem = RUNNING, None
-    if row.state == RUNNING:
-        enqueue_anew(IMPORT, [row.id])
+        row.state, row.actor = jobs.RUNNING, access.user.email
+        row.account_id = access.user.account_id
+    elif row.state == jobs.STOPPED:
+        row.state, row.problem = jobs.RUNNING, None
+    if row.state == jobs.RUNNING:
+        enqueue_anew(jobs.IMPORT, [row.id])
     return Done()
 
 
 @one.save(at="/stop")
 def stop_import(access: Access, import_id: str) -> Done:
-    row = find_import(access.project.id, import_id, for_update=True)
-    if row.state == RUNNING:
-        row.state = STOPPED
+    row = jobs.find_import(access.project.id, import_id, for_update=True)
+    if row.state == jobs.RUNNING:
+        row.state = jobs.STOPPED
     return Done()
 
 
 @one.save({"also_changed": fields.String()}, at="/undo")
 def undo_import_here(access: Access, import_id: str, also_changed: str | None) -> Done:
-    row = find_import(access.project.id, import_id, for_update=True)
+    row = jobs.find_import(access.project.id, import_id, for_update=True)
     also = also_changed is not None
-    done = undo_import(access.project, row, access.user.email, also_changed=also)
+    done = jobs.undo_import(access.project, row, access.user.email, also_changed=also)
     return Done(_tell_moved(done.removed), undo=make_undo_token(access.project, done.batch))
 
 

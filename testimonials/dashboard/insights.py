@@ -7,19 +7,8 @@ from typing import Any
 
 from flask import Response, request, send_file
 
+from testimonials.analytics import reports
 from testimonials.analytics.models import OTHER_WEBSITES
-from testimonials.analytics.reports import (
-    MOST_LISTED,
-    PERIODS,
-    USUAL_PERIOD,
-    count_read,
-    count_unvisited,
-    describe_insights,
-    find_first_visit,
-    list_days,
-    list_testimonials,
-    list_websites,
-)
 from testimonials.core.clock import iso
 from testimonials.core.http.blueprints import insights
 from testimonials.core.http.errors import NotFound
@@ -81,7 +70,7 @@ def show_insights(access: Access) -> Values:
     """Show a period (``?days=``), and a list (``?list=``), in full with ``?all=1``."""
     days, view = read_days(), request.args.get("list", "")
     view = view if view in VIEWS else "testimonials"
-    figures = describe_insights(access.project, days, top=MOST_LISTED)
+    figures = reports.describe_insights(access.project, days, top=reports.MOST_LISTED)
     if not _is_counted(access.project, figures):
         return {"is_counted": False}
     return describe_figures(access.project, figures, days) | {
@@ -97,11 +86,11 @@ def describe_figures(project: Project, figures: Mapping[str, Any], days: int) ->
     """Return what the page shows of a period, but for the list."""
     return {
         "days": days,
-        "periods": PERIODS,
+        "periods": reports.PERIODS,
         "views": {name: translate(label) for name, label in VIEWS.items()},
         "few": FEW,
         "figures": figures,
-        "read": count_read(project, days),
+        "read": reports.count_read(project, days),
         "compared": compare_views(figures["views"], days),
         "quiet": [each for each in figures["quiet"] if each["website"]],
         "chart": describe_chart(figures["days"]),
@@ -126,14 +115,15 @@ def download_insights(access: Access) -> Response:
 def read_days() -> int:
     """Return the period that was asked for, in days."""
     wanted = request.args.get("days", "")
-    return next((days for days in PERIODS if str(days) == wanted), USUAL_PERIOD)
+    return next((days for days in reports.PERIODS if str(days) == wanted), reports.USUAL_PERIOD)
 
 
 def _is_counted(project: Project, figures: Mapping[str, Any]) -> bool:
     """Return whether anything was ever counted; a quiet week isn't a new project."""
-    longest = PERIODS[-1]
+    longest = reports.PERIODS[-1]
     return _has_any(figures) or (
-        figures["period"]["days"] < longest and _has_any(describe_insights(project, longest))
+        figures["period"]["days"] < longest
+        and _has_any(reports.describe_insights(project, longest))
     )
 
 
@@ -163,7 +153,7 @@ def compare_views(views: Mapping[str, int], days: int) -> str:
 def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
     """Return the steps of the visits with their numbers, and what is to be said beside them."""
     funnel, period = figures["funnel"], figures["period"]
-    first = find_first_visit(project)
+    first = reports.find_first_visit(project)
     steps = (
         (funnel["opened"], ngettext("visit to your page", "visits to your page", funnel["opened"])),
         (funnel["started"], _("began to write")),
@@ -173,7 +163,7 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
     since = date.fromisoformat(first) if first and first > period["from"] else None
     return {
         "steps": steps,
-        "others": write_others(count_unvisited(project, period["days"])),
+        "others": write_others(reports.count_unvisited(project, period["days"])),
         "since": since and _("Visits are counted since %(day)s.", day=format_day(since, "long")),
     }
 
@@ -314,25 +304,25 @@ Lines = Iterator[tuple[Any, ...]]
 
 
 def _read_days(project: Project, days: int) -> Lines:
-    for each in list_days(project, days):
+    for each in reports.list_days(project, days):
         yield each["day"], each["widget"], each["wall"], each["clicks"]
 
 
 def _read_testimonials(project: Project, days: int) -> Lines:
-    listed = list_testimonials(project, days, MOST)
+    listed = reports.list_testimonials(project, days, MOST)
     authors = find_authors([each["id"] for each in listed])
     for each in listed:
         yield each["id"], authors.get(each["id"]), each["seen"], each["read"]
 
 
 def _read_websites(project: Project, days: int) -> Lines:
-    for each in list_websites(project, days, MOST):
+    for each in reports.list_websites(project, days, MOST):
         # The wall has no name of its own.
         yield each["website"], each["views"], each["clicks"], iso(each["last_seen_at"])
 
 
 def _read_ratings(project: Project, days: int) -> Lines:
-    for each in describe_insights(project, days)["ratings"]["weeks"]:
+    for each in reports.describe_insights(project, days)["ratings"]["weeks"]:
         yield each["from"], each["average"], each["count"]
 
 

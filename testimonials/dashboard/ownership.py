@@ -27,14 +27,7 @@ from testimonials.projects.invitations import INVITE_PER_ACCOUNT
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
-from testimonials.transfer.ownership import (
-    accept_offer,
-    find_obstacle,
-    find_offer,
-    find_own_offer,
-    offer_project,
-    withdraw_offer,
-)
+from testimonials.transfer import ownership
 
 
 class OfferForm(FormSchema):
@@ -49,7 +42,7 @@ handing_over = ProjectPage(
 
 @handing_over.show
 def show_hand_over(access: Access) -> Values:
-    members, offer = list_members(access.project), find_offer(access.project)
+    members, offer = list_members(access.project), ownership.find_offer(access.project)
     names = {each.account_id: each.name for each in members}
     return {
         "admins": [each for each in members if each.role == Role.ADMIN],
@@ -65,7 +58,7 @@ def show_hand_over(access: Access) -> Values:
 )
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
     """Offer the project to one of its admins, and mail them."""
-    made = offer_project(access, receiver, keeps_team=keeps_team)
+    made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, access.user.email)
     record(OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
@@ -74,7 +67,7 @@ def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared
 
 @handing_over.save(at="/withdraw")
 def withdraw_offer_here(access: Access) -> Done:
-    withdraw_offer(access.project)
+    ownership.withdraw_offer(access.project)
     record(OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
     return Done(_("The offer is withdrawn."))
 
@@ -85,7 +78,7 @@ offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
 @offered.show
 def show_offer(access: Access) -> Values | Response:
     """Say what the admin would get; without an offer to them, show the team."""
-    if (offer := find_own_offer(access)) is None:
+    if (offer := ownership.find_own_offer(access)) is None:
         return redirect(url_for(".show_people"), 303)
     project = access.project
     members = list_members(project)
@@ -97,7 +90,7 @@ def show_offer(access: Access) -> Values | Response:
         "has_purchase_secret": bool(project.purchase_secret),
         "keeps_team": offer.keeps_team,
         "expires_at": offer.expires_at,
-        "obstacle": find_obstacle(project, get_account(access.user.account_id)),
+        "obstacle": ownership.find_obstacle(project, get_account(access.user.account_id)),
     }
 
 
@@ -105,18 +98,18 @@ def show_offer(access: Access) -> Values | Response:
 @offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
 def accept_offer_here(access: Access) -> Done:
     """Take the project over; see `accept_offer`."""
-    if find_own_offer(access) is None:
+    if ownership.find_own_offer(access) is None:
         return Done(to=url_for(".show_people"))
     former = get_account(access.project.account_id)
-    accept_offer(access)
+    ownership.accept_offer(access)
     _record_taken(access, former)
     return Done(_("The project is yours."), url_for(".show_people"))
 
 
 @offered.save(at="/decline")
 def decline_offer(access: Access) -> Done:
-    if find_own_offer(access) is not None:
-        withdraw_offer(access.project)
+    if ownership.find_own_offer(access) is not None:
+        ownership.withdraw_offer(access.project)
         record(OWNERSHIP_DECLINED, access.project, name=access.project.name)
     return Done(to=url_for(".show_people"))
 

@@ -24,6 +24,7 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
 from testimonials.dashboard.removed import UNDO, UndoForm
 from testimonials.integrations.webhooks.endpoints import list_endpoints
+from testimonials.projects import team
 from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role
 from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
 from testimonials.projects.events import (
@@ -46,29 +47,6 @@ from testimonials.projects.invitations import (
 )
 from testimonials.projects.models import Project, TeamInvitation
 from testimonials.projects.projects import list_projects, lock_account
-from testimonials.projects.team import (
-    Colleague,
-    Place,
-    TeamMember,
-    bring_back,
-    change_colleague,
-    change_role,
-    count_places,
-    count_workspace_places,
-    ends_for_good,
-    find_colleague,
-    find_member,
-    find_workspace,
-    leave_project,
-    list_colleagues,
-    list_members,
-    list_workspaces,
-    may_manage,
-    remove_colleague,
-    remove_member,
-    require_over,
-    set_role,
-)
 from testimonials.transfer.ownership import find_offer
 
 
@@ -138,7 +116,7 @@ def withdraw(access: Access, email: str) -> Done:
 
 @project_people.save(RoleForm, at="/<account_id>/role", role=Role.OWNER)
 def give_role(access: Access, account_id: str, role: str) -> Done:
-    member = change_role(access, account_id, role)
+    member = team.change_role(access, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(MEMBER_CHANGED, access.project, **details)
     return Done(_("The role is changed."))
@@ -151,8 +129,8 @@ removal = ProjectPage(people, "people/<account_id>/remove", "settings/people/rem
 
 @removal.show
 def show_removal(access: Access, account_id: str) -> Values | Response:
-    member = find_member(access.project, account_id)
-    if not may_manage(access.role, member.role):
+    member = team.find_member(access.project, account_id)
+    if not team.may_manage(access.role, member.role):
         return redirect(url_for(".show_people"), 303)
     return {"email": member.email, "back_url": url_for(".show_people")}
 
@@ -160,11 +138,11 @@ def show_removal(access: Access, account_id: str) -> Values | Response:
 @removal.save({"is_sure": Switch(load_default=False)})
 def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     project = access.project
-    require_over(access.role, find_member(project, account_id).role)
+    team.require_over(access.role, team.find_member(project, account_id).role)
     keeps = any(each.keeper_id == account_id for each in list_endpoints(project))
-    if not is_sure and (keeps or ends_for_good(project, account_id)):
+    if not is_sure and (keeps or team.ends_for_good(project, account_id)):
         return Done(page=removal)
-    member = remove_member(access, account_id)
+    member = team.remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
     record(MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
     people_url, text = url_for(".show_people"), _("Removed from the project.")
@@ -178,7 +156,7 @@ def undo_removal(access: Access, undo: str) -> Done:
     """Give back, once, the role of somebody whom the user removed a moment ago."""
     if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
-    member = bring_back(access, undo, removal.details["role"])
+    member = team.bring_back(access, undo, removal.details["role"])
     removal.undone_at = clock.now()
     record(MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
     return Done(_("They are in the project again."))
@@ -208,7 +186,7 @@ def show_leaving(access: Access) -> Values | Response:
 
 @leaving.save()
 def leave(access: Access) -> Done:
-    leave_project(access)
+    team.leave_project(access)
     record(MEMBER_LEFT, access.project, email=access.user.email)
     return Done(to=url_for("dashboard.home.show_projects"))
 
@@ -274,7 +252,7 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="change what a colleague may do")
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
-    member = change_colleague(owner.account_id, account_id, role)
+    member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(MEMBER_CHANGED, owner.account_id, **details)
     return Done(_("The role is changed."))
@@ -290,14 +268,14 @@ removal_from_all = AccountPage(
 
 @removal_from_all.show
 def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
-    member = find_colleague(owner.account_id, account_id)
+    member = team.find_colleague(owner.account_id, account_id)
     return {"member": member, "email": member.email, "back_url": url_for(".show_all_people")}
 
 
 @removal_from_all.save()
 def remove_from_all(owner: SignedIn, account_id: str) -> Done:
     """End somebody's roles in all of the owner's projects."""
-    email = remove_colleague(owner.account_id, account_id).email
+    email = team.remove_colleague(owner.account_id, account_id).email
     record(MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
     return Done(_("Removed from all of your projects."), url_for(".show_all_people"))
 
@@ -312,15 +290,15 @@ leaving_workspace = AccountPage(
 
 @leaving_workspace.show
 def show_workspace_leaving(owner: SignedIn, owner_id: str) -> Values:
-    left = find_workspace(owner.account_id, owner_id)
+    left = team.find_workspace(owner.account_id, owner_id)
     return {"left": left, "back_url": url_for(".show_all_people")}
 
 
 @leaving_workspace.save()
 def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     """Leave all of somebody else's projects; roles in single ones stay."""
-    left = find_workspace(owner.account_id, owner_id)
-    set_role(lock_account(left.owner_id), owner.account_id, None)
+    left = team.find_workspace(owner.account_id, owner_id)
+    team.set_role(lock_account(left.owner_id), owner.account_id, None)
     record(MEMBER_LEFT, left.owner_id, email=owner.email)
     return Done(_("You have left their projects."), url_for(".show_all_people"))
 
@@ -329,11 +307,11 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
 
 
 def describe_project_people(access: Access) -> Values:
-    project, members = access.project, list_members(access.project)
-    of_owner = list_colleagues(project.account_id) if access.role == Role.OWNER else []
+    project, members = access.project, team.list_members(access.project)
+    of_owner = team.list_colleagues(project.account_id) if access.role == Role.OWNER else []
     colleagues = {each.account_id: each for each in of_owner}
     offer = find_offer(project)
-    shown = _describe_page(project, access.role, count_places(members))
+    shown = _describe_page(project, access.role, team.count_places(members))
     return shown | {
         "people": [
             _describe_member(access, each, colleagues.get(each.account_id)) for each in members
@@ -349,10 +327,10 @@ def describe_project_people(access: Access) -> Values:
 
 def describe_all_people(user: SignedIn, project: Project | None) -> Values:
     """Describe the people in all projects; `project` is where somebody came from."""
-    account, colleagues = get_account(user.account_id), list_colleagues(user.account_id)
+    account, colleagues = get_account(user.account_id), team.list_colleagues(user.account_id)
     you = _describe_person(account.id, user.name, user.email, role=_("Owner"), is_you=True)
     here = project.id if project else None
-    shown = _describe_page(account, Role.OWNER, count_workspace_places(colleagues))
+    shown = _describe_page(account, Role.OWNER, team.count_workspace_places(colleagues))
     return shown | {
         "people": [you, *map(_describe_colleague, colleagues)],
         "places": _list_places(project, is_all=True) if project else [],
@@ -360,7 +338,7 @@ def describe_all_people(user: SignedIn, project: Project | None) -> Values:
         if project
         else url_for("dashboard.account.show_account"),
         "projects": list_projects(user.account_id),
-        "workspaces": list_workspaces(user.account_id),
+        "workspaces": team.list_workspaces(user.account_id),
         "invite_url": url_for(".invite_to_all", project=here),
         "resend_url": url_for(".resend_to_all", project=here),
         "withdraw_url": url_for(".withdraw_from_all", project=here),
@@ -375,9 +353,9 @@ def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool
     ]
 
 
-def _describe_page(place: Place, actor: Role, taken: int) -> Values:
+def _describe_page(place: team.Place, actor: Role, taken: int) -> Values:
     """Return the parts that both pages have."""
-    roles = [name for name, role in ROLES.items() if may_manage(actor, role)]
+    roles = [name for name, role in ROLES.items() if team.may_manage(actor, role)]
     invitations = list_invitations(place)
     return {
         "invitations": [_describe_invitation(each, each.role in roles) for each in invitations],
@@ -402,7 +380,7 @@ def _describe_person(account_id: str, name: str, email: str, **more: object) -> 
     return shown | {"colour": colour_of(email), "grants": [], "removals": []} | more
 
 
-def _list_grants(colleague: Colleague) -> list[Values]:
+def _list_grants(colleague: team.Colleague) -> list[Values]:
     """Return somebody's roles, in all projects and in each, with where they are changed."""
     account_id = colleague.account_id
     grants: list[Values] = []
@@ -419,9 +397,11 @@ def _list_grants(colleague: Colleague) -> list[Values]:
     return grants
 
 
-def _describe_member(access: Access, member: TeamMember, colleague: Colleague | None) -> Values:
+def _describe_member(
+    access: Access, member: team.TeamMember, colleague: team.Colleague | None
+) -> Values:
     is_everywhere = member.everywhere is not None and member.everywhere >= member.role
-    is_removable = member.here is not None and may_manage(access.role, member.role)
+    is_removable = member.here is not None and team.may_manage(access.role, member.role)
     is_you = member.account_id == access.user.account_id
     removals = []
     if is_removable:
@@ -443,7 +423,7 @@ def _describe_member(access: Access, member: TeamMember, colleague: Colleague | 
     )
 
 
-def _describe_colleague(colleague: Colleague) -> Values:
+def _describe_colleague(colleague: team.Colleague) -> Values:
     url = url_for(".show_removal_from_all", account_id=colleague.account_id)
     return _describe_person(
         colleague.account_id,

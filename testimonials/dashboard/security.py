@@ -9,19 +9,11 @@ from flask import redirect, request, url_for
 from marshmallow import fields
 from werkzeug import Response
 
+from testimonials.auth import events, step_up
 from testimonials.auth.accounts import get_account, replace_key
 from testimonials.auth.cookies import clear_session_cookie, know_browser, replace_session_cookie
 from testimonials.auth.credentials import change_password, judge_password
 from testimonials.auth.emails import send_password_changed_mail, send_security_mail
-from testimonials.auth.events import (
-    COMPANY_UNLINKED,
-    KEY_REPLACED,
-    PASSWORD_CHANGED,
-    PASSWORD_REMOVED,
-    SESSION_ENDED,
-    STRONG_NOT_REQUIRED,
-    STRONG_REQUIRED,
-)
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import find_identity
 from testimonials.auth.passkeys import has_passkeys, list_passkeys
@@ -33,14 +25,6 @@ from testimonials.auth.sessions import (
     list_sessions,
     lock_owner,
     note_proof,
-)
-from testimonials.auth.step_up import (
-    StrongNeeded,
-    WaysIn,
-    check_own_password,
-    find_ways_in,
-    remove_password,
-    unlink_company,
 )
 from testimonials.auth.tokens import revoke_all_tokens
 from testimonials.core.audit import record
@@ -70,7 +54,7 @@ class Lack:
     needs_passkey: bool = False
 
 
-def find_lack(ways: WaysIn, *, is_asked: bool) -> Lack | None:
+def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
     """Return what is missing; `is_asked` if a project needs more than a password."""
     if ways.strong == 0:
         return _describe_weak(is_asked=is_asked)
@@ -106,7 +90,7 @@ def _describe_codes(number: int) -> str:
     return ngettext("One recovery code left", "%(num)s recovery codes left", number)
 
 
-def _list_ways(ways: WaysIn) -> Iterator[str]:
+def _list_ways(ways: step_up.WaysIn) -> Iterator[str]:
     if ways.has_password:
         yield _("Password")
     if ways.passkeys:
@@ -120,7 +104,7 @@ def _list_ways(ways: WaysIn) -> Iterator[str]:
 def describe_security(owner: SignedIn) -> Values:
     """Return what protects the account, in a word for each, and what is missing."""
     account = get_account(owner.account_id)
-    ways = find_ways_in(account)
+    ways = step_up.find_ways_in(account)
     is_asked = ways.strong == 0 and is_asked_for_more(owner.account_id)
     return {
         "account": account,
@@ -162,7 +146,7 @@ def show_needed(owner: SignedIn) -> Values | Response:
     target = safe_target(request.args.get("next", "")) or url_for("dashboard.home.show_start")
     if owner.is_strong:
         return redirect(target, 303)
-    return {"ways": find_ways_in(get_account(owner.account_id)), "target": target}
+    return {"ways": step_up.find_ways_in(get_account(owner.account_id)), "target": target}
 
 
 @needed.save(GoOnForm, step_up="go on", changes_ways_in=True)
@@ -180,7 +164,7 @@ class PasswordForm(FormSchema):
 
 def _check_both(owner: SignedIn, current: str, password: str, **rest: Any) -> str:
     """Return the hash of the new password, if both are right."""
-    if errors := check_own_password(owner, current, "current"):
+    if errors := step_up.check_own_password(owner, current, "current"):
         raise ValidationFailed.of(errors)
     return _check_new(owner, password)
 
@@ -206,7 +190,7 @@ def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
     prepare=_check_new,
 )
 def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
-    if find_ways_in(get_account(owner.account_id)).has_password:
+    if step_up.find_ways_in(get_account(owner.account_id)).has_password:
         return Done()
     text = _("You have a password.")
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
@@ -215,16 +199,16 @@ def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 @security.save(at="/password/remove", step_up="do without a password", changes_ways_in=True)
 def drop_password(owner: SignedIn) -> Done:
     changed = lock_owner(owner)
-    remove_password(changed, but=owner.session_id)
+    step_up.remove_password(changed, but=owner.session_id)
     send_security_mail(changed.email, "Your account does without a password from now on.")
-    record(PASSWORD_REMOVED, changed.id)
+    record(events.PASSWORD_REMOVED, changed.id)
     return Done(_("Your password is gone."), finish=partial(know_browser, account=changed))
 
 
 @sessions.save(at="/<session_id>/end", step_up="sign a browser out")
 def end_one_session(owner: SignedIn, session_id: str) -> Done:
     if browser := end_session(owner.account_id, session_id):
-        record(SESSION_ENDED, owner.account_id, which=browser)
+        record(events.SESSION_ENDED, owner.account_id, which=browser)
     return Done()
 
 
@@ -232,7 +216,7 @@ def end_one_session(owner: SignedIn, session_id: str) -> Done:
 def end_other_sessions(owner: SignedIn) -> Done:
     changed = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
-    record(SESSION_ENDED, owner.account_id, which="every other browser")
+    record(events.SESSION_ENDED, owner.account_id, which="every other browser")
     text = _("Every other browser is signed out.")
     return Done(text, finish=partial(know_browser, account=changed))
 
@@ -240,15 +224,15 @@ def end_other_sessions(owner: SignedIn) -> Done:
 @sessions.save(at="/end", step_up="sign out everywhere")
 def end_every_session(owner: SignedIn) -> Done:
     end_sessions(owner.account_id)
-    record(SESSION_ENDED, owner.account_id, which="every browser")
+    record(events.SESSION_ENDED, owner.account_id, which="every browser")
     target = url_for("auth.show_login", notice="signed-out")
     return Done(to=target, finish=clear_session_cookie)
 
 
 @security.save(at="/company/unlink", step_up="unlink your company account", changes_ways_in=True)
 def unlink_company_here(owner: SignedIn) -> Done:
-    if (who := unlink_company(lock_owner(owner))) is not None:
-        record(COMPANY_UNLINKED, owner.account_id, who=who)
+    if (who := step_up.unlink_company(lock_owner(owner))) is not None:
+        record(events.COMPANY_UNLINKED, owner.account_id, who=who)
     return Done(_("Your company account is unlinked."))
 
 
@@ -262,7 +246,9 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
     """Ask everybody who opens the owner's projects for more than a password, or no longer."""
     changed, wanted = lock_owner(owner), strong == "on"
     if not owner.is_strong:
-        raise StrongNeeded(_("Sign in with a passkey, your app or the company’s account first."))
+        raise step_up.StrongNeeded(
+            _("Sign in with a passkey, your app or the company’s account first.")
+        )
     if changed.requires_strong != wanted:
         changed.requires_strong = wanted
         _tell_of_strong(changed)
@@ -276,9 +262,9 @@ def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: b
     change_password(changed, password_hash, but=owner.session_id)
     new_key = replace_key(changed) if with_key else None
     send_password_changed_mail(changed.email, with_key=with_key)
-    record(PASSWORD_CHANGED, changed.id)
+    record(events.PASSWORD_CHANGED, changed.id)
     if new_key:
-        record(KEY_REPLACED, changed.id)
+        record(events.KEY_REPLACED, changed.id)
         revoke_all_tokens(changed.id)
 
     def finish(response: Response) -> None:
@@ -291,8 +277,8 @@ def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: b
 
 def _tell_of_strong(changed: Account) -> None:
     if changed.requires_strong:
-        what, event = "needs more than a password", STRONG_REQUIRED
+        what, event = "needs more than a password", events.STRONG_REQUIRED
     else:
-        what, event = "may sign in with a password alone", STRONG_NOT_REQUIRED
+        what, event = "may sign in with a password alone", events.STRONG_NOT_REQUIRED
     send_security_mail(changed.email, f"Everybody in your projects {what} from now on.")
     record(event, changed.id)

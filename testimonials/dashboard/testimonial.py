@@ -7,17 +7,8 @@ from flask import Response, request, url_for
 from testimonials.auth.accounts import find_display_names
 from testimonials.auth.email_addresses import Email
 from testimonials.collection.author_rights import can_thank, thank_author
+from testimonials.collection.images import pictures
 from testimonials.collection.images.draw import SIZES
-from testimonials.collection.images.pictures import (
-    OWN_DRAWINGS,
-    PictureRefused,
-    Wanted,
-    describe_picture,
-    draw_picture,
-    find_picture,
-    keep_picture,
-    send_picture,
-)
 from testimonials.collection.request_mail import first_name
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.schemas import PictureQuerySchema
@@ -419,7 +410,7 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
     wanted, problem = _read_wanted(access, testimonial_id), ""
     try:
         _draw(wanted)
-    except PictureRefused as error:
+    except pictures.PictureRefused as error:
         answer_as(error)
         problem = error.shown
     return {
@@ -437,23 +428,23 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Serve the picture; `download` in the query makes a browser save it."""
     wanted = _read_wanted(access, testimonial_id)
-    response = send_picture(wanted, _draw(wanted))
+    response = pictures.send_picture(wanted, _draw(wanted))
     if "download" in request.args:
         name = f"testimonial-{wanted.look}-{wanted.size}.png"
         response.headers["Content-Disposition"] = f"attachment; filename={name}"
     return response
 
 
-def _read_wanted(access: Access, testimonial_id: str) -> Wanted:
+def _read_wanted(access: Access, testimonial_id: str) -> pictures.Wanted:
     row = find_testimonial(access.project, testimonial_id)
     chosen = {name: request.args[name] for name in ("look", "size") if name in request.args}
-    return describe_picture(access.project, row, **load(_QUERY, chosen))
+    return pictures.describe_picture(access.project, row, **load(_QUERY, chosen))
 
 
-def _draw(wanted: Wanted) -> bytes:
-    if (content := find_picture(wanted)) is None:
-        limiter.count(OWN_DRAWINGS, wanted.project_id)
-        content = draw_picture(wanted)
+def _draw(wanted: pictures.Wanted) -> bytes:
+    if (content := pictures.find_picture(wanted)) is None:
+        limiter.count(pictures.OWN_DRAWINGS, wanted.project_id)
+        content = pictures.draw_picture(wanted)
         with write():
-            keep_picture(wanted, content)
+            pictures.keep_picture(wanted, content)
     return content

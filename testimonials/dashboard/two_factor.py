@@ -7,37 +7,12 @@ from flask.typing import ResponseReturnValue
 from marshmallow import fields
 from werkzeug import Response
 
+from testimonials.auth import events, passkeys, two_factor
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.emails import send_security_mail
-from testimonials.auth.events import (
-    APP_CONNECTED,
-    APP_REMOVED,
-    PASSKEY_ADDED,
-    PASSKEY_REMOVED,
-    PASSKEY_RENAMED,
-    RECOVERY_CODES_MADE,
-)
-from testimonials.auth.passkeys import (
-    Reason,
-    add_passkey,
-    describe_use,
-    get_passkey,
-    list_credential_ids,
-    offer_passkey,
-    rename_passkey,
-)
 from testimonials.auth.schemas import PasskeyAnswerForm
 from testimonials.auth.sessions import SignedIn, SignInMethod, lock_owner, note_proof
 from testimonials.auth.step_up import remove_app, remove_passkey
-from testimonials.auth.two_factor import (
-    CodeRefused,
-    connect_app,
-    find_app,
-    make_address,
-    make_recovery_codes,
-    new_secret,
-    show_code,
-)
 from testimonials.core.audit import EventType, record
 from testimonials.core.event_texts import describe_browser, translate_browser
 from testimonials.core.http.blueprints import account
@@ -76,8 +51,8 @@ class AppForm(FormSchema):
 @require_session
 def begin_proof(owner: SignedIn) -> ResponseReturnValue:
     """Return a challenge for one of the person's passkeys, to prove that it's them."""
-    known = list_credential_ids(owner.account_id)
-    return jsonify(describe_use(Reason.PROVE, owner.session_id, known))
+    known = passkeys.list_credential_ids(owner.account_id)
+    return jsonify(passkeys.describe_use(passkeys.Reason.PROVE, owner.session_id, known))
 
 
 @account.post("/dashboard/account/security/passkeys/begin")
@@ -85,7 +60,7 @@ def begin_proof(owner: SignedIn) -> ResponseReturnValue:
 def begin_addition(owner: SignedIn) -> ResponseReturnValue:
     """Return what the browser makes a passkey of; adding it needs a proof."""
     who = owner.account_id, owner.email, owner.name
-    return jsonify(offer_passkey(*who, owner.session_id))
+    return jsonify(passkeys.offer_passkey(*who, owner.session_id))
 
 
 new_passkey = AccountPage(
@@ -102,8 +77,8 @@ def show_new_passkey(owner: SignedIn) -> Done:
 @new_passkey.save(NewPasskeyForm, step_up="add a passkey", changes_ways_in=True)
 def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
     account, cookie = note_proof(owner, SignInMethod.PASSKEY)
-    passkey = add_passkey(account, owner.session_id, answer, name)
-    _tell(owner, PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
+    passkey = passkeys.add_passkey(account, owner.session_id, answer, name)
+    _tell(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     text = _("%(name)s is a passkey now.", name=passkey.name)
     return Done(text, url_for(HERE), finish=partial(_replace_cookie, cookie))
 
@@ -111,17 +86,17 @@ def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
 @security.save(PasskeyForm, at="/passkeys/<passkey_id>/name")
 def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
     lock_owner(owner)
-    old = get_passkey(owner.account_id, passkey_id).name
-    name = rename_passkey(owner.account_id, passkey_id, name).name
+    old = passkeys.get_passkey(owner.account_id, passkey_id).name
+    name = passkeys.rename_passkey(owner.account_id, passkey_id, name).name
     if old != name:
-        _tell(owner, PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
+        _tell(owner, events.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
     return Done(_("Saved"))
 
 
 @security.save(at="/passkeys/<passkey_id>/remove", step_up="remove a passkey", changes_ways_in=True)
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
-    _tell(owner, PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
+    _tell(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
     return Done(_("%(name)s is removed.", name=name))
 
 
@@ -142,11 +117,11 @@ def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
         raise ValidationFailed.of({"code": [_("That took too long.")]})
     account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
     try:
-        codes = connect_app(account, secret, code)
-    except CodeRefused as error:
+        codes = two_factor.connect_app(account, secret, code)
+    except two_factor.CodeRefused as error:
         raise ValidationFailed.of({"code": [error.shown]}) from None
-    _tell(owner, APP_CONNECTED, "An authenticator app was connected.")
-    shown = {"codes": [show_code(each) for each in codes]}
+    _tell(owner, events.APP_CONNECTED, "An authenticator app was connected.")
+    shown = {"codes": [two_factor.show_code(each) for each in codes]}
     finish = partial(_replace_cookie, cookie)
     return Done(page=shown_codes, shown=shown, finish=finish)
 
@@ -160,11 +135,11 @@ def _find_secret(owner: SignedIn, setup: str) -> str | None:
 def _describe_new_app(owner: SignedIn) -> Values:
     """Return the secret to connect: after a wrong code the one that was shown before."""
     sent = AppForm().read().values
-    secret = _find_secret(owner, sent["setup"]) or new_secret()
+    secret = _find_secret(owner, sent["setup"]) or two_factor.new_secret()
     issuer = app_url().split("://")[1].split("/")[0]
     return {
         "key": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
-        "code": draw_inline(make_address(secret, issuer, owner.email)),
+        "code": draw_inline(two_factor.make_address(secret, issuer, owner.email)),
         "setup": setup_purpose.sign([owner.session_id, secret]),
     }
 
@@ -175,7 +150,7 @@ new_app.describe = _describe_new_app
 @security.save(at="/app/remove", step_up="turn the app off", changes_ways_in=True)
 def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
-    _tell(owner, APP_REMOVED, "The authenticator app was turned off.")
+    _tell(owner, events.APP_REMOVED, "The authenticator app was turned off.")
     return Done(_("The app is off."))
 
 
@@ -187,11 +162,11 @@ shown_codes = AccountPage(
 @shown_codes.save(step_up="make new recovery codes", changes_ways_in=True)
 def make_new_codes(owner: SignedIn) -> Done:
     account = lock_owner(owner)
-    if find_app(account.id) is None:
+    if two_factor.find_app(account.id) is None:
         raise NotFound
-    codes = make_recovery_codes(account)
-    _tell(owner, RECOVERY_CODES_MADE, "New recovery codes were made.")
-    return Done(page=shown_codes, shown={"codes": [show_code(code) for code in codes]})
+    codes = two_factor.make_recovery_codes(account)
+    _tell(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
+    return Done(page=shown_codes, shown={"codes": [two_factor.show_code(code) for code in codes]})
 
 
 def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:

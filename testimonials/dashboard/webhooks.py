@@ -17,14 +17,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values
-from testimonials.integrations.webhooks.endpoints import (
-    add_endpoint,
-    change_endpoint,
-    find_endpoint,
-    list_endpoints,
-    remove_endpoint,
-    rotate_secret,
-)
+from testimonials.integrations.webhooks import endpoints
 from testimonials.integrations.webhooks.log import (
     KEPT,
     find_delivery,
@@ -84,7 +77,7 @@ listing = ProjectPage(settings, "settings/developers/webhooks", "settings/develo
 
 @listing.show
 def show_webhooks(access: Access) -> Values:
-    return {"endpoints": list_endpoints(access.project)}
+    return {"endpoints": endpoints.list_endpoints(access.project)}
 
 
 new_endpoint = ProjectPage(
@@ -109,7 +102,7 @@ def add_webhook(
         return Done(told, url_for(".show_webhooks"))
     by = {"created_by": user.email, "keeper_id": user.account_id}
     wanted = _or_all(events)
-    made = add_endpoint(access.project, **by, url=url, events=wanted, template=template)
+    made = endpoints.add_endpoint(access.project, **by, url=url, events=wanted, template=template)
     if template == BUILD:
         told = _("Added. When something changes your site, a build starts within a minute.")
         return Done(told, url_for(".show_webhook", webhook_id=made.id))
@@ -130,7 +123,7 @@ endpoint = ProjectPage(
 
 @endpoint.show
 def show_webhook(access: Access, webhook_id: str) -> Values:
-    found = find_endpoint(access.project, webhook_id)
+    found = endpoints.find_endpoint(access.project, webhook_id)
     start = found.failing_since or clock.now() - timedelta(days=1)
     return describe_endpoint(found) | {
         "deliveries": [describe_delivery(row) for row in list_deliveries(found, KEPT).items],
@@ -141,21 +134,23 @@ def show_webhook(access: Access, webhook_id: str) -> Values:
 
 @endpoint.save({"is_active": Switch(load_default=False)}, at="/switch")
 def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
-    change_endpoint(access.project, find_endpoint(access.project, webhook_id), is_active=is_active)
+    endpoints.change_endpoint(
+        access.project, endpoints.find_endpoint(access.project, webhook_id), is_active=is_active
+    )
     return Done(_("It hears of what happens from now on.") if is_active else _("It is off."))
 
 
 @endpoint.save(at="/test")
 def test_webhook(access: Access, webhook_id: str) -> Done:
     """Send a test, and show the outcome."""
-    row = send_test(find_endpoint(access.project, webhook_id))
+    row = send_test(endpoints.find_endpoint(access.project, webhook_id))
     return Done(to=url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id))
 
 
 @endpoint.save(SinceForm, at="/again")
 def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
     """Send again everything that has happened since a time."""
-    redeliver(find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC))
+    redeliver(endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC))
     return Done(_("Everything since then is on its way again, oldest first."))
 
 
@@ -168,15 +163,15 @@ changing = ProjectPage(
 
 @changing.show
 def show_webhook_change(access: Access, webhook_id: str) -> Values:
-    found = find_endpoint(access.project, webhook_id)
+    found = endpoints.find_endpoint(access.project, webhook_id)
     typed = {"url": found.url, "events": found.events or EVENTS, "template": found.template}
     return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
 
 
 @changing.save(EndpointForm, step_up="change a webhook endpoint")
 def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
-    found = find_endpoint(access.project, webhook_id)
-    change_endpoint(access.project, found, url=url, events=_or_all(events))
+    found = endpoints.find_endpoint(access.project, webhook_id)
+    endpoints.change_endpoint(access.project, found, url=url, events=_or_all(events))
     return _lead_back(webhook_id, _("The endpoint is changed."))
 
 
@@ -189,17 +184,17 @@ secret = ProjectPage(
 
 @secret.show
 def show_secret_form(access: Access, webhook_id: str) -> Values:
-    return describe_endpoint(find_endpoint(access.project, webhook_id))
+    return describe_endpoint(endpoints.find_endpoint(access.project, webhook_id))
 
 
 @secret.save({"last_four": fields.String()}, step_up="replace a signing secret")
 def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> Done:
     """Replace the secret that the form was about, and show the new one, once."""
-    found = find_endpoint(access.project, webhook_id)
+    found = endpoints.find_endpoint(access.project, webhook_id)
     if last_four != found.secret[-4:]:
         told = _("This secret was replaced already. The new one was shown once.")
         return _lead_back(webhook_id, told)
-    rotate_secret(access.project, found, access.user.account_id)
+    endpoints.rotate_secret(access.project, found, access.user.account_id)
     if found.template == BUILD:
         return _lead_back(webhook_id, _("It hears of what happens from now on."))
     return Done(page=endpoint, shown={"new_secret": {"url": found.url, "plain": found.secret}})
@@ -218,12 +213,12 @@ removal = ProjectPage(
 
 @removal.show
 def show_webhook_removal(access: Access, webhook_id: str) -> Values:
-    return {"endpoint": find_endpoint(access.project, webhook_id)}
+    return {"endpoint": endpoints.find_endpoint(access.project, webhook_id)}
 
 
 @removal.save()
 def remove_webhook(access: Access, webhook_id: str) -> Done:
-    remove_endpoint(access.project, find_endpoint(access.project, webhook_id))
+    endpoints.remove_endpoint(access.project, endpoints.find_endpoint(access.project, webhook_id))
     return Done(_("The endpoint is removed, with its log."), url_for(".show_webhooks"))
 
 
@@ -238,13 +233,13 @@ delivery = ProjectPage(
 
 @delivery.show
 def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
-    found = find_endpoint(access.project, webhook_id)
+    found = endpoints.find_endpoint(access.project, webhook_id)
     return describe_message(found, find_delivery(found, delivery_id))
 
 
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
-    redeliver(find_endpoint(access.project, webhook_id), delivery_id)
+    redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
     return _lead_back(webhook_id, _("It is on its way again."))
 
 

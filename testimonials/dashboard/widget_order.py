@@ -15,15 +15,8 @@ from testimonials.dashboard.widget_editor import answer_draft, find_named, name_
 from testimonials.projects.access import Access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial
+from testimonials.widget import ordering
 from testimonials.widget.drafts import read_draft
-from testimonials.widget.ordering import (
-    add_to_order,
-    arrange,
-    list_first,
-    list_others,
-    move,
-    take_out,
-)
 
 ON_A_PAGE = 20
 
@@ -45,8 +38,8 @@ def show_order(access: Access) -> Values:
     """Describe those that come first, and a page of the others."""
     project, widget = access.project, find_named(access.project)
     after = request.args.get("after")
-    first, shown = list_first(project, widget)
-    others, cursor = list_others(project, first, after, ON_A_PAGE)
+    first, shown = ordering.list_first(project, widget)
+    others, cursor = ordering.list_others(project, first, after, ON_A_PAGE)
     return {
         "widget": name_in_address() or None,
         "first": [_describe_row(row, row.id in shown) for row in first],
@@ -62,13 +55,13 @@ def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
     """Move, add or take out one in the draft, or arrange all."""
     project, widget = access.project, find_named(access.project)
     if added := pressed["add"]:
-        add_to_order(project, widget, find_testimonial(project, added))
+        ordering.add_to_order(project, widget, find_testimonial(project, added))
     elif removed := pressed["remove"]:
-        take_out(project, widget, removed)
+        ordering.take_out(project, widget, removed)
     elif moved := pressed["up"] or pressed["down"]:
-        move(project, widget, moved, -1 if pressed["up"] else 1)
+        ordering.move(project, widget, moved, -1 if pressed["up"] else 1)
     elif ids:
-        arrange(project, widget, ids)
+        ordering.arrange(project, widget, ids)
     name, after = name_in_address() or None, request.args.get("after")
     here = url_for("dashboard.widget.show_order", widget=name, after=after)
     return answer_draft(project, widget, to=here)

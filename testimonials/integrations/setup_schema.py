@@ -6,14 +6,9 @@ from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import StrictSchema, Switch, Text, Time, make_part, make_parts
 from testimonials.core.http.resource import REASON_LENGTH
+from testimonials.projects import schemas
 from testimonials.projects.brand import BrandUpdateSchema
 from testimonials.projects.page_design import PAGE_LANGUAGE, PageDesignSchema
-from testimonials.projects.schemas import (
-    PageConfigUpdateSchema,
-    ProjectCreateSchema,
-    ProjectSchema,
-    WidgetConfigUpdateSchema,
-)
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
 from testimonials.testimonials.schemas import TestimonialAddSchema
 from testimonials.widget.api import EmbedSnippetSchema
@@ -23,7 +18,7 @@ MAX_TESTIMONIALS = 100
 MAX_BYTES = 512 * 1024
 
 
-class SetupPageSchema(PageConfigUpdateSchema):
+class SetupPageSchema(schemas.PageConfigUpdateSchema):
     """How the collection page looks, and its language; its words are those of the project."""
 
     language = PAGE_LANGUAGE
@@ -69,7 +64,7 @@ class SetupSchema(StrictSchema):
         metadata={"pattern": "^[0-9a-f]{24}$"},
         description="The `_id` of a project that is there already, to give it your key.",
     )
-    project = make_part(ProjectCreateSchema)
+    project = make_part(schemas.ProjectCreateSchema)
     brand = make_part(BrandUpdateSchema)
     page = make_part(SetupPageSchema)
     pageDesign = make_part(SetupDesignSchema)
@@ -78,7 +73,7 @@ class SetupSchema(StrictSchema):
         MAX_FORMS,
         metadata={"description": "Those that are not there yet are added; none is removed."},
     )
-    widget = make_part(WidgetConfigUpdateSchema)
+    widget = make_part(schemas.WidgetConfigUpdateSchema)
     design = make_part(DesignUpdateSchema)
     testimonials = make_parts(
         fields.Nested(SetupTestimonialSchema),
@@ -139,7 +134,7 @@ class ClaimStateSchema(Schema):
 class SetupResultSchema(Schema):
     """What became of everything that was asked for."""
 
-    project = fields.Nested(ProjectSchema, required=True)
+    project = fields.Nested(schemas.ProjectSchema, required=True)
     changed = fields.List(fields.Nested(SetupStepSchema), required=True)
     already = fields.List(fields.Nested(SetupStepSchema), required=True)
     proposed = fields.List(fields.Nested(SetupStepSchema), required=True)

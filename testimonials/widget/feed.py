@@ -10,14 +10,7 @@ from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import PARAMETER, speaking
-from testimonials.widget.cache import (
-    EXTENSION,
-    FEED_CACHING,
-    PINNED_CACHING,
-    SCRIPT_CACHING,
-    SCRIPT_TYPE,
-    choose_answer,
-)
+from testimonials.widget import cache
 from testimonials.widget.container import SELECTING, WHOLE, Selection, read_selection
 from testimonials.widget.script import WALL, current_script, find_script
 from testimonials.widget.settings import (
@@ -41,7 +34,7 @@ def get_script() -> Response:
         body = _find_script(request.args.get("project", ""))
     except (NotFound, ValidationFailed):
         body = current_script(*WALL)
-    return _answer(body, SCRIPT_TYPE, SCRIPT_CACHING)
+    return _answer(body, cache.SCRIPT_TYPE, cache.SCRIPT_CACHING)
 
 
 def _find_script(project_id: str) -> Body:
@@ -51,15 +44,15 @@ def _find_script(project_id: str) -> Body:
     body = replace(current_script(*pieces), version=version, owner=project_id)
     # With others there would be no end of spellings, which would push out what is asked for.
     if request.args.keys() <= {"project", *SELECTING}:
-        bodies: VersionedCache = current_app.extensions[EXTENSION]
-        bodies.put((SCRIPT_TYPE, request.query_string.decode()), body)
+        bodies: VersionedCache = current_app.extensions[cache.EXTENSION]
+        bodies.put((cache.SCRIPT_TYPE, request.query_string.decode()), body)
     return body
 
 
 @widget.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
     """Serve the version of the script, or of one of its pieces, cacheable for a year."""
-    return _answer(find_script(digest), SCRIPT_TYPE, PINNED_CACHING)
+    return _answer(find_script(digest), cache.SCRIPT_TYPE, cache.PINNED_CACHING)
 
 
 @widget.get("/widget/<project_id>/feed")
@@ -75,13 +68,13 @@ def get_feed(project_id: str) -> Response:
     language = read_language(request.args.get(PARAMETER)) if after is None else None
     version = find_feed_version(project_id)
     note_sighting(project_id, request.headers.get("Origin"))
-    bodies: VersionedCache = current_app.extensions[EXTENSION]
+    bodies: VersionedCache = current_app.extensions[cache.EXTENSION]
     body = bodies.get(
         (project_id, after, language, *([] if selection == WHOLE else [selection])),
         version,
         lambda: dump_json(_describe(project_id, after, selection, language)),
     )
-    return _answer(body, "application/json", FEED_CACHING)
+    return _answer(body, "application/json", cache.FEED_CACHING)
 
 
 def _describe(
@@ -105,7 +98,7 @@ def _describe(
 
 
 def _answer(body: Body, content_type: str, caching: str) -> Response:
-    status, headers, content = choose_answer(
+    status, headers, content = cache.choose_answer(
         body,
         content_type,
         caching,

@@ -10,19 +10,9 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
+from testimonials.widget import selection
 from testimonials.widget.container import WHOLE
 from testimonials.widget.drafts import Widget, change_draft, read_draft, read_published
-from testimonials.widget.selection import (
-    BY_HAND,
-    EVERYTHING,
-    MAX_CHOSEN,
-    NEWEST,
-    Content,
-    find_conditions,
-    list_chosen,
-    read_content,
-    read_page,
-)
 
 
 class OrderFull(ServiceError):
@@ -33,7 +23,7 @@ class OrderFull(ServiceError):
     )
 
     def __init__(self) -> None:
-        super().__init__(values={"most": MAX_CHOSEN})
+        super().__init__(values={"most": selection.MAX_CHOSEN})
 
 
 def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
@@ -42,14 +32,14 @@ def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set
     Until something is ordered by hand these are the pinned ones, so that ordering begins with what
     visitors see.
     """
-    content = read_content(read_draft(widget)["design"], WHOLE)
-    if content.order != BY_HAND and not content.is_only_chosen:
+    content = selection.read_content(read_draft(widget)["design"], WHOLE)
+    if content.order != selection.BY_HAND and not content.is_only_chosen:
         pinned = _list_pinned(project, content)
         return pinned, {row.id for row in pinned}
     found = db.session.scalars(select(Testimonial).where(Testimonial.id.in_(content.chosen)))
     rows = [row for row in found if row.project_id == project.id]
     rows.sort(key=lambda row: content.chosen.index(row.id))
-    return rows, {row.id for row in list_chosen(project, content)}
+    return rows, {row.id for row in selection.list_chosen(project, content)}
 
 
 def list_others(
@@ -57,9 +47,10 @@ def list_others(
 ) -> tuple[Sequence[Testimonial], str | None]:
     """Return a page of all other approved ones, newest first, and the cursor of the next page."""
     query = select(Testimonial).where(
-        *find_conditions(project, EVERYTHING), Testimonial.id.not_in([row.id for row in first])
+        *selection.find_conditions(project, selection.EVERYTHING),
+        Testimonial.id.not_in([row.id for row in first]),
     )
-    return read_page(query, NEWEST, after, limit)
+    return selection.read_page(query, selection.NEWEST, after, limit)
 
 
 def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> None:
@@ -67,7 +58,7 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
     ids = _list_ids(project, widget)
     if testimonial.id in ids:
         return
-    if len(ids) >= MAX_CHOSEN:
+    if len(ids) >= selection.MAX_CHOSEN:
         raise OrderFull
     _keep(project, widget, [*ids, testimonial.id])
 
@@ -96,9 +87,11 @@ def arrange(project: Project, widget: Widget, wanted: Sequence[str]) -> None:
     _keep(project, widget, sorted(ids, key=lambda each: places.get(each, len(places))))
 
 
-def _list_pinned(project: Project, content: Content) -> list[Testimonial]:
-    query = select(Testimonial).where(*find_conditions(project, content), Testimonial.is_pinned)
-    return list(read_page(query, content.order, None, MAX_CHOSEN)[0])
+def _list_pinned(project: Project, content: selection.Content) -> list[Testimonial]:
+    query = select(Testimonial).where(
+        *selection.find_conditions(project, content), Testimonial.is_pinned
+    )
+    return list(selection.read_page(query, content.order, None, selection.MAX_CHOSEN)[0])
 
 
 def _list_ids(project: Project, widget: Widget) -> list[str]:
@@ -109,11 +102,11 @@ def _list_ids(project: Project, widget: Widget) -> list[str]:
 def _keep(project: Project, widget: Widget, ids: list[str]) -> None:
     """Write an order into the draft; one that changes nothing for visitors isn't one by hand."""
     published, content = (
-        read_content(settings["design"], WHOLE)
+        selection.read_content(settings["design"], WHOLE)
         for settings in (read_published(widget), read_draft(widget))
     )
-    changes = {"chosen": ids, "order": BY_HAND}
-    if published.order != BY_HAND and not content.is_only_chosen:
+    changes = {"chosen": ids, "order": selection.BY_HAND}
+    if published.order != selection.BY_HAND and not content.is_only_chosen:
         usual = replace(content, order=published.order)
         if ids == [row.id for row in _list_pinned(project, usual)]:
             changes = {"chosen": list(published.chosen), "order": published.order}

@@ -14,19 +14,7 @@ from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused
 from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
-from testimonials.integrations.mcp.messages import (
-    CURRENT,
-    INVALID_REQUEST,
-    MCP,
-    METHOD_NOT_FOUND,
-    OLDER,
-    PARSE_ERROR,
-    SERVER,
-    Call,
-    MessageRefused,
-    answer_error,
-    read_call,
-)
+from testimonials.integrations.mcp import messages
 from testimonials.integrations.mcp.resources import (
     PROMPTS,
     TEMPLATES,
@@ -59,39 +47,43 @@ def answer_message(
     call_id, is_current = None, True
     try:
         if isinstance(message, BodyInvalid):
-            raise MessageRefused(PARSE_ERROR, message.message)
+            raise messages.MessageRefused(messages.PARSE_ERROR, message.message)
         call_id = message.get("id")
-        call = read_call(message, headers)
+        call = messages.read_call(message, headers)
         if call.id is None:
             return 202, None
         is_current = call.is_current
         return 200, call.answer(_perform(call, caller))
-    except MessageRefused as error:
+    except messages.MessageRefused as error:
         # Older clients take another status for a fault of the connection.
-        return error.status if is_current else 200, answer_error(call_id, error)
+        return error.status if is_current else 200, messages.answer_error(call_id, error)
 
 
-def _perform(call: Call, caller: Caller) -> dict[str, Any]:
+def _perform(call: messages.Call, caller: Caller) -> dict[str, Any]:
     methods = METHODS | (ONLY_CURRENT if call.is_current else ONLY_OLDER)
     if call.method not in methods:
-        raise MessageRefused(METHOD_NOT_FOUND, f"There is no method {call.method[:80]} here.")
+        raise messages.MessageRefused(
+            messages.METHOD_NOT_FOUND, f"There is no method {call.method[:80]} here."
+        )
     return methods[call.method](caller, call.params)
 
 
 def _initialize(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
     asked = params.get("protocolVersion")
     if not isinstance(asked, str):
-        raise MessageRefused(INVALID_REQUEST, "initialize needs a protocolVersion.")
+        raise messages.MessageRefused(
+            messages.INVALID_REQUEST, "initialize needs a protocolVersion."
+        )
     return {
-        "protocolVersion": asked if asked in OLDER else OLDER[0],
+        "protocolVersion": asked if asked in messages.OLDER else messages.OLDER[0],
         "capabilities": CAPABILITIES,
-        "serverInfo": SERVER,
+        "serverInfo": messages.SERVER,
         "instructions": INSTRUCTIONS,
     }
 
 
 def _discover(_: Caller, __: Mapping[str, Any]) -> dict[str, Any]:
-    own = {"supportedVersions": [CURRENT, *OLDER], "capabilities": CAPABILITIES}
+    own = {"supportedVersions": [messages.CURRENT, *messages.OLDER], "capabilities": CAPABILITIES}
     return own | {"instructions": INSTRUCTIONS} | SHARED
 
 
@@ -142,7 +134,7 @@ def _enter(name: str) -> Caller:
 
     A page whose name leads here for a moment (DNS rebinding) could otherwise call it.
     """
-    request.environ[CALLED_BY] = MCP
+    request.environ[CALLED_BY] = messages.MCP
     origin = request.headers.get("Origin")
     if origin is not None and origin not in own_origins():
         raise CrossSiteRefused

@@ -14,15 +14,7 @@ from urllib.error import HTTPError
 
 import click
 
-from testimonials.integrations.mcp.messages import (
-    INVALID_REQUEST,
-    NAMED_BY,
-    PARSE_ERROR,
-    VERSION_KEY,
-    MessageRefused,
-    answer_error,
-    encode_header,
-)
+from testimonials.integrations.mcp import messages
 
 UNREACHABLE = -32000
 SECONDS = 60
@@ -58,8 +50,8 @@ def forward(url: str, token: str, lines: Iterable[str]) -> Iterator[dict[str, An
         try:
             message = _read(line)
             answer = _send(url, token, _headers(message, version), line.encode())
-        except MessageRefused as error:
-            answer = answer_error(message.get("id"), error)
+        except messages.MessageRefused as error:
+            answer = messages.answer_error(message.get("id"), error)
         # A notification gets no answer, whatever becomes of it.
         if answer and "id" in message:
             version = answer.get("result", {}).get("protocolVersion", version)
@@ -70,9 +62,11 @@ def _read(line: str) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except ValueError as error:
-        raise MessageRefused(PARSE_ERROR, f"The line is not JSON: {error}.") from None
+        raise messages.MessageRefused(
+            messages.PARSE_ERROR, f"The line is not JSON: {error}."
+        ) from None
     if not isinstance(message, dict):
-        raise MessageRefused(INVALID_REQUEST, "Send one message a line.")
+        raise messages.MessageRefused(messages.INVALID_REQUEST, "Send one message a line.")
     return message
 
 
@@ -81,14 +75,14 @@ def _headers(message: dict[str, Any], version: str) -> dict[str, str]:
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
-    current = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+    current = meta.get(messages.VERSION_KEY) if isinstance(meta, dict) else None
     if not isinstance(current, str):
         return {"MCP-Protocol-Version": version} if version else {}
     method = str(message.get("method"))
     headers = {"MCP-Protocol-Version": current, "Mcp-Method": method}
-    if method in NAMED_BY:
-        headers["Mcp-Name"] = str(params.get(NAMED_BY[method]))
-    return {name: encode_header(value) for name, value in headers.items()}
+    if method in messages.NAMED_BY:
+        headers["Mcp-Name"] = str(params.get(messages.NAMED_BY[method]))
+    return {name: messages.encode_header(value) for name, value in headers.items()}
 
 
 def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
@@ -107,9 +101,9 @@ def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[st
         if "jsonrpc" in answer:
             return answer
         said = answer.get("message", f"The service answered {error.code} {error.reason}.")
-        raise MessageRefused(UNREACHABLE, f"{url}: {said}") from None
+        raise messages.MessageRefused(UNREACHABLE, f"{url}: {said}") from None
     except (OSError, ValueError, HTTPException) as error:
-        raise MessageRefused(UNREACHABLE, f"{url} can't be reached: {error}.") from None
+        raise messages.MessageRefused(UNREACHABLE, f"{url} can't be reached: {error}.") from None
 
 
 def _parse(content: bytes) -> dict[str, Any]:

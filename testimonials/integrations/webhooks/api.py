@@ -6,36 +6,23 @@ from testimonials.auth.callers import Caller, Scope
 from testimonials.core.http.answers import Answer, answer
 from testimonials.core.http.blueprints import webhooks
 from testimonials.core.http.pagination import CursorQuerySchema, Page, add_link, link_to
-from testimonials.integrations.webhooks import endpoints, log
+from testimonials.integrations.webhooks import endpoints, log, schemas
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
 from testimonials.integrations.webhooks.payloads import list_told
-from testimonials.integrations.webhooks.schemas import (
-    DeliveryListSchema,
-    DeliverySchema,
-    EventListSchema,
-    EventQuerySchema,
-    NewWebhookSchema,
-    RedeliveredSchema,
-    RedeliverSchema,
-    WebhookCreateSchema,
-    WebhookListSchema,
-    WebhookSchema,
-    WebhookUpdateSchema,
-)
 from testimonials.projects.access import find_project
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 
 webhooks.find(webhook=lambda project, webhook_id: endpoints.find_endpoint(project, webhook_id))
 
-_WEBHOOK = WebhookSchema()
+_WEBHOOK = schemas.WebhookSchema()
 
 
 @webhooks.resource(
     "GET /v1/events",
     scope=Scope.READ,
-    query=EventQuerySchema,
-    data=EventListSchema,
+    query=schemas.EventQuerySchema,
+    data=schemas.EventListSchema,
     raises=(404,),
 )
 def list_events(caller: Caller, query: Values) -> Response:
@@ -56,7 +43,7 @@ def list_events(caller: Caller, query: Values) -> Response:
 
 
 @webhooks.resource(
-    "GET /v1/projects/<project_id>/webhooks", scope=Scope.CONFIGURE, data=WebhookListSchema
+    "GET /v1/projects/<project_id>/webhooks", scope=Scope.CONFIGURE, data=schemas.WebhookListSchema
 )
 def list_webhooks(project: Project) -> Page:
     """List webhook endpoints.
@@ -69,9 +56,9 @@ def list_webhooks(project: Project) -> Page:
 @webhooks.resource(
     "POST /v1/projects/<project_id>/webhooks",
     scope=Scope.CONFIGURE,
-    body=WebhookCreateSchema,
+    body=schemas.WebhookCreateSchema,
     example={"url": "https://example.com/hooks/testimonials", "events": ["testimonial.approved"]},
-    data=NewWebhookSchema,
+    data=schemas.NewWebhookSchema,
     is_secret=True,
     raises=(409,),
 )
@@ -92,7 +79,9 @@ def create_webhook(caller: Caller, project: Project, body: Values) -> Answer:
 
 
 @webhooks.resource(
-    "GET /v1/projects/<project_id>/webhooks/<webhook_id>", scope=Scope.CONFIGURE, data=WebhookSchema
+    "GET /v1/projects/<project_id>/webhooks/<webhook_id>",
+    scope=Scope.CONFIGURE,
+    data=schemas.WebhookSchema,
 )
 def get_webhook(webhook: WebhookEndpoint) -> WebhookEndpoint:
     """Show a webhook endpoint.
@@ -106,9 +95,9 @@ def get_webhook(webhook: WebhookEndpoint) -> WebhookEndpoint:
     "PATCH /v1/projects/<project_id>/webhooks/<webhook_id>",
     scope=Scope.CONFIGURE,
     match=get_webhook,
-    body=WebhookUpdateSchema,
+    body=schemas.WebhookUpdateSchema,
     example={"active": True},
-    data=WebhookSchema,
+    data=schemas.WebhookSchema,
     done="Webhook endpoint updated",
     raises=(409,),
 )
@@ -125,7 +114,7 @@ def update_webhook(project: Project, webhook: WebhookEndpoint, body: Values) -> 
     "DELETE /v1/projects/<project_id>/webhooks/<webhook_id>",
     scope=Scope.CONFIGURE,
     match=get_webhook,
-    data=WebhookSchema,
+    data=schemas.WebhookSchema,
     done="Webhook endpoint removed",
 )
 def delete_webhook(project: Project, webhook: WebhookEndpoint) -> None:
@@ -139,7 +128,7 @@ def delete_webhook(project: Project, webhook: WebhookEndpoint) -> None:
 @webhooks.resource(
     "POST /v1/projects/<project_id>/webhooks/<webhook_id>/test",
     scope=Scope.CONFIGURE,
-    data=DeliverySchema,
+    data=schemas.DeliverySchema,
     done="Test on its way",
 )
 def test_webhook(webhook: WebhookEndpoint) -> WebhookDelivery:
@@ -154,7 +143,7 @@ def test_webhook(webhook: WebhookEndpoint) -> WebhookDelivery:
 @webhooks.resource(
     "POST /v1/projects/<project_id>/webhooks/<webhook_id>/rotate",
     scope=Scope.CONFIGURE,
-    data=NewWebhookSchema,
+    data=schemas.NewWebhookSchema,
     is_secret=True,
 )
 def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndpoint) -> Answer:
@@ -173,7 +162,7 @@ def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndp
     "GET /v1/projects/<project_id>/webhooks/<webhook_id>/deliveries",
     scope=Scope.CONFIGURE,
     query=CursorQuerySchema,
-    data=DeliveryListSchema,
+    data=schemas.DeliveryListSchema,
 )
 def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
     """List deliveries.
@@ -187,9 +176,9 @@ def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
 @webhooks.resource(
     "POST /v1/projects/<project_id>/webhooks/<webhook_id>/redeliver",
     scope=Scope.CONFIGURE,
-    body=RedeliverSchema,
+    body=schemas.RedeliverSchema,
     example={"since": "2026-03-12T10:00:00Z"},
-    data=RedeliveredSchema,
+    data=schemas.RedeliveredSchema,
     done="On their way",
 )
 def redeliver_webhook(webhook: WebhookEndpoint, body: Values) -> Values:
