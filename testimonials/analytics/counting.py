@@ -43,8 +43,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# What is counted in memory, and written down once a minute.
-#
 # Anybody can send a beacon. So memory is bounded, each address is counted a few times a minute and
 # fills only a part of it, and what names no testimonial or form is dropped when it is written. More
 # websites of a day than a project may have share a row. A process that is killed loses what it has

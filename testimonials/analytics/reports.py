@@ -28,8 +28,6 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DayOf, average, count_days
 from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial
 
-# What an owner is told of views, reads, clicks, forms, requests and ratings.
-
 PERIODS = (7, 30, 90, 365)
 USUAL_PERIOD = 30
 # A website is quiet that showed the widget in the last 30 days, but not in the last 3.

@@ -29,8 +29,6 @@ from testimonials.projects.emails import project_look
 from testimonials.projects.models import Member, Project
 from testimonials.projects.projects import is_shown, names_service
 
-# The mails that ask for a testimonial, and the pace at which they are sent.
-#
 # A request and its mail are written in one transaction, under one lock. Each mail is therefore sent
 # once, and all processes together keep the pace.
 

@@ -30,8 +30,6 @@ from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 
-# Asking people for testimonials by mail: whom, how many, and with which words.
-
 MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
 WAITS = (0, 1, 3, 7, 14, 30)

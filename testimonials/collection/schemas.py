@@ -23,8 +23,6 @@ from testimonials.projects.page_design import (
 )
 from testimonials.testimonials.fields import AuthorLine
 
-# Shapes of forms, and of the page's design, in the API.
-
 NAME_LENGTH, TITLE_LENGTH = 60, 80
 FORM_NAME = Text(
     NAME_LENGTH,

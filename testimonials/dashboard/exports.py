@@ -47,9 +47,6 @@ from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports
 
-# Exports: a project as an archive or a table, an account with everything, and its activity.
-
-
 # What fits into memory; an account's archive has all of them.
 MOST_EVENTS = 50_000
 

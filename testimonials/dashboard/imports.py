@@ -32,8 +32,6 @@ from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_im
 from testimonials.transfer.tables.rows import REPAIRS, STATUSES
 from testimonials.transfer.tables.values import ORDERS, read_date
 
-# The form that says how a file is imported: which columns are which, and how they are read.
-
 MEGABYTE = 1024 * 1024
 # The worker takes no larger body.
 MAX_FILE_BYTES = 12 * MEGABYTE

@@ -39,8 +39,6 @@ from testimonials.core.passwords import hash_password
 from testimonials.dashboard.framework import AccountPage, Done, Values
 from testimonials.projects.access import is_asked_for_more
 
-# The one sentence on the account: the one thing to do, if it isn't safe yet.
-
 # Fewer recovery codes than this are soon gone.
 FEW_CODES = 3
 

@@ -35,8 +35,6 @@ from testimonials.core.text import PORT
 from testimonials.integrations.models import OAuthCode
 from testimonials.projects.models import Project
 
-# The programs that connect by OAuth, and where they may be answered.
-#
 # Anybody may register, so a client's id is a signed text that holds its name and addresses: nothing
 # is stored, and a client is trusted with nothing but to be answered where it said.
 

@@ -24,8 +24,6 @@ from testimonials.testimonials.media.playback import (
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import TagRefused, read_tags
 
-# The fields of a testimonial, shared by the API, all forms, and imports.
-
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
 AVATAR_LENGTH = 500

@@ -25,8 +25,6 @@ from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.testimonials.samples import find_face
 
-# Testimonials.
-
 
 def _of_recording(name: str, nothing: Any) -> Any:
     """Return what reads and sets something of a testimonial's recording, if it has one."""

@@ -57,8 +57,6 @@ from testimonials.projects.notifications import (
 from testimonials.testimonials.models import UNTOLD, Testimonial
 from testimonials.testimonials.moderation_links import make_decision_url
 
-# The notification of new testimonials.
-
 NAME_LENGTH = 60
 # One testimonial is shown nearly whole; of several, enough to recognise each.
 ONE_LENGTH = 600

@@ -26,8 +26,6 @@ from testimonials.testimonials.media.playback import describe_of, load_recording
 from testimonials.testimonials.models import REASONS
 from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE, WITH_REASON
 
-# Shapes of requests and answers about testimonials.
-
 MAX_BULK = 100
 
 # Left out of an answer when not set; authorRole is not among them.

@@ -33,8 +33,6 @@ from testimonials.testimonials.models import (
 )
 from testimonials.testimonials.samples import write_samples
 
-# The rules of testimonials: adding, listing, samples.
-
 # The largest offset that both databases accept; nothing is past it.
 LARGEST_OFFSET = 2**62
 

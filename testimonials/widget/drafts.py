@@ -13,8 +13,6 @@ from testimonials.projects.projects import mark_edited
 from testimonials.projects.widget_design import SHAPES, THEMES, read_design, trim_design
 from testimonials.widget.models import SavedWidget
 
-# Drafts: what the editor is changing in a widget. Visitors see it once it is published.
-#
 # A draft holds only what differs from the published settings, so that a setting that the API
 # changes meanwhile stays changed. Its button is whole, since empty words mean the default ones.
 

@@ -17,8 +17,6 @@ from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
-# The versions of projects, by which kept bytes are known to be current.
-
 # Instead of a version: the database is away, and what is kept may be shown, marked as stale.
 STALE = -1
 

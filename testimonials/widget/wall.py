@@ -38,8 +38,6 @@ from testimonials.widget.selection import (
 )
 from testimonials.widget.settings import describe_proof, describe_shown, find_settings, rate
 
-# What the public wall shows: a choice of testimonials, page by page, and the figures above.
-
 SORTS = (NEWEST, BEST)
 ON_A_WALL = 50
 # The most frequent tags are offered; the page takes any.

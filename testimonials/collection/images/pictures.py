@@ -36,8 +36,6 @@ from testimonials.widget.selection import find_marks
 from testimonials.widget.settings import describe_proof, find_settings
 from testimonials.widget.words import write_words
 
-# Drawing in the process that decodes pictures, with its limits of time and memory.
-
 
 class PictureRefused(ServiceError):
     status = 422

@@ -16,8 +16,6 @@ from testimonials.auth.api_auth import CALLED_BY
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import base_url
 
-# The messages of MCP: reading one request, its errors, and what each revision wants in an answer.
-#
 # Revision 2026-07-28 has no sessions: each request names its revision and repeats the method in
 # headers, which proxies read. Older clients begin with `initialize`; nothing is kept of it.
 

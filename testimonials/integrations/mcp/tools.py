@@ -20,8 +20,6 @@ from testimonials.integrations.mcp.messages import (
     list_projects,
 )
 
-# The table of tools: each is one operation of the API, named by what an owner would say.
-#
 # Arguments and their meaning come from the operation; here stands what helps a model choose. At
 # most 21, since every one costs each conversation a few hundred words.
 

@@ -46,8 +46,6 @@ from testimonials.integrations.webhooks.payloads import TEST, Told, write_bodies
 from testimonials.integrations.webhooks.sending import Message, Outcome, send
 from testimonials.projects.models import Project
 
-# Which deliveries are due, and what comes of a try: accepted, tried again, given up.
-#
 # A process leases what it sends, so that no other sends it too. When it dies, the lease runs out
 # and the delivery is sent again, with the same id: at least once.
 

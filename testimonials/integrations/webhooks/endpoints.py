@@ -39,8 +39,6 @@ from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
 from testimonials.transfer.ownership import handed_over
 
-# The rules of webhook endpoints: adding, changing and removing them, and how they fare.
-#
 # `project` is locked wherever something changes.
 
 MOST_ENDPOINTS = 10

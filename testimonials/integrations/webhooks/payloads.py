@@ -25,8 +25,6 @@ from testimonials.projects.schemas import ProjectSchema
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import VisibleTestimonialSchema
 
-# What others are told of the record: the types by the names they have outside, and the data.
-
 ANSWERED, DECIDED, TEST = REQUEST_ANSWERED.webhook, PROPOSAL_DECIDED.webhook, "webhook.test"
 NAMES = tuple(
     sorted(

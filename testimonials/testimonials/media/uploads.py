@@ -28,8 +28,6 @@ from testimonials.testimonials.media.recordings import (
 )
 from testimonials.testimonials.models import Recording
 
-# Uploading a recording: in pieces that go on after a lost line, or whole with a form.
-
 PIECE_BYTES = 512 * 1024
 # Each is a whole recording, so nobody needs more, even at a tablet on a counter.
 RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)

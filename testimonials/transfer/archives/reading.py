@@ -32,8 +32,6 @@ from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT
 from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
 from testimonials.transfer.models import WaitingArchive
 
-# Opening the archive of a project: all of it is checked before anything is written.
-#
 # The file may come from anybody. Only the files that belong in it are read, each up to a limit, and
 # names in it are never used as paths.
 

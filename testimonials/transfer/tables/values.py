@@ -14,8 +14,6 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.testimonials.fields import Rating
 
-# Dates as other services and spreadsheet programs write them.
-#
 # Nothing is guessed: 03/04/2026 is a question until something in the file answers it.
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
