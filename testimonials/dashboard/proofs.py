@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from flask import render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -24,14 +25,7 @@ from testimonials.core.http.urls import current_path
 from testimonials.dashboard.shell import build_shell
 
 
-def require_proof(
-    purpose: str,
-    back: str,
-    *,
-    is_download: bool = False,
-    changes_ways_in: bool = False,
-    lasts: timedelta = PROOF_LIFETIME,
-) -> Callable[[View], View]:
+def require_proof(purpose: str, back: str, **options: Any) -> Callable[[View], View]:
     """Make a decorator, below `require_session`, that asks for a proof as `prove` does.
 
     `back` is the endpoint to cancel to.
@@ -40,14 +34,7 @@ def require_proof(
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
-            owner, page = prove(
-                owner,
-                purpose,
-                url_for(back),
-                is_download=is_download,
-                changes_ways_in=changes_ways_in,
-                lasts=lasts,
-            )
+            owner, page = prove(owner, purpose, url_for(back), **options)
             return view(owner=owner, **arguments) if page is None else page
 
         return wrapper
