@@ -113,12 +113,6 @@ def undo_last(project: Project, actor: str) -> Undone:
     )
 
 
-def find_last_step(project: Project, actor: str) -> Step | None:
-    """Return what `undo_last` would undo first."""
-    batches = list_steps(project.id, actor)
-    return _find(batches[0])[0] if batches else None
-
-
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
     """Return the batches that somebody can undo one after another, the newest first."""
     change, last = Event, func.max(Event.created_at)

@@ -79,13 +79,6 @@ class SqliteVersions:
             # The view asks again, and its error is logged and answered as usual.
             return None
 
-    def let_go(self) -> None:
-        """Close this thread's connection to the file, and forget those of others."""
-        # Python would close it some time later, as it refers to itself.
-        if connection := getattr(self._local, "connection", None):
-            connection.close()
-        self._local = threading.local()
-
 
 # The versions of projects on PostgreSQL: kept in memory, and forgotten when a host says so.
 #

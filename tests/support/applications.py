@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import os
 import shutil
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,6 @@ from testimonials.core.settings.current import EXTENSION, current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.metrics import end_metrics
 from testimonials.widget.cache import SIGHTINGS, FastFeed
-from testimonials.widget.versions import SqliteVersions
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.
@@ -143,8 +143,11 @@ def let_go_of_file(app: Flask) -> None:
     # What reads addresses is around it.
     while not isinstance(feed, FastFeed):
         feed = feed.application
+    # Python would close it some time later, as it refers to itself.
     if isinstance(feed.versions, SqliteVersions):
-        feed.versions.let_go()
+        if connection := getattr(feed.versions._local, "connection", None):
+            connection.close()
+        feed.versions._local = threading.local()
 
 
 def _is_idle(engine: Engine) -> bool:

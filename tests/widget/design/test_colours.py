@@ -3,12 +3,11 @@
 import random
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.images.colors import NAMES, PAIRS, TEXT, contrast, derive_colours
-from testimonials.widget.colors import PALETTES, explain_changes, measure_contrasts
+from testimonials.core.images.colors import NAMES, PAIRS, contrast, derive_colours
+from testimonials.widget.colors import PALETTES
 from tests.conftest import Caller
 from tests.support.rows import change_project
 from tests.support.sampling import rounds, sample
@@ -71,33 +70,3 @@ def test_words_can_be_read_in_the_colours_of_any_brand() -> None:
             for name, (grounds, least) in PAIRS.items():
                 for ground in grounds:
                     assert contrast(colours[name], colours[ground]) >= least, (brand, name, ground)
-
-
-@pytest.mark.parametrize(
-    ("brand", "changed"),
-    [
-        # An orange that white words can be read on.
-        ("#C2410C", {"light accent": "Darkened", "dark accent": "Lightened"}),
-        # A yellow gets dark words rather than mud.
-        ("#FACC15", {
-            "light accent": "Darkened", "light on": "Dark words",
-            "dark accent": "A little less strong", "dark on": "Dark words",
-        }),
-        # Neither white nor dark words can be read on this pink.
-        ("#F01E78", {
-            "light accent": "Darkened", "light solid": "Darkened a little",
-            "dark accent": "Lightened", "dark solid": "Darkened a little",
-        }),
-        # Buttons in this one would not be seen on dark cards.
-        ("#111111", {"dark accent": "Lightened", "dark solid": "Lightened"}),
-    ],
-)  # fmt: skip
-def test_what_was_changed_is_told_with_the_reason(brand: str, changed: dict[str, str]) -> None:
-    found = explain_changes(brand)
-    assert [f"{each.theme} {each.name}" for each in found] == list(changed)
-    for each, reason in zip(found, changed.values(), strict=True):
-        assert each.reason.startswith(reason)
-        assert each.used != each.asked
-        assert each.contrast >= (TEXT if each.name != "solid" else 3)
-    colours = derive_colours(brand).light
-    assert measure_contrasts(colours)["on"] >= TEXT
