@@ -108,9 +108,7 @@ def show_feeds(access: Access) -> Values:
         "json_feed_url": json_feed_url(project_id),
         "fragment_url": fragment_url(project_id),
         "newsletter_url": newsletter_url(project_id),
-        "policy": "\n".join(
-            f"{name} {origin};" for name in ("script-src", "connect-src", "img-src")
-        ),
+        "policy": "\n".join(f"{name} {origin};" for name in SOURCES),
     }
 
 

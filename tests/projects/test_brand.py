@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from testimonials.auth.callers import Scope
 from testimonials.core.extensions import db
-from testimonials.core.images.colors import PAIRS, contrast, derive_colours
+from testimonials.core.images.colors import contrast, derive_colours
 from testimonials.dashboard.brand import name_color
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
@@ -22,6 +22,7 @@ from testimonials.widget.colors import PALETTES, write_colours
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.support.colours import PAIRS
 from tests.support.pictures import to_bytes
 from tests.support.rows import change_project
 from tests.support.sampling import sample

@@ -29,6 +29,7 @@ from testimonials.core.settings.current import EXTENSION, current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.metrics import end_metrics
 from testimonials.widget.cache import SIGHTINGS, FastFeed
+from testimonials.widget.versions import SqliteVersions
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.

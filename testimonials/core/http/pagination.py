@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
 from flask import Response, request
-from marshmallow import Schema, fields
+from marshmallow import fields
 from sqlalchemy import Select, literal, tuple_
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.http.answers import answer
 from testimonials.core.http.fields import QueryCount, RuleField, StrictSchema
 from testimonials.core.http.urls import call_url
 
@@ -106,13 +105,6 @@ def cut_page(rows: Sequence[Any], limit: int) -> Page:
     """Return the page of a list that was asked for one row more than the page holds."""
     shown = rows[:limit]
     return Page(shown, str(Cursor.of(shown[-1])) if len(rows) > limit else None)
-
-
-def answer_page(schema: Schema, page: Page) -> Response:
-    """Answer with ``{items, next}``; `schema` is one of many."""
-    response = answer("OK", {"items": schema.dump(page.items), "next": page.next})
-    add_link(response, link_to(page.next))
-    return response
 
 
 def link_to(cursor: str | None) -> str:

@@ -42,26 +42,6 @@ def list_deliveries(
     return read_page(select_deliveries(endpoint), WebhookDelivery, limit, after)
 
 
-def list_newest(
-    endpoints: Sequence[WebhookEndpoint], most: int
-) -> dict[str, list[WebhookDelivery]]:
-    """Return the newest deliveries of each endpoint, by the endpoint's id."""
-    place = func.row_number().over(
-        partition_by=WebhookDelivery.endpoint_id, order_by=WebhookDelivery.id.desc()
-    )
-    whose = WebhookDelivery.endpoint_id.in_([each.id for each in endpoints])
-    ranked = select(WebhookDelivery.id, place.label("place")).where(whose).subquery()
-    found: dict[str, list[WebhookDelivery]] = {each.id: [] for each in endpoints}
-    for row in db.session.scalars(
-        select(WebhookDelivery)
-        .join(ranked, ranked.c.id == WebhookDelivery.id)
-        .where(ranked.c.place <= most)
-        .order_by(WebhookDelivery.id.desc())
-    ):
-        found[row.endpoint_id].append(row)
-    return found
-
-
 def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
     query = select_deliveries(endpoint).where(WebhookDelivery.id == delivery_id)
     found = db.session.scalars(query).one_or_none() if is_identifier(delivery_id) else None

@@ -6,9 +6,10 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.images.colors import NAMES, PAIRS, contrast, derive_colours
+from testimonials.core.images.colors import NAMES, contrast, derive_colours
 from testimonials.widget.colors import PALETTES
 from tests.conftest import Caller
+from tests.support.colours import PAIRS
 from tests.support.rows import change_project
 from tests.support.sampling import rounds, sample
 
