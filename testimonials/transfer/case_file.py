@@ -17,7 +17,6 @@ from sqlalchemy.orm import selectinload
 from testimonials import __version__
 from testimonials.collection.models import (
     AbuseReport,
-    CollectionForm,
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
@@ -38,7 +37,6 @@ from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
 from testimonials.transfer.archives.writing import ROWS_AT_ONCE, describe_all, write_members
 from testimonials.transfer.tables.export import COLUMNS, describe_event, find_names
-from testimonials.widget.models import SavedWidget
 
 Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
@@ -121,8 +119,8 @@ def _describe(project: Project, testimonial_id: str | None) -> Members:
     gone = {} if testimonial_id else _find_gone(project)
     yield "byStars", _describe_stars(project, testimonial_id, gone)
     yield "settings", PROJECT.write(project)
-    yield "forms", describe_all(CollectionForm, FORM, project)
-    yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
+    yield "forms", describe_all(FORM, project)
+    yield "savedWidgets", describe_all(SAVED_WIDGET, project)
     yield "rewards", [step for step in project.open_steps if step["kind"] == "code"]
     yield "changesOfSettings", _describe_events(project)
     yield "orders", _count_orders(project)

@@ -217,6 +217,7 @@ class Part:
         door: type[Schema] | None = None,
         beside: Mapping[str, fields.Field[Any]] | None = None,
     ) -> None:
+        self.model = model
         self.table: Any = model.__table__
         self.left_out = left_out
         self.columns = [each.name for each in self.table.columns if each.name not in left_out]

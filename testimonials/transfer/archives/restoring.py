@@ -20,7 +20,7 @@ from testimonials.core.db.identifiers import ID_LENGTH, new_identifier, whole_of
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import PAGE_CONFIG
-from testimonials.projects.models import OldSlug, Project, WidgetSighting
+from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.projects import (
     SlugReserved,
     SlugTaken,
@@ -33,14 +33,9 @@ from testimonials.testimonials.counts import count_once
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
 from testimonials.testimonials.media.uploads import note_contents
-from testimonials.testimonials.models import (
-    KeptRating,
-    Recording,
-    Testimonial,
-    TestimonialTag,
-)
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.record import continue_record
-from testimonials.transfer.archives.format import Row
+from testimonials.transfer.archives.format import LISTS, Row
 from testimonials.transfer.archives.reading import Archive, Stored
 from testimonials.transfer.erasure import leave_out_erased
 from testimonials.transfer.tables.plan import finish_import
@@ -48,7 +43,7 @@ from testimonials.widget.colors import PALETTES
 from testimonials.widget.models import SavedWidget
 
 # Lists whose rows come as they are.
-PLAIN = {"widgetSightings": WidgetSighting, "forms": CollectionForm, "keptRatings": KeptRating}
+PLAIN = ("widgetSightings", "savedWidgets", "forms", "keptRatings", "invitationBatches")
 
 
 @dataclass
@@ -95,15 +90,13 @@ def restore_project(
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
     for row in lists["savedWidgets"]:
         row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
-    _insert(SavedWidget, lists["savedWidgets"])
-    for name, model in PLAIN.items():
-        _insert(model, lists[name])
+    for name in PLAIN:
+        _insert(LISTS[name].model, lists[name])
     _insert_images(archive, ids)
     with count_once(db.session.connection(), project.id):
         pictures = {row["id"] for row in lists["images"]}
         _insert_testimonials(project, lists["testimonials"], pictures, ids)
     _insert_recordings(archive.lists["recordings"], project, recordings, ids)
-    _insert(RequestBatch, lists["invitationBatches"])
     restored.waiting = _insert_requests(
         lists["invitations"], project.account_id, resumes=resumes_requests
     )

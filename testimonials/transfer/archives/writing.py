@@ -15,12 +15,7 @@ from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
 from testimonials.auth.models import AccessToken, Account, BillingSubscription, Session
-from testimonials.collection.models import (
-    CollectionForm,
-    MailedRequest,
-    RequestBatch,
-    UnsubscribedAddress,
-)
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import list_columns, to_name, write_columns
@@ -28,38 +23,25 @@ from testimonials.core.event_lists import EventFilter, list_events
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
-from testimonials.projects.models import (
-    PICTURES,
-    Member,
-    NotificationChoice,
-    OldSlug,
-    Project,
-    WidgetSighting,
-)
+from testimonials.projects.models import PICTURES, Member, NotificationChoice, Project
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.media.recordings import path_of, size_of
-from testimonials.testimonials.models import KeptRating, RecordHead, Recording, Testimonial
+from testimonials.testimonials.models import RecordHead, Recording, Testimonial
 from testimonials.testimonials.record_heads import write_log
 from testimonials.transfer.archives.format import (
     CHANGE,
-    FORM,
     FORMAT,
     IMAGE,
-    KEPT_RATING,
-    OLD_SLUG,
+    LISTS,
     PROJECT,
     RECORDING,
     REQUEST,
-    REQUEST_BATCH,
-    SAVED_WIDGET,
-    SIGHTING,
     TESTIMONIAL,
     VERSION,
     Part,
     Row,
 )
 from testimonials.transfer.tables.export import find_names, write_events
-from testimonials.widget.models import SavedWidget
 
 # Writing the archive of a project: a zip with `project.json` and the pictures as files.
 
@@ -158,16 +140,14 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "program", __version__
     yield "exportedAt", clock.iso(clock.now())
     yield "project", PROJECT.write(project)
-    yield "oldSlugs", describe_all(OldSlug, OLD_SLUG, project)
-    yield "widgetSightings", describe_all(WidgetSighting, SIGHTING, project)
-    yield "savedWidgets", describe_all(SavedWidget, SAVED_WIDGET, project)
-    yield "forms", describe_all(CollectionForm, FORM, project)
+    for name in ("oldSlugs", "widgetSightings", "savedWidgets", "forms"):
+        yield name, describe_all(LISTS[name], project)
     yield "testimonials", _describe_testimonials(project, images)
     head = db.session.get(RecordHead, project.id)
     yield "record", write_log(head) if head else []
-    yield "keptRatings", describe_all(KeptRating, KEPT_RATING, project)
+    yield "keptRatings", describe_all(LISTS["keptRatings"], project)
     yield "recordings", _describe_recordings(project, images)
-    yield "invitationBatches", describe_all(RequestBatch, REQUEST_BATCH, project)
+    yield "invitationBatches", describe_all(LISTS["invitationBatches"], project)
     yield "invitations", _describe_requests(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
@@ -175,8 +155,8 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "images", (IMAGE.write(row) for row in _list_images(images, *columns))
 
 
-def describe_all(model: Any, part: Part, project: Project) -> Iterator[Row]:
-    query = select(model).where(model.project_id == project.id)
+def describe_all(part: Part, project: Project) -> Iterator[Row]:
+    query = select(part.model).where(part.table.c.project_id == project.id)
     for row in db.session.scalars(query.order_by(*part.table.primary_key.columns)):
         yield part.write(row)
 
@@ -259,7 +239,7 @@ def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
 # The archive of an account: its own data, and an archive of each project.
 
 ACCOUNT_FORMAT, ACCOUNT_VERSION = "testimonials-account", 1
-LISTS = {
+OF_ACCOUNT = {
     "sessions": Session,
     "accessTokens": AccessToken,
     "subscriptions": BillingSubscription,
@@ -297,7 +277,7 @@ def describe_account(account: Account) -> dict[str, Any]:
         "program": __version__,
         "exportedAt": clock.iso(clock.now()),
         "account": write_columns(account, list_columns(Account)),
-        **{name: _describe_rows(model, account.id) for name, model in LISTS.items()},
+        **{name: _describe_rows(model, account.id) for name, model in OF_ACCOUNT.items()},
         "memberships": _describe_memberships(account.id),
         "workspaces": _describe_workspaces(account.id),
         "team": _describe_team(account.id),
