@@ -20,11 +20,7 @@ from testimonials.collection.requests import (
     choose_people,
     sort_people,
 )
-from testimonials.collection.schemas import (
-    NAME_LENGTH,
-    FormSchema,
-    FormUpdateSchema,
-)
+from testimonials.collection.schemas import NAME_LENGTH, FormSchema, FormUpdateSchema
 from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, Parts, StrictSchema, Text

@@ -21,21 +21,12 @@ from testimonials.collection.images.pictures import (
 )
 from testimonials.collection.page_data import describe_form, describe_page, describe_thanks
 from testimonials.collection.storing import announce, keep_files, store
-from testimonials.collection.submission import (
-    MailMeForm,
-    Submission,
-    fill_in,
-    may_mail,
-    parse,
-)
+from testimonials.collection.submission import MailMeForm, Submission, fill_in, may_mail, parse
 from testimonials.core.db.transactions import write
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.forms import read_unsent_form
-from testimonials.core.http.i18n import (
-    current_language,
-    language_query,
-)
+from testimonials.core.http.i18n import current_language, language_query
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
 from testimonials.core.images.colors import derive_colours

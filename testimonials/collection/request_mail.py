@@ -17,11 +17,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import require_found
 from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, speaking
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.core.http.urls import (
-    app_url,
-    form_url,
-    request_url,
-)
+from testimonials.core.http.urls import app_url, form_url, request_url
 from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings

@@ -13,10 +13,7 @@ from testimonials.collection.context import Context
 from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.spam import FLOOD, TELL_OF_FLOOD, find_reasons
-from testimonials.collection.submission import (
-    SentRecording,
-    Submission,
-)
+from testimonials.collection.submission import SentRecording, Submission
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.audit import record

@@ -46,12 +46,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.exports import send_download
 from testimonials.dashboard.formatting import describe_modes, describe_plan
-from testimonials.dashboard.framework import (
-    AccountPage,
-    Done,
-    Values,
-    require_session,
-)
+from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.security import describe_security
 from testimonials.dashboard.shell import build_shell
@@ -64,11 +59,7 @@ from testimonials.projects.settings import give_up_projects
 from testimonials.projects.team import list_colleagues, list_memberships, list_workspaces
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
-from testimonials.transfer.archives.writing import (
-    reading_one_moment,
-    spool,
-    write_account_archive,
-)
+from testimonials.transfer.archives.writing import reading_one_moment, spool, write_account_archive
 from testimonials.transfer.privacy import describe_person
 
 ACCOUNT = "dashboard.account.show_account"

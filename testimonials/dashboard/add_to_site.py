@@ -26,12 +26,7 @@ from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
 from testimonials.widget import embed
 from testimonials.widget.container import Selection
-from testimonials.widget.formats import (
-    IN_NEWSLETTER,
-    add_query,
-    choose_items,
-    render_newsletter,
-)
+from testimonials.widget.formats import IN_NEWSLETTER, add_query, choose_items, render_newsletter
 from testimonials.widget.settings import find_settings, find_widget
 from testimonials.widget.sightings import find_newest_sighting
 from testimonials.widget.steps import SITES, STEPS, find_made_with, send_steps_mail

@@ -16,13 +16,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.proofs import require_proof
-from testimonials.integrations.oauth import (
-    Asked,
-    add_code,
-    describe_place,
-    find_request,
-    origin_of,
-)
+from testimonials.integrations.oauth import Asked, add_code, describe_place, find_request, origin_of
 from testimonials.projects.projects import list_projects
 
 ALL_PROJECTS = "all"

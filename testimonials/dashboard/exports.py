@@ -38,11 +38,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
 from testimonials.transfer.archives import reading
 from testimonials.transfer.archives.restoring import restore_project
-from testimonials.transfer.archives.writing import (
-    reading_one_moment,
-    spool,
-    write_archive,
-)
+from testimonials.transfer.archives.writing import reading_one_moment, spool, write_archive
 from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports

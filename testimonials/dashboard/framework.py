@@ -7,29 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from flask import (
-    Blueprint,
-    jsonify,
-    make_response,
-    redirect,
-    render_template,
-    request,
-    url_for,
-)
+from flask import Blueprint, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow.fields import Field
 from werkzeug import Response
 
-from testimonials.auth.cookies import (
-    read_session_cookie,
-    renew_session_cookie,
-)
+from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.login import keep_draft, render_login
-from testimonials.auth.sessions import (
-    SessionEnded,
-    SignedIn,
-    find_session,
-)
+from testimonials.auth.sessions import SessionEnded, SignedIn, find_session
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -48,12 +33,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import current_path
 from testimonials.dashboard.proofs import prove
 from testimonials.dashboard.shell import build_shell
-from testimonials.projects.access import (
-    Access,
-    Role,
-    StrongSignInNeeded,
-    find_access,
-)
+from testimonials.projects.access import Access, Role, StrongSignInNeeded, find_access
 from testimonials.projects.projects import lock_account_of
 
 Values = dict[str, Any]

@@ -16,9 +16,7 @@ from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
 from testimonials.dashboard.brand import next_address
-from testimonials.dashboard.formatting import (
-    describe_plan,
-)
+from testimonials.dashboard.formatting import describe_plan
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.inbox_data import read_page
 from testimonials.dashboard.shell import (

@@ -12,11 +12,7 @@ from testimonials.auth.accounts import (
     get_account,
     start_signup,
 )
-from testimonials.auth.cookies import (
-    read_session_cookie,
-    set_session_cookie,
-    sign_browser_in,
-)
+from testimonials.auth.cookies import read_session_cookie, set_session_cookie, sign_browser_in
 from testimonials.auth.credentials import find_claimed_account, judge_password
 from testimonials.auth.events import ACCOUNT_CLAIMED
 from testimonials.auth.models import Account

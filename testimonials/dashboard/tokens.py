@@ -12,13 +12,7 @@ from testimonials.auth.accounts import get_account
 from testimonials.auth.callers import DEFAULT_SCOPES, NEVER, Scope
 from testimonials.auth.models import UNUSED
 from testimonials.auth.sessions import SignedIn
-from testimonials.auth.tokens import (
-    ListedToken,
-    find_token,
-    list_tokens,
-    make_token,
-    revoke_token,
-)
+from testimonials.auth.tokens import ListedToken, find_token, list_tokens, make_token, revoke_token
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings

@@ -44,10 +44,7 @@ from testimonials.testimonials.moderation import (
     find_testimonial,
     list_open,
 )
-from testimonials.testimonials.schemas import (
-    DecisionSchema,
-    TestimonialAddSchema,
-)
+from testimonials.testimonials.schemas import DecisionSchema, TestimonialAddSchema
 from testimonials.testimonials.submissions import require_known
 from testimonials.testimonials.tags import MAX_TAGS, TagRefused, read_tags
 from testimonials.testimonials.testimonials import add_approved_testimonial, find_by_external_ids

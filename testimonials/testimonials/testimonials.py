@@ -26,11 +26,7 @@ from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.models import PICTURES, Project
 from testimonials.projects.projects import list_projects, mark_changed, project_created
 from testimonials.testimonials.counts import count_states
-from testimonials.testimonials.models import (
-    Recording,
-    Testimonial,
-    TestimonialTag,
-)
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.samples import write_samples
 
 # The largest offset that both databases accept; nothing is past it.

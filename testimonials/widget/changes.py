@@ -7,11 +7,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.models import Project
 from testimonials.projects.schemas import WidgetConfigUpdateSchema
-from testimonials.projects.widget_design import (
-    WidgetDesignSchema,
-    WidgetLabelsSchema,
-    read_design,
-)
+from testimonials.projects.widget_design import WidgetDesignSchema, WidgetLabelsSchema, read_design
 from testimonials.widget import settings
 from testimonials.widget.events import WIDGET_CHANGED
 
