@@ -1,4 +1,4 @@
-"""The public pages of oEmbed, the badge, JSON Feed and the newsletter."""
+"""The public pages of the widget by itself, of oEmbed, the badge, JSON Feed and the newsletter."""
 
 import re
 from collections.abc import Mapping
@@ -6,21 +6,34 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from flask import Response, current_app, request
+from flask import Response, current_app, g, render_template, request, url_for
+from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 
 from testimonials.core.http.answers import dump_json
-from testimonials.core.http.blueprints import widget
+from testimonials.core.http.blueprints import wall, widget
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import PARAMETER, gettext, speaking
-from testimonials.core.http.urls import app_url, base_path, own_origins, wall_url, widget_page_url
+from testimonials.core.http.urls import (
+    app_url,
+    base_path,
+    own_origins,
+    script_url,
+    wall_url,
+    widget_page_url,
+)
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service
-from testimonials.widget.cache import keep_page
-from testimonials.widget.container import Selection, read_selection
-from testimonials.widget.embed import frame_height, reserve_space
+from testimonials.widget.cache import FRAMES, keep_page
+from testimonials.widget.container import Selection, read_limit, read_selection
+from testimonials.widget.embed import (
+    container_attributes,
+    frame_height,
+    reserve_space,
+    script_query,
+)
 from testimonials.widget.formats import (
     IN_NEWSLETTER,
     add_query,
@@ -28,8 +41,9 @@ from testimonials.widget.formats import (
     describe_json_feed,
     render_newsletter,
 )
+from testimonials.widget.render import Still, render_page, render_still, shadow_styles
 from testimonials.widget.settings import find_settings, find_shown_project
-from testimonials.widget.wall import find_shown_testimonial
+from testimonials.widget.wall import describe_ratings, find_shown_testimonial
 
 # oEmbed (oembed.com): what a website shows for the pasted address of one of our pages.
 
@@ -194,3 +208,74 @@ def _answer(content: str | bytes, mimetype: str) -> Response:
     response.add_etag()
     response.make_conditional(request)
     return response
+
+
+# The widget by itself, and a fragment for static sites.
+
+
+@wall.get("/widget/<project_id>")
+def show_widget(project_id: str) -> ResponseReturnValue:
+    """Show the widget by itself as complete HTML, which its script then replaces.
+
+    Takes the parameters of `read_selection`, and ``?after=``, the cursor of a further page.
+    """
+    project = find_shown_project(project_id)
+    keep_page(project)
+    selection, after = read_selection(request.args), request.args.get("after")
+    still = render_still(project, selection, after)
+    g.is_frameable = True
+    values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
+    # Only browsers without scripts get to a further page.
+    if after is None:
+        values |= {
+            "container": container_attributes(project, selection),
+            "script": _script(project, selection),
+        }
+    response = Response(_render_widget(project, selection, still, **values))
+    response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
+    return response
+
+
+@wall.get("/widget/<project_id>/fragment")
+def get_fragment(project_id: str) -> Response:
+    """Serve the widget as self-contained HTML, for sites that include it when they are built.
+
+    Takes the parameters of the widget's page, and ``?limit=``, up to 50.
+    """
+    project = find_shown_project(project_id)
+    keep_page(project)
+    selection = read_selection(request.args)
+    still = render_still(project, selection, limit=read_limit(request.args))
+    content = "" if still.is_empty else _render_fragment(project, selection, still)
+    return _answer(content.strip() + "\n", "text/html")
+
+
+def _render_widget(project: Project, selection: Selection, still: Still, **values: Any) -> str:
+    arguments: dict[str, Any] = {"after": still.next, "project_id": project.id} | selection.query
+    return render_page(
+        "widget/widget.html",
+        project,
+        still,
+        selection.theme,
+        next_url=url_for("wall.show_widget", **arguments) if still.next else None,
+        structured_data=describe_ratings(project, still.items),
+        **values,
+    )
+
+
+def _render_fragment(project: Project, selection: Selection, still: Still) -> str:
+    theme, has_extras = selection.theme, still.has_extras
+    styles = shadow_styles(still.settings, theme, still.kind, still.total, has_extras=has_extras)
+    return render_template(
+        "widget/fragment.html",
+        still=still,
+        # Made from the program's own files; it contains nothing that people typed.
+        styles=Markup(styles),  # noqa: S704
+        wall_url=wall_url(project.slug, project.own_host),
+        structured_data=describe_ratings(project, still.items),
+    )
+
+
+def _script(project: Project, selection: Selection) -> Markup:
+    source = script_url(query=script_query(project, selection))
+    return Markup('<script src="{}" async></script>').format(source)
