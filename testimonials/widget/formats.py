@@ -74,16 +74,6 @@ def add_query(address: str, query: Mapping[str, str]) -> str:
     return f"{address}?{urlencode(query)}".rstrip("?")
 
 
-def describe_position(item: dict[str, Any], config: dict[str, Any]) -> str:
-    company = item.get("authorCompany") if config["showSource"] else ""
-    return ", ".join(filter(None, [item["authorRole"], company]))
-
-
-def count_stars(item: dict[str, Any], config: dict[str, Any]) -> int:
-    """Return the rating in whole stars, halves rounded up; 0 where none are shown."""
-    return min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0
-
-
 def link_recording(item: dict[str, Any]) -> dict[str, Any] | None:
     """Return the `label`, `url` and `poster` of a link to the page that plays it, if it has one."""
     recording = item.get("extras", {}).get("recording")
@@ -107,11 +97,9 @@ def find_picture(item: dict[str, Any]) -> str | None:
 
 def direction_of(text: str) -> str:
     """Return ``rtl`` if the first letter with a direction is written from the right."""
-    for letter in text:
-        direction = unicodedata.bidirectional(letter)
-        if direction in ("L", "R", "AL"):
-            return "ltr" if direction == "L" else "rtl"
-    return "ltr"
+    kinds = (unicodedata.bidirectional(letter) for letter in text)
+    first = next((each for each in kinds if each in ("L", "R", "AL")), "L")
+    return "ltr" if first == "L" else "rtl"
 
 
 # Testimonials as a JSON Feed (jsonfeed.org, version 1.1), for feed readers and programs.
@@ -218,13 +206,15 @@ def _describe_card(
 ) -> dict[str, Any]:
     name, text = item["authorName"], shorten(item["text"])
     number = colour_of(name) % INITIALS_COLOURS
+    company = item.get("authorCompany") if config["showSource"] else ""
     return {
         "name": name,
         "parts": split_text(text, _within(text, item.get("highlights"))),
         "size": next((size for most, size in SIZES if _measure(text) <= most), SMALLEST),
         "direction": direction_of(item["text"]),
-        "position": describe_position(item, config),
-        "stars": count_stars(item, config),
+        "position": ", ".join(filter(None, [item["authorRole"], company])),
+        # Halves are rounded up.
+        "stars": min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0,
         "picture": find_picture(item),
         "initials": initials_of(name),
         "back": colours[f"back{number}"],
