@@ -105,7 +105,8 @@ def has_due_mails() -> bool:
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
     """Return what the templates of the mail show; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
-    link = make_form_url(project, request, batch)
+    page = form_url(project.slug, batch.form_name, project.own_host)
+    link = f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
     has_stars = project.page_config["collectFields"].get("rating")
     return {
         "name": project.name,
@@ -255,11 +256,6 @@ class Asked:
     request_id: str
     account_id: str
     email_hash: str
-
-
-def make_form_url(project: Project, request: MailedRequest, batch: RequestBatch) -> str:
-    page = form_url(project.slug, batch.form_name, project.own_host)
-    return f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
 
 
 def make_answer_url(project: Project, request: MailedRequest, answer: str) -> str:

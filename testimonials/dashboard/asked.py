@@ -2,7 +2,7 @@
 
 import io
 from datetime import datetime
-from typing import IO, Any
+from typing import Any
 
 from flask import Response, request, send_file, url_for
 
@@ -37,7 +37,6 @@ from testimonials.dashboard.framework import (
     require_role,
 )
 from testimonials.projects.access import Access, Role
-from testimonials.projects.models import Project
 from testimonials.transfer.tables.export import write_csv
 
 LABELS = {
@@ -123,7 +122,8 @@ def correct_request(access: Access, asked_id: str, email: str) -> Done:
 def download_requests(access: Access) -> Response:
     """Send the list of who was asked, as a table."""
     out = io.BytesIO()
-    write_asked(access.project, out)
+    headings = ["email", "name", "company", "order", "state", *_COLUMNS]
+    write_csv(headings, map(_to_cells, list_everybody(access.project)), out)
     out.seek(0)
     name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
     return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
@@ -202,12 +202,6 @@ def _tell_reminder(row: MailedRequest) -> str | None:
 
 _COLUMNS = ("sent", "reminded", "opened", "started", "answered", "said no", "unsubscribed")
 _STATES = LABELS | {"answered": "Answered", "unsubscribed": "Unsubscribed"}
-
-
-def write_asked(project: Project, out: IO[bytes]) -> None:
-    """Write everybody who was asked as CSV, newest first."""
-    headings = ["email", "name", "company", "order", "state", *_COLUMNS]
-    write_csv(headings, (_to_cells(each) for each in list_everybody(project)), out)
 
 
 def _to_cells(person: AskedPerson) -> list[str | None]:

@@ -216,10 +216,6 @@ def read_values(row: Testimonial) -> dict[str, str]:
     }
 
 
-def empty_values() -> dict[str, str]:
-    return {"submitted_on": clock.now().date().isoformat()}
-
-
 # The page.
 
 TEMPLATE = "inbox/testimonial.html"
@@ -236,7 +232,8 @@ ALREADY = {
 
 @new.show
 def show_new(access: Access) -> Values:
-    return _describe(access.project) | {"values": empty_values()}
+    today = clock.now().date().isoformat()
+    return _describe(access.project) | {"values": {"submitted_on": today}}
 
 
 @new.save(TestimonialForm, takes=UPLOAD_FORM_BYTES, prepare=read_photo)

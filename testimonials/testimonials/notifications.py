@@ -179,7 +179,8 @@ def tell_of_submission(testimonial_id: str) -> None:
         project, row = found
         now, queued_at = clock.now(), row.returned_at or row.created_at
         for reader in list_readers(project):
-            if reader.mode != "at_once" or not _is_rested(reader, now):
+            is_rested = reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
+            if reader.mode != "at_once" or not is_rested:
                 continue
             if reader.told_until is not None:
                 rows, total = _find_untold(project, reader)
@@ -254,10 +255,6 @@ def _tell(
 ) -> None:
     send_submissions_mail(reader, project, rows, total)
     note_told(project, reader.account_id, now, project.last_testimonial_at)
-
-
-def _is_rested(reader: Reader, now: datetime) -> bool:
-    return reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:

@@ -308,7 +308,8 @@ def search(
     wanted = read_words(words)
     tagged = _find_tagged(project_id, wanted)
     of_project = (Testimonial.project_id == project_id, *conditions)
-    newest = _load_newest(*of_project)
+    listed = select(*_COLUMNS).where(*of_project).order_by(*_NEWEST).limit(MOST + 1)
+    newest = db.session.execute(listed).all()
     ranked = _rank(newest[:MOST], wanted, tagged)
     if len(ranked) >= ENOUGH and _is_long(*of_project):
         return _sort(ranked, is_all=False)
@@ -351,11 +352,6 @@ def _find_with_tag(project_id: str, names: Iterable[str]) -> list[str]:
     has_tag = (TestimonialTag.project_id == project_id, TestimonialTag.name.in_(names))
     query = select(TestimonialTag.testimonial_id).where(*has_tag).limit(MOST + 1)
     return list(db.session.scalars(query))
-
-
-def _load_newest(*conditions: ColumnElement[bool]) -> Sequence[Row[Any]]:
-    query = select(*_COLUMNS).where(*conditions).order_by(*_NEWEST)
-    return db.session.execute(query.limit(MOST + 1)).all()
 
 
 def _is_long(*conditions: ColumnElement[bool]) -> bool:

@@ -198,7 +198,9 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         opened.execute("PRAGMA secure_delete=ON")
         opened.execute("PRAGMA foreign_keys=ON")
         opened.execute("BEGIN IMMEDIATE")
-        count = _erase_rows(opened, erased) + _erase_recordings(opened, erased)
+        ids = {kind: [id for each, id in erased if each == kind] for kind in TABLES}
+        count = sum(_delete(opened, kind, ids[kind]) for kind in TABLES)
+        count += _erase_recordings(opened, erased)
         count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
         _keep(opened, erased)
         opened.execute("COMMIT")
@@ -211,12 +213,6 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         if file.name not in kept:
             file.unlink()
     return count
-
-
-def _erase_rows(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    return sum(
-        _delete(opened, kind, [id for each, id in erased if each == kind]) for kind in TABLES
-    )
 
 
 def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:

@@ -88,7 +88,7 @@ def publish_draft(project: Project, widget: Widget) -> bool:
     if isinstance(widget, SavedWidget):
         widget.updated_at = clock.now()
     else:
-        change_cta(project, settings["cta"])
+        _keep_own(project, CTA, {name: text for name, text in settings["cta"].items() if text})
     mark_edited(project)
     return True
 
@@ -247,11 +247,6 @@ def read_cta(project: Project) -> dict[str, str]:
 def read_rated(project: Project) -> dict[str, str] | None:
     """Return kind and name of what the ratings are about; None if the owner named nothing."""
     return project.dashboard_config.get(RATED) or None
-
-
-def change_cta(project: Project, values: dict[str, str]) -> None:
-    """Change the button of the locked project; `values` come from `CtaSchema`."""
-    _keep_own(project, CTA, {name: value for name, value in values.items() if value})
 
 
 def change_rated(project: Project, values: dict[str, str] | None) -> None:
