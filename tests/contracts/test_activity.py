@@ -170,10 +170,10 @@ def test_each_type_can_be_told_and_is_written_somewhere() -> None:
                 declared[ast.unparse(node.targets[0])] = ast.literal_eval(node.value.args[0])
     assert set(declared.values()) == EventType.known.keys()
     used = Counter(
-        node.id
+        node.id if isinstance(node, ast.Name) else node.attr
         for module in modules().values()
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Name)
+        if isinstance(node, ast.Name | ast.Attribute)
     )
     assert [name for name in declared if used[name] < 2] == []
 
