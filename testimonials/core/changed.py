@@ -40,6 +40,8 @@ def note_changes(state: Any) -> None:
     # Of those with a name, which the project's own form and widget don't have.
     prefix = f"{state.dict['name']}." if "name" in settings else ""
     for column, read in settings.items():
+        if not is_deleted and column not in state.committed_state:
+            continue
         name, now = prefix + to_name(column), state.dict.get(column)
         old = state.committed_state.get(column, now)
         if is_deleted:
