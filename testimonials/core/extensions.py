@@ -147,6 +147,8 @@ def _begin_sqlite(connection: Connection) -> None:
 # for that one looks again after naps of up to 100 ms, in which nobody may be writing; and while one
 # thread waits for the disk, the next is ready to begin.
 _TURN, _HAS_TURN = "turn", "has_turn"
+# Too short a wait to matter.
+SHORT_MS = 100
 _LOCK = Prepared(text("BEGIN IMMEDIATE"))
 
 
@@ -155,16 +157,15 @@ def _lock_sqlite(connection: Connection) -> None:
 
     As long as by SQLite alone: what was spent on the turn is taken off the time for other programs.
     """
-    info = connection.info
-    if info.get(_HAS_TURN) or info[_TURN].acquire(blocking=False):
-        info[_HAS_TURN] = True
+    info, begun = connection.info, time.monotonic()
+    if not info.get(_HAS_TURN):
+        info[_HAS_TURN] = info[_TURN].acquire(timeout=BUSY_TIMEOUT_MS / 1000)
+    waited = int((time.monotonic() - begun) * 1000)
+    if waited < SHORT_MS:
         _LOCK.run(connection, {})
         return
-    begun = time.monotonic()
-    info[_HAS_TURN] = info[_TURN].acquire(timeout=BUSY_TIMEOUT_MS / 1000)
-    left = BUSY_TIMEOUT_MS - int((time.monotonic() - begun) * 1000)
     driver: Any = connection.connection.driver_connection
-    driver.execute(f"PRAGMA busy_timeout={max(left, 0)}")
+    driver.execute(f"PRAGMA busy_timeout={max(BUSY_TIMEOUT_MS - waited, 0)}")
     try:
         _LOCK.run(connection, {})
     finally:
