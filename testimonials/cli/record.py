@@ -7,7 +7,7 @@ import click
 from testimonials.cli.output import FILE, Group, Record, Said, command
 from testimonials.core import clock
 from testimonials.core.chain import LogWrong, read_log
-from testimonials.testimonials.record_heads import add_up, rotate_key
+from testimonials.testimonials.record_heads import add_up, check_record, rotate_key
 
 # `testimonials verify`, for whoever has a log and no service.
 
@@ -15,7 +15,10 @@ from testimonials.testimonials.record_heads import add_up, rotate_key
 @command("verify", needs_app=False)
 @FILE
 @click.option("--key", help="The public key that must have signed it, as /record/keys names it.")
-def verify(file: Path, key: str | None) -> Said:
+@click.option(
+    "--record", type=Path, help="The record.json of a testimonial that it must agree with."
+)
+def verify(file: Path, key: str | None, record: Path | None) -> Said:
     """Check the log of a project that was downloaded, without network or database.
 
     Every entry has the hash of the one before it, and the last line is the head, signed by the
@@ -25,8 +28,10 @@ def verify(file: Path, key: str | None) -> Said:
         log = read_log(file.read_bytes())
         if key not in (None, log.key):
             raise LogWrong(f"Another key signed it: {log.key}.")
+        if record is not None:
+            check_record(log, record.read_bytes())
     except OSError as error:
-        raise click.ClickException(f"{file} can’t be read: {error.strerror}.") from None
+        raise click.ClickException(f"{error.filename} can’t be read: {error.strerror}.") from None
     except LogWrong as error:
         return Said({"isWhole": False, "problem": str(error)}, str(error), is_failure=True)
     ratings, average = add_up(log)

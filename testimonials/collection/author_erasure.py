@@ -95,7 +95,7 @@ def disown(own: OwnTestimonial) -> None:
     _remove_author_mails(row)
     forget_email(Event.testimonial_id == row.id)
     forget_answers(db.session(), own.project.account_id)
-    row.author_email, row.email_verified_at = None, None
+    row.author_email, row.email_verified_at, row.shows_earlier = None, None, False
     reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
     held = {}
     if row.status != "withdrawn":

@@ -33,6 +33,7 @@ from testimonials.collection.questions import (
 )
 from testimonials.collection.submission import (
     ConsentForm,
+    EarlierForm,
     SentenceForm,
     SignForm,
     Submission,
@@ -51,7 +52,7 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.page_design import Question
 from testimonials.testimonials.fields import Answer, write_answer
-from testimonials.testimonials.history import TELL_AUTHOR, find_said, is_own
+from testimonials.testimonials.history import CONFIRM, OBJECT, TELL_AUTHOR, find_said, is_own
 from testimonials.testimonials.media.playback import describe_of
 
 # An author's answers to the owner's questions, to be corrected.
@@ -142,7 +143,7 @@ def _fit(question: Question, was: Answer | None) -> Question:
 
 
 # What the previous request did.
-DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", "confirm", "object")
+DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", CONFIRM, OBJECT, "saved")
 
 CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
 limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
@@ -181,6 +182,16 @@ def sign(token: str, action: str) -> ResponseReturnValue:
     with write(partial(_lock, token)) as own:
         author_rights.sign(own, action, sent.values.get("seen", ""))
     return _go(token, action)
+
+
+@authors.post("/yours/<token>/earlier")
+@limit_changes
+def show_earlier(token: str) -> ResponseReturnValue:
+    """Agree that the public record shows the words of before, or no more."""
+    sent = EarlierForm().read()
+    with write(partial(_lock, token)) as own:
+        own.row.shows_earlier = sent.values["shows_earlier"]
+    return _go(token, "saved")
 
 
 @authors.get("/yours/<token>/correct")

@@ -51,7 +51,13 @@ from testimonials.testimonials.notifications import (
     enqueue_telling,
     take_up,
 )
-from testimonials.testimonials.record import describe_words, hash_words, note, write_entry
+from testimonials.testimonials.record import (
+    describe_words,
+    find_digests,
+    hash_told,
+    note,
+    write_entry,
+)
 
 # What the author of a testimonial can do with a personal link, without an account.
 #
@@ -376,7 +382,7 @@ def sign(own: OwnTestimonial, action: str, words: str) -> bool:
         return False
     # A mark of its card goes or comes.
     mark_changed(project)
-    entry = write_entry(row, SIGNED[action], has_words=True)
+    entry = write_entry(row, SIGNED[action], hashes=find_digests([row])[row.id])
     type = str(name_change(row, {}) or "")
     add_step(project, row, action, AUTHOR, BY_AUTHOR, type=type, **entry)
     return True
@@ -386,7 +392,7 @@ SIGNED = {CONFIRM: "confirmed", OBJECT: "objected"}
 
 
 def mark_words(row: Testimonial) -> str:
-    return hash_words("", describe_words(row))[:16]
+    return hash_told("", describe_words(row))[:16]
 
 
 @job(MAIL_CHANGED, "mail")

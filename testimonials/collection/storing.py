@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import func, inspect, select
+from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.collection.author_rights import MAIL_LINK
 from testimonials.collection.context import Context
@@ -106,13 +107,14 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
     if row.status == "spam":
         if FLOOD in (row.held_for or ""):
             enqueue(TELL_OF_FLOOD, testimonial_id=row.id)
-        note(project, row, "received", BY_AUTHOR, has_words=True)
+        note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))
         return
     enqueue_telling(row)
     if sent.may_mail:
         enqueue(MAIL_LINK, testimonial_id=row.id)
     is_answer = asked is not None and asked.testimonial_id == row.id
-    entry = write_entry(row, "received", *(("request",) if is_answer else ()), has_words=True)
+    proofs, hashes = ("request",) if is_answer else (), _list_digests(sent, row)
+    entry = write_entry(row, "received", *proofs, hashes=hashes)
     told: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
     if row.is_rewarded:
         # The offer may be another one later.
@@ -123,6 +125,13 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
         record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 
+def _list_digests(sent: Submission, row: Testimonial) -> dict[str, str]:
+    """Return the digests of the media of a new testimonial, which were just stored or read."""
+    recording = row.recording if row.is_recorded else None
+    found = {"photo": sent.photo and sent.photo.digest, "recording": recording and recording.digest}
+    return {name: digest for name, digest in found.items() if digest}
+
+
 def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:
     """Let a new testimonial have its recording; raise `RecordingGone` if another has it."""
     recording = uploads.find_upload(project, sent.id, for_update=True)
@@ -131,6 +140,7 @@ def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:
     recording.testimonial_id = row.id
     # The sentence that the author read out, or what they say it is about.
     recording.transcript = row.text
+    set_committed_value(row, "recording", recording)
 
 
 def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None:

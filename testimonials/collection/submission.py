@@ -106,6 +106,12 @@ class SignForm(FormSchema):
     seen = Text(16, one_line=True, required=True)
 
 
+class EarlierForm(FormSchema):
+    """Whether an author's earlier words are shown in the public record."""
+
+    shows_earlier = Switch(load_default=False)
+
+
 class ConsentForm(FormSchema):
     """The consent to show the words."""
 

@@ -120,7 +120,7 @@ CREATE TABLE testimonial (
 	deleted_at BIGINT, 
 	created_at BIGINT NOT NULL, 
 	updated_at BIGINT NOT NULL, 
-	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, visit VARCHAR(40), is_overdue BOOLEAN DEFAULT 0 NOT NULL, is_insider BOOLEAN DEFAULT 0 NOT NULL, set_aside VARCHAR(20), translated_from VARCHAR(35), standing VARCHAR(20) GENERATED ALWAYS AS (CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' WHEN set_aside IS NOT NULL THEN set_aside WHEN status = 'withdrawn' THEN 'withdrawn' WHEN status = 'spam' THEN 'held' WHEN deleted_at IS NOT NULL AND source <> 'public_page' THEN 'removed' WHEN status = 'pending' AND deleted_at IS NULL AND NOT is_overdue THEN 'waiting' ELSE 'genuine' END) VIRTUAL, 
+	is_visible BOOLEAN NOT NULL GENERATED ALWAYS AS (status IN ('approved', 'demo') AND deleted_at IS NULL) STORED, avatar_id VARCHAR, held_for VARCHAR, text_fingerprint VARCHAR(32), email_verified_at BIGINT, consent_withdrawn_at BIGINT, returned_at BIGINT, import_key VARCHAR(64), highlights JSON, reply TEXT, replied_at BIGINT, rank DOUBLE NOT NULL GENERATED ALWAYS AS (coalesce(rating, 0)), external_id VARCHAR(120), kind VARCHAR(10) DEFAULT 'written' NOT NULL, answers JSON, form_name VARCHAR(60), is_rewarded BOOLEAN DEFAULT 0 NOT NULL, purchase_reference VARCHAR(120), purchase_verified_at BIGINT, import_id VARCHAR, visit VARCHAR(40), is_overdue BOOLEAN DEFAULT 0 NOT NULL, is_insider BOOLEAN DEFAULT 0 NOT NULL, set_aside VARCHAR(20), translated_from VARCHAR(35), standing VARCHAR(20) GENERATED ALWAYS AS (CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' WHEN set_aside IS NOT NULL THEN set_aside WHEN status = 'withdrawn' THEN 'withdrawn' WHEN status = 'spam' THEN 'held' WHEN deleted_at IS NOT NULL AND source <> 'public_page' THEN 'removed' WHEN status = 'pending' AND deleted_at IS NULL AND NOT is_overdue THEN 'waiting' ELSE 'genuine' END) VIRTUAL, shows_earlier BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_testimonial PRIMARY KEY (id), 
 	CONSTRAINT fk_testimonial_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_testimonial_submission_key UNIQUE (submission_key)
@@ -133,7 +133,7 @@ CREATE TABLE image (
 	width INTEGER NOT NULL, 
 	height INTEGER NOT NULL, 
 	content BLOB NOT NULL, 
-	created_at BIGINT NOT NULL, is_held BOOLEAN DEFAULT 0 NOT NULL, 
+	created_at BIGINT NOT NULL, is_held BOOLEAN DEFAULT 0 NOT NULL, digest VARCHAR(64), 
 	CONSTRAINT pk_image PRIMARY KEY (id)
 );
 
@@ -497,7 +497,7 @@ CREATE TABLE recording (
 	shows_transcript BOOLEAN NOT NULL, 
 	captions TEXT, 
 	created_at BIGINT NOT NULL, 
-	updated_at BIGINT NOT NULL, 
+	updated_at BIGINT NOT NULL, digest VARCHAR(64), 
 	CONSTRAINT pk_recording PRIMARY KEY (id), 
 	CONSTRAINT fk_recording_project_id_project FOREIGN KEY(project_id) REFERENCES project (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_recording_testimonial_id_testimonial FOREIGN KEY(testimonial_id) REFERENCES testimonial (id) ON DELETE CASCADE, 

@@ -20,9 +20,11 @@ from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import REPLY_CHANGED, name_change
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.record import (
+    HASHED,
     STATE,
     WORDS,
     describe_words,
+    find_digests,
     follow_change,
     write_entry,
 )
@@ -104,7 +106,7 @@ def record_additions(
     """Begin the history of testimonials that were added to the project at once."""
     entries = [
         {"testimonial_id": row.id, "type": str(type), "before": {}, "created_at": row.updated_at}
-        | write_entry(row, "received", has_words=True)
+        | write_entry(row, "received", hashes={})
         for row in rows
     ]
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
@@ -170,6 +172,8 @@ def _record(
 ) -> None:
     """Record changes, named by what each of the rows was before; why, if they were set aside."""
     entries, reasons = [], set()
+    hashed = [row for row, before in befores if not HASHED.isdisjoint(before)]
+    digests = find_digests(hashed) if hashed else {}
     for row, before in befores:
         type = name_change(row, before)
         reason = row.set_aside if "set_aside" in before else None
@@ -182,7 +186,7 @@ def _record(
                 "created_at": row.updated_at,
                 "reason": reason,
             }
-            | follow_change(row, before)
+            | follow_change(row, before, digests.get(row.id, {}))
         )
     values = {"action": action, "actor": actor, "batch_id": part.id}
     # One for all, where they have the same.

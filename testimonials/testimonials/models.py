@@ -178,6 +178,8 @@ class Testimonial(Base):
     # The shop's own reference of the purchase, and when its link proved that the author made it.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
     purchase_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Whether its author agrees that the public record shows the words of before.
+    shows_earlier: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # The import that added it. No foreign key: it outlives the import.
     import_id: Mapped[str | None]
     # Words that the owner highlighted: [start, end] in code points of the text, sorted.
@@ -304,6 +306,8 @@ class Recording(Base):
     seconds: Mapped[float | None] = mapped_column(Double)
     width: Mapped[int | None]
     height: Mapped[int | None]
+    # SHA-256 of the file, as of an image's content.
+    digest: Mapped[str | None] = mapped_column(String(64))
     # An image's id, as of a photo.
     poster_id: Mapped[str | None] = mapped_column(index=True)
     transcript: Mapped[str] = mapped_column(Text, default="")

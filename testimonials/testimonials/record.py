@@ -1,14 +1,15 @@
 """A project's public record: what each of its entries says, and the record of one testimonial."""
 
+import contextlib
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import exists, select
+from sqlalchemy import Select, exists, select, update
 
 from testimonials.core import clock
 from testimonials.core.audit import Actor, Event, record_changes
@@ -16,9 +17,11 @@ from testimonials.core.chain import Log, hash_entry, write_canonical
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import in_batches, write
 from testimonials.core.extensions import db
+from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import enqueue, every, job
 from testimonials.projects.models import Project
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.media.recordings import path_of
+from testimonials.testimonials.models import Recording, Testimonial
 
 # Entries. None has words or names, only their salted hash: the salt goes with the testimonial.
 
@@ -37,13 +40,17 @@ WORDS = {
     "author_role": "role",
     "author_company": "company",
 }
-TOLD = {*WORDS, "rating", "status", "set_aside", "deleted_at"}
+# What is told by a hash; media by that of their own digests.
+HASHED = {*WORDS, "avatar_id", "kind"}
+TOLD = {*HASHED, "rating", "status", "set_aside", "deleted_at"}
+# The digests of a testimonial's `photo` and `recording`, as far as it has them.
+Digests = Mapping[str, str]
 
 
 def write_entry(
-    row: Any, kind: str, *proofs: str, has_words: bool = False, **more: Any
+    row: Any, kind: str, *proofs: str, hashes: Digests | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Return the `entry` of an event, and the `salt` of its hash of the words.
+    """Return the `entry` of an event; with `hashes` of words and media, their `salt`, too.
 
     `proofs` are those that the testimonial itself doesn't tell of.
     """
@@ -61,14 +68,16 @@ def write_entry(
     }
     entry |= {"reason": row.set_aside} if row.set_aside else {}
     entry |= {"deleted": True} if row.deleted_at is not None else {}
-    if not has_words:
+    if hashes is None:
         return {"entry": entry | more}
     salt = secrets.token_hex(16)
-    entry["words"] = hash_words(salt, describe_words(row))
+    entry["words"] = hash_told(salt, describe_words(row))
+    if hashes:
+        entry["media"] = {name: hash_told(salt, digest) for name, digest in hashes.items()}
     return {"entry": entry | more, "salt": salt}
 
 
-def follow_change(row: Any, before: Mapping[str, Any]) -> dict[str, Any]:
+def follow_change(row: Any, before: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
     """Return the entry of a change that was just made, by what the columns were before.
 
     Nothing for what concerns neither the words nor the numbers.
@@ -76,10 +85,10 @@ def follow_change(row: Any, before: Mapping[str, Any]) -> dict[str, Any]:
     changed = TOLD.intersection(before)
     if not changed:
         return {}
-    has_words = not changed.isdisjoint(WORDS)
+    hashes = None if changed.isdisjoint(HASHED) else digests
     is_shorter = "text" in changed and len(row.text) < len(before["text"] or "")
     more = {"shortened": True} if is_shorter else {}
-    return write_entry(row, _name_kind(row, changed), has_words=has_words, **more)
+    return write_entry(row, _name_kind(row, changed), hashes=hashes, **more)
 
 
 def _name_kind(row: Any, changed: set[str]) -> str:
@@ -94,25 +103,59 @@ def describe_words(row: Any) -> dict[str, str]:
     return {name: getattr(row, column) or "" for column, name in WORDS.items()}
 
 
-def hash_words(salt: str, words: Mapping[str, Any]) -> str:
-    return hashlib.sha256((salt + write_canonical(words)).encode()).hexdigest()
+def hash_told(salt: str, value: Any) -> str:
+    return hashlib.sha256((salt + write_canonical(value)).encode()).hexdigest()
+
+
+def find_digests(rows: Iterable[Any]) -> dict[str, dict[str, str]]:
+    """Return the digests of the media of testimonials, by their ids."""
+    rows = list(rows)
+    found, faces = dict[str, dict[str, str]](), {row.avatar_id for row in rows if row.avatar_id}
+    spoken = [row.id for row in rows if row.kind != "written"]
+    of_faces = select(Image.id, Image.digest).where(Image.id.in_(faces))
+    of_spoken = select(Recording.testimonial_id, Recording.digest)
+    of_spoken = of_spoken.where(Recording.testimonial_id.in_(spoken))
+    photos = _read_known(of_faces) if faces else {}
+    recordings = _read_known(of_spoken) if spoken else {}
+    for row in rows:
+        media = {"photo": photos.get(row.avatar_id), "recording": recordings.get(row.id)}
+        found[row.id] = {name: digest for name, digest in media.items() if digest}
+    return found
+
+
+def _read_known(query: Select[*tuple[Any, ...]]) -> dict[str, str]:
+    return {id: digest for id, digest in db.session.execute(query) if digest}
 
 
 def list_entries(row: Testimonial) -> list[dict[str, Any]]:
     """Return the entries of a testimonial, the oldest first, each with its `hash`.
 
-    Those whose words are shown now have their `salt`; earlier words stay with who wrote them.
+    Those whose words and media are shown now have their `salt`; earlier words stay with who wrote
+    them, unless they agree: then they stand beside their entry.
     """
-    query = select(Event.entry, Event.salt).where(
-        Event.testimonial_id == row.id, Event.project_id == row.project_id, Event.entry.is_not(None)
-    )
-    words, found = describe_words(row), []
-    for text, salt in db.session.execute(query.order_by(Event.number)).all():
-        entry = json.loads(str(text))
-        is_shown = salt and hash_words(salt, words) == entry["words"]
-        told = {"entry": entry, "hash": hash_entry(str(text))}
-        found.append(told | ({"salt": salt} if is_shown else {}))
-    return found
+    of = Event.testimonial_id == row.id, Event.project_id == row.project_id
+    query = select(Event.entry, Event.salt, Event.before).where(*of).order_by(Event.number.desc())
+    words, digests, found = describe_words(row), find_digests([row])[row.id], []
+    then = words
+    for text, salt, before in db.session.execute(query).all():
+        if text is not None:
+            entry = json.loads(str(text))
+            told = {"entry": entry, "hash": hash_entry(str(text))}
+            if salt and hash_told(salt, words) == entry["words"] and _are(digests, entry, salt):
+                told["salt"] = salt
+            elif salt and row.shows_earlier and hash_told(salt, then) == entry["words"]:
+                told |= {"salt": salt, "words": then}
+            found.append(told)
+        then = then | {
+            WORDS[name]: old or "" for name, old in (before or {}).items() if name in WORDS
+        }
+    return found[::-1]
+
+
+def _are(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
+    """Tell whether the media of an entry are these, as far as it has some."""
+    told = entry.get("media", {})
+    return all(hash_told(salt, digests.get(name, "")) == told[name] for name in told)
 
 
 # What was there before there was a record, and what comes with an archive.
@@ -131,6 +174,7 @@ def begin_all() -> None:
 @job(BEGIN, "jobs", longest=timedelta(hours=1))
 def begin_record(project_id: str) -> None:
     """Write an entry for each testimonial of a project that has none yet, with its own time."""
+    fill_digests(project_id)
     row = Testimonial
     is_noted = exists().where(Event.testimonial_id == row.id, Event.entry.is_not(None))
     wanted = row.project_id == project_id, row.status != "demo", ~is_noted
@@ -146,6 +190,25 @@ def begin_record(project_id: str) -> None:
             add_entries(project, db.session.scalars(found).all())
 
 
+def fill_digests(project_id: str) -> None:
+    """Note the digests of a project's pictures and recordings from before there were any."""
+    of, missing = Testimonial.project_id == project_id, Image.digest.is_(None)
+    faces = select(Image.id).join(Testimonial, Testimonial.avatar_id == Image.id)
+    for id in db.session.scalars(faces.where(of, missing)).all():
+        content = db.session.scalar(select(Image.content).where(Image.id == id))
+        _set_digest(Image, id, hashlib.sha256(content or b"").hexdigest())
+    spoken = Recording.project_id == project_id, Recording.state == "ready"
+    query = select(Recording.id).where(*spoken, Recording.digest.is_(None))
+    for id in db.session.scalars(query).all():
+        with contextlib.suppress(FileNotFoundError), path_of(id).open("rb") as file:
+            _set_digest(Recording, id, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _set_digest(model: Any, id: str, digest: str) -> None:
+    with write():
+        db.session.execute(update(model).where(model.id == id).values(digest=digest))
+
+
 def continue_record(project: Project, log: Log | None) -> None:
     """Begin the record of a locked project that came from elsewhere, after the head of that one."""
     if log is not None:
@@ -158,9 +221,12 @@ def continue_record(project: Project, log: Log | None) -> None:
 
 def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:
     """Write what is known of testimonials of the locked project from before their record began."""
+    digests = find_digests(rows)
     entries = [
         {"testimonial_id": row.id, "type": "", "before": None, "created_at": row.created_at}
-        | write_entry(row, "received", has_words=True, backfilled=True, by=_guess_sender(row))
+        | write_entry(
+            row, "received", hashes=digests[row.id], backfilled=True, by=_guess_sender(row)
+        )
         for row in rows
     ]
     if entries:

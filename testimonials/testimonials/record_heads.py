@@ -11,15 +11,17 @@ from sqlalchemy import select
 
 from testimonials.core import clock
 from testimonials.core.audit import Event, find_newest_entry
-from testimonials.core.chain import Log, hash_entry, write_canonical
+from testimonials.core.chain import Log, LogWrong, hash_entry, write_canonical
 from testimonials.core.db.engine import insert_into
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.faults import refusing
 from testimonials.core.http.signing import require_key
 from testimonials.core.jobs import every, is_over
 from testimonials.testimonials.counts import BILLION, average
 from testimonials.testimonials.models import OVERDUE_DAYS, RecordHead, SigningKey
+from testimonials.testimonials.record import hash_told
 
 # Keys. The pair lies in the database, so that all hosts and every backup have the same.
 
@@ -157,6 +159,36 @@ def read_entries(project_id: str, count: int) -> Iterator[str]:
             return
         yield from (str(entry) for _, entry in rows)
         number, count = rows[-1][0], count - len(rows)
+
+
+def check_record(log: Log, content: bytes) -> None:
+    """Raise `LogWrong` unless a testimonial's `record.json` is what a log says of it."""
+    wrong = LogWrong("The record is not what the log says.")
+    with refusing(lambda _fault: wrong):
+        record = json.loads(content)
+        name, entries = record["testimonial"], [each["entry"] for each in record["entries"]]
+        if not entries or entries != [each for each in log.entries if _names(each, name)]:
+            raise wrong
+        hashed = [each for each in record["entries"] if "words" in each["entry"]]
+        # What is shown is what the newest of these has, and others only where they say so.
+        if "words" in hashed[-1] or not all(
+            _is_as_said(each, record) for each in hashed if each is hashed[-1] or "salt" in each
+        ):
+            raise wrong
+
+
+def _names(entry: dict[str, Any], testimonial_id: str) -> bool:
+    return bool(entry.get("testimonial") == testimonial_id)
+
+
+def _is_as_said(told: dict[str, Any], record: dict[str, Any]) -> bool:
+    entry, salt = told["entry"], told["salt"]
+    if "words" in told:
+        return bool(hash_told(salt, told["words"]) == entry["words"])
+    said = {name: hash_told(salt, each["sha256"]) for name, each in record["media"].items()}
+    media = entry.get("media", {}).items()
+    is_same = hash_told(salt, record["words"]) == entry["words"]
+    return is_same and bool(media <= said.items())
 
 
 # What the entries of a log add up to, for whoever checks the numbers.

@@ -13,11 +13,12 @@ from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.urls import log_url, record_url
+from testimonials.core.http.urls import image_url, log_url, record_url
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
+from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import RecordHead, SigningKey, Testimonial
-from testimonials.testimonials.record import describe_words, list_entries
+from testimonials.testimonials.record import describe_words, find_digests, list_entries
 from testimonials.testimonials.record_heads import find_head, list_keys, write_head, write_log
 
 MISSING = gettext_noop("There is no page at this address.")
@@ -35,10 +36,7 @@ def show_record(slug: str, testimonial_id: str) -> str:
         "testimonials/record.html",
         project=project,
         row=row,
-        entries=[
-            each["entry"] | {"day": datetime.fromisoformat(each["entry"]["time"])}
-            for each in entries
-        ],
+        entries=[_describe_entry(each) for each in entries],
         proofs=entries[-1]["entry"]["proofs"] if entries else [],
         canonical=record_url(slug, row.id, project.own_host),
         log_url=log_url(project.id),
@@ -50,15 +48,17 @@ def show_record(slug: str, testimonial_id: str) -> str:
 def get_record(slug: str, testimonial_id: str) -> Response:
     """Return the same, with the words that are shown and the salt of their hash."""
     project, row = _find_shown(slug, testimonial_id)
+    told = {
+        "project": project.id,
+        "testimonial": row.id,
+        "words": describe_words(row),
+        "media": _describe_media(row),
+        "entries": list_entries(row),
+        "log": log_url(project.id),
+    }
+    # Signing ends the session.
     head = find_head(project.id)
-    return jsonify(
-        project=project.id,
-        testimonial=row.id,
-        words=describe_words(row),
-        entries=list_entries(row),
-        log=log_url(project.id),
-        **write_head(head) if head else {},
-    )
+    return jsonify(told | (write_head(head) if head else {}))
 
 
 @wall.get("/record/<project_id>/log")
@@ -84,6 +84,18 @@ def get_head(project_id: str) -> Response:
 def get_keys() -> Response:
     """Return the keys that signed, the newest first."""
     return jsonify(keys=[_describe_key(each) for each in list_keys()])
+
+
+def _describe_entry(told: dict[str, Any]) -> dict[str, Any]:
+    entry = told["entry"]
+    day = datetime.fromisoformat(entry["time"])
+    return {**entry, "day": day, "earlier": told.get("words")}
+
+
+def _describe_media(row: Testimonial) -> dict[str, dict[str, Any]]:
+    urls = {"photo": image_url(row.avatar_id), "recording": (describe_of(row) or {}).get("url")}
+    digests = find_digests([row])[row.id]
+    return {name: {"url": urls[name], "sha256": each} for name, each in digests.items()}
 
 
 def _describe_key(key: SigningKey) -> dict[str, Any]:

@@ -167,8 +167,8 @@ def test_the_code_of_the_documents_notices_it_too(
     entries = told["verify"](log)
     shown = client.get(f"/oat/{one}/record.json").json
     (salt,) = (each["salt"] for each in shown["entries"])
-    assert told["is_said"](entries[0], salt, shown["words"])
-    assert not told["is_said"](entries[0], salt, shown["words"] | {"name": "Another"})
+    assert told["is_said"](entries[0]["words"], salt, shown["words"])
+    assert not told["is_said"](entries[0]["words"], salt, shown["words"] | {"name": "Another"})
     for at in range(len(log)):
         with pytest.raises((ValueError, InvalidSignature, LookupError, TypeError)):
             told["verify"](log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])

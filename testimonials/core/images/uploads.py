@@ -1,12 +1,13 @@
 """Uploaded pictures: limits, storing, pictures of an archive."""
 
+import hashlib
 import io
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from typing import IO
+from typing import IO, Any
 
-from sqlalchemy import Boolean, LargeBinary, false
+from sqlalchemy import Boolean, LargeBinary, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core.db.engine import Base, Timestamp, present
@@ -64,6 +65,10 @@ def largest_form() -> int:
     return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
 
 
+def _digest(context: Any) -> str:
+    return hashlib.sha256(context.get_current_parameters()["content"]).hexdigest()
+
+
 class Image(Base):
     """One stored picture, as WebP; it never changes, and its URL has its id."""
 
@@ -75,6 +80,8 @@ class Image(Base):
     content: Mapped[bytes] = mapped_column(LargeBinary)
     # Only proposed so far: its public URL answers 404.
     is_held: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
+    # SHA-256 of the content; None until `record.fill_digests` has read what is older than this.
+    digest: Mapped[str | None] = mapped_column(String(64), default=_digest)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 

@@ -1,5 +1,6 @@
 """MP4, WebM and Ogg: what is in a file."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ class Unreadable(ValueError):
 
 @dataclass
 class Contents:
-    """A file's container (`webm`, `mp4` or `ogg`), its codecs, and how long it really plays."""
+    """A file's container (`webm`, `mp4` or `ogg`), codecs, true length, and SHA-256 as `digest`."""
 
     container: str
     video: list[str] = field(default_factory=list)
@@ -37,6 +38,7 @@ class Contents:
     seconds: float = 0.0
     width: int | None = None
     height: int | None = None
+    digest: str = ""
 
     @property
     def kind(self) -> str:
@@ -447,6 +449,8 @@ def check_recording(path: Path, kind: str) -> Contents:
         raise RecordingRefused(_(TOO_LONG, seconds=longest))
     if isinstance(found, WebM):
         write_duration(path, found)
+    with path.open("rb") as file:
+        found.digest = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 
 

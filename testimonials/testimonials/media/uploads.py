@@ -133,6 +133,7 @@ def note_contents(recording: Recording, found: Contents) -> None:
     recording.media_type, recording.codecs = found.media_type, found.codecs[:80]
     recording.seconds = round(found.seconds, 2)
     recording.width, recording.height = found.width, found.height
+    recording.digest = found.digest
     recording.updated_at = clock.now()
 
 

@@ -398,10 +398,11 @@ TESTIMONIAL = Part(
     },
 )
 KEPT_RATING = Part(KeptRating, {"project_id": _PARENT}, {"rating": Rating(required=True)})
-_OF_FILE = ("state", "received", "size", "media_type", "codecs", "seconds", "width", "height")
+_OF_FILE = "state", "received", "size", "digest", "media_type", "codecs", "seconds"
 RECORDING = Part(
     Recording,
-    {"project_id": _PARENT} | dict.fromkeys(_OF_FILE, "Read from the file again."),
+    {"project_id": _PARENT}
+    | dict.fromkeys((*_OF_FILE, "width", "height"), "Read from the file again."),
     {"kind": Choice("video", "voice"), "captions": Captions()},
 )
 REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
@@ -420,6 +421,7 @@ IMAGE = Part(
     Image,
     {
         "content": "A file of its own in the archive.",
+        "digest": "Derived from the content.",
         "is_held": "Proposals are not exported.",
     },
     {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},

@@ -184,7 +184,7 @@ def write_batch(
     changes = [
         change
         | {"testimonial_id": row["id"], "created_at": row["created_at"]}
-        | write_entry(Testimonial(**row), "received", has_words=True)
+        | write_entry(Testimonial(**row), "received", hashes={})
         for row in rows
     ]
     tags = [

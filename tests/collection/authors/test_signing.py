@@ -1,5 +1,6 @@
 """Authors sign along: they confirm their words as shown, or object, and are told of changes."""
 
+import html
 import json
 import re
 from typing import Any
@@ -16,7 +17,7 @@ from testimonials.core.chain import read_log
 from testimonials.core.extensions import db
 from testimonials.core.jobs import Job
 from testimonials.testimonials.history import MAIL_CHANGED
-from testimonials.testimonials.record import hash_words
+from testimonials.testimonials.record import hash_told
 from testimonials.testimonials.record_heads import add_up
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
@@ -106,7 +107,7 @@ def test_words_of_the_owner_are_marked_until_their_author_confirms_them(
     told = client.get(f"/oat/{one}/record.json").json
     last = told["entries"][-1]
     assert last["entry"]["kind"] == "confirmed"
-    assert hash_words(last["salt"], told["words"]) == last["entry"]["words"]
+    assert hash_told(last["salt"], told["words"]) == last["entry"]["words"]
     # Others than those that were confirmed.
     edit(helper, visitor, text="They did.")
     assert all(MARK in page for page in see_cards(visitor))
@@ -205,6 +206,35 @@ def test_no_link_goes_to_an_address_that_the_owner_wrote_in(
     edit(helper, visitor, text="They did.")
     tell(app)
     assert len(visitor.mailed()) == first + 1
+
+
+def test_earlier_words_are_shown_only_while_their_author_agrees(
+    client: FlaskClient, helper: Caller, visitor: Visitor
+) -> None:
+    path = visitor.write()
+    one = visitor.row().id
+    decide(helper, visitor.project, one, decision="approve")
+    assert "shows_earlier" not in visitor.see(path)
+    edit(helper, visitor, text=SHORTER, authorName="N. H.")
+    edit(helper, visitor, text="They did.")
+
+    def read() -> tuple[str, list[dict[str, Any]]]:
+        page = html.unescape(client.get(f"/oat/{one}/record").text)
+        return page, client.get(f"/oat/{one}/record.json").json["entries"]
+
+    for is_agreed in (False, True, False):
+        if is_agreed or "checked" in visitor.see(path):
+            visitor.post(f"{path}/earlier", **({"shows_earlier": "yes"} if is_agreed else {}))
+        page, entries = read()
+        assert ("Twice." in page, "Noor Haddad" in json.dumps(entries)) == (is_agreed, is_agreed)
+        earlier = [each for each in entries if "words" in each]
+        texts = [each["words"]["text"] for each in earlier]
+        assert texts == ([WORDS["text"], SHORTER] if is_agreed else [])
+        for each in earlier:
+            assert hash_told(each["salt"], each["words"]) == each["entry"]["words"]
+    visitor.post(f"{path}/earlier", shows_earlier="yes")
+    visitor.post(f"{path}/withdraw")
+    assert client.get(f"/oat/{one}/record.json").status_code == 404
 
 
 def test_nothing_is_left_of_a_signature_when_its_author_deletes_everything(
