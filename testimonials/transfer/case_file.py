@@ -181,23 +181,26 @@ def _describe_stars(
         if newest["source"] == "public_page":
             counts[int((newest["stars"] or 0) + 0.5)][newest["reason"]] += 1
     return [
-        {
-            "stars": stars or None,
-            "received": sum(found.values()),
-            "approved": found.pop("approved", 0),
-            "rejected": found.pop("rejected", 0),
-            "waiting": found.pop("pending", 0),
-            "held": found.pop("held", 0),
-            "deleted": found.pop("deleted", 0),
-            "setAside": dict(sorted(found.items())),
-            "setAsideShare": sum(found.values()) / total,
-            "medianHoursToDecision": round(median(waits[stars]) / 3_600_000, 2)
-            if waits[stars]
-            else None,
-        }
+        _describe_star(stars, counts[stars], waits[stars])
         for stars in (5, 4, 3, 2, 1, 0)
-        if (found := counts[stars]) and (total := sum(found.values()))
+        if counts[stars]
     ]
+
+
+def _describe_star(stars: int, found: Counter[str], waits: Sequence[int]) -> Row:
+    total = sum(found.values())
+    return {
+        "stars": stars or None,
+        "received": total,
+        "approved": found.pop("approved", 0),
+        "rejected": found.pop("rejected", 0),
+        "waiting": found.pop("pending", 0),
+        "held": found.pop("held", 0),
+        "deleted": found.pop("deleted", 0),
+        "setAside": dict(sorted(found.items())),
+        "setAsideShare": sum(found.values()) / total,
+        "medianHoursToDecision": round(median(waits) / 3_600_000, 2) if waits else None,
+    }
 
 
 def _find_gone(project: Project) -> dict[str, list[Row]]:
