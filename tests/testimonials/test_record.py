@@ -1,6 +1,7 @@
 """The public record: its log, its heads, the record of one testimonial, and what erasing leaves."""
 
 import hashlib
+import html
 import json
 import random
 import re
@@ -9,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -24,8 +26,9 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import delete_old_events
 from testimonials.core.extensions import db
+from testimonials.core.http.hosts import own_hosts
 from testimonials.core.jobs import run_due
-from testimonials.projects.models import Project
+from testimonials.projects.models import CustomDomain, Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.models import RecordHead
@@ -33,10 +36,10 @@ from testimonials.testimonials.record import begin_all, write_entry
 from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
-from tests.conftest import Caller
+from tests.conftest import Caller, MakeApp
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
-from tests.support.rows import add_testimonial
+from tests.support.rows import add_testimonial, change_project
 from tests.support.sampling import rounds
 from tests.testimonials.moderation.test_setting_aside import decide
 
@@ -351,3 +354,60 @@ def test_of_old_events_of_what_was_deleted_only_the_entry_stays(
     assert told[gone] == ("", None)
     assert told[kept] == ("testimonial.created", owner.api_key[-4:])
     assert get_log(client, project) == log
+
+
+def follow_all(client: FlaskClient, url: str) -> None:
+    """Open the record at an address, and whatever its page and its JSON link."""
+    page = client.get(urlsplit(url).path, base_url=url_root(url))
+    assert page.status_code == 200, url
+    told = client.get(f"{urlsplit(url).path}.json", base_url=url_root(url)).json
+    links = re.findall(r'(?:href|src)="([^"#]+)"', html.unescape(page.text))
+    assert {f"{url}.json", url} < {urljoin(url, each) for each in links}
+    for link in {*links, told["log"], told["log"].replace("/log", "/head")}:
+        target = urljoin(url, link)
+        with client.get(target, base_url=url_root(target), follow_redirects=True) as answer:
+            assert answer.status_code == 200, target
+
+
+def url_root(url: str) -> str:
+    return "{0.scheme}://{0.netloc}".format(urlsplit(url))
+
+
+def test_each_link_leads_on_from_a_host_of_its_own_and_below_a_path(
+    app: Flask, client: FlaskClient, owner: Caller, project: str, make_app: MakeApp
+) -> None:
+    one = owner.create_testimonial(project)["_id"]
+    host = {"host": "reviews.oat.example", "token": "t", "is_held": True}
+    change_project(app, project, own_host=host["host"])
+    with app.app_context(), write():
+        db.session.add(CustomDomain(project_id=project, **host))
+    with app.app_context():
+        own_hosts().forget()
+    follow_all(client, f"https://reviews.oat.example/{one}/record")
+    below = make_app(base_url="https://shop.example/said")
+    change_project(below, project, own_host=None)
+    follow_all(below.test_client(), f"https://shop.example/said/oat/{one}/record")
+
+
+def test_another_secret_key_makes_another_signing_key(
+    app: Flask, owner: Caller, project: str, make_app: MakeApp, tmp_path: Path
+) -> None:
+    owner.create_testimonial(project)
+    files = [tmp_path / f"{number}.jsonl" for number in range(3)]
+    files[0].write_bytes(get_log(owner.client, project))
+    other = make_app(secret_key="another-secret-key-of-this-instance")
+    run = other.test_cli_runner().invoke
+    # What was signed stands until there is more to sign.
+    assert get_log(other.test_client(), project) == files[0].read_bytes()
+    add_testimonial(other, project, text="Later.")
+    with other.app_context():
+        begin_all()
+        run_due("jobs")
+    files[1].write_bytes(get_log(other.test_client(), project))
+    assert run(args=["record", "rotate-key"]).exit_code == 0
+    owner.create_testimonial(project)
+    files[2].write_bytes(get_log(other.test_client(), project))
+    keys = [each["key"] for each in other.test_client().get("/record/keys").json["keys"]]
+    signed = [json.loads(run(args=["verify", str(file), "--json"]).stdout)["key"] for file in files]
+    assert signed == keys[::-1]
+    assert len(set(keys)) == 3
