@@ -15,7 +15,7 @@ from werkzeug.test import TestResponse
 from testimonials.auth.models import Account
 from testimonials.core.db.engine import Base, list_columns
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.writing import LISTS
+from testimonials.transfer.archives.writing import OF_ACCOUNT
 from testimonials.transfer.models import WaitingArchive
 from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
@@ -90,7 +90,7 @@ def test_what_a_table_program_would_calculate_is_shielded() -> None:
 
 
 def test_an_account_takes_no_secret_along() -> None:
-    for model in (Account, *LISTS.values()):
+    for model in (Account, *OF_ACCOUNT.values()):
         shown = list_columns(model)
         assert shown
         # An id of a token is no token.
@@ -110,7 +110,7 @@ def test_an_account_takes_no_secret_along() -> None:
     # Gone within a day, and what it came to is in the projects.
     others |= {"waiting_archive", "table_import"}
     owned = {name for name, table in Base.metadata.tables.items() if "account_id" in table.columns}
-    assert owned - {model.__tablename__ for model in LISTS.values()} <= others
+    assert owned - {model.__tablename__ for model in OF_ACCOUNT.values()} <= others
 
 
 def test_an_account_has_it_all(app: Flask, owner: Caller, outsider: Caller, tmp_path: Path) -> None:
