@@ -22,7 +22,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from testimonials.application import MAX_FORM_BYTES
 from testimonials.auth.models import Session
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.resource import MAX_BODY_BYTES
 from testimonials.core.logs import PlainFormatter
 from testimonials.core.passwords import MAX_BYTES
@@ -32,7 +32,6 @@ from tests.attacks.test_costs import cost, grows_too_fast
 from tests.attacks.world import Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
-from tests.support.rows import forget_requests
 from tests.support.sampling import mostly_thorough, sample
 
 # The cheapest page costs a unit. Work is compared with that for a quarter past `NOTABLE` units, and
@@ -373,7 +372,7 @@ def find_problem(
 
     def work(size: int) -> None:
         with target.app.app_context():
-            forget_requests()
+            limiter.storage.reset()
         answers.append(target.send(make(size)))
 
     if grows_too_fast(work, most, NOTABLE * unit):

@@ -196,7 +196,6 @@ LAZY = {
         "cryptography.hazmat.primitives.twofactor.totp",
     },
     "collection.verified_purchases": {"jwt"},
-    "core.http.rate_limits": {"redis"},
     "core.chain": {
         "cryptography.exceptions",
         "cryptography.hazmat.primitives.asymmetric.ed25519",

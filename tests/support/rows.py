@@ -31,12 +31,6 @@ from tests.conftest import Caller
 from tests.support.applications import change_settings
 
 
-def forget_requests() -> None:
-    """Let every limit count from nothing; commits."""
-    db.session.query(RateLimitCounter).delete()
-    db.session.commit()
-
-
 def add_passkey(app: Flask, account_id: str) -> str:
     """Give an account a passkey that nobody has; return its id."""
     with app.app_context():

@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
+from limits.errors import StorageError
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from testimonials.core.db.sqlite import describe_damage, is_damage, note_damage
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.logs import scrub
-
-
-class CountingFailed(Exception):
-    """Redis didn't count a request."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ def find_outage(error: BaseException) -> Outage | None:
     """Return the outage that caused `error`, or None if it is a fault of the program."""
     if isinstance(error, PoolTimeout):
         return BUSY
-    if isinstance(error, CountingFailed):
+    if isinstance(error, StorageError):
         return UNCOUNTED
     if isinstance(error, OSError):
         return FULL if error.errno in _DISK else None

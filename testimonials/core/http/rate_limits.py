@@ -5,20 +5,23 @@ import ipaddress
 import logging
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar, cast
+from typing import NoReturn
 
+import flask_limiter
 from flask import Flask, current_app, request
-from sqlalchemy import Connection, delete, or_, select, text
+from limits import RateLimitItemPerHour
+from limits.errors import StorageError
+from limits.storage import Storage
+from limits.strategies import RateLimiter as Strategy
+from sqlalchemy import Connection, Delete, delete, or_, select, text
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from testimonials.core.db.engine import Base
-from testimonials.core.db.outages import CountingFailed, log_fault
+from testimonials.core.db.outages import log_fault
 from testimonials.core.http.errors import RateLimited
 from testimonials.core.settings.current import current_settings
-
-View = TypeVar("View", bound=Callable[..., Any])
 
 # Rate limits counted in the database: exact across threads, processes and restarts.
 
@@ -41,7 +44,7 @@ MAX_SECONDS = 2 * 86_400
 # processes lose none.
 _COUNT = text(
     """
-    INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, 1, :expires_at)
+    INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
     ON CONFLICT (key) DO UPDATE SET
       hits = CASE WHEN rate_limit_counter.expires_at <= :now
                     OR rate_limit_counter.expires_at > :last
@@ -54,20 +57,47 @@ _COUNT = text(
 )
 
 
-class DatabaseCounts:
+class DatabaseStorage(Storage):
     """Counts in the service's own database, each hit in a transaction of its own."""
 
-    def add(self, key: str, seconds: int) -> int:
-        """Count a hit; return the window's total."""
+    STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
+
+    def __init__(self, uri: str | None = None, **_options: object) -> None:
+        # The options are for Redis. Errors of the database are passed on as they are.
+        super().__init__(uri)
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        return SQLAlchemyError
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Count `amount` hits; return the window's total."""
         now = time.time()
-        values = {"key": key, "now": now, "expires_at": now + seconds, "last": now + MAX_SECONDS}
+        values = {"key": key, "amount": amount, "now": now, "expires_at": now + expiry}
+        values["last"] = now + MAX_SECONDS
         with _connect(sqlite_begin="IMMEDIATE") as connection:
             hits = int(connection.execute(_COUNT, values).scalar_one())
             connection.commit()
         return hits
 
-    def read(self, key: str) -> tuple[int, float]:
-        """Return the window's total, and when it ends, in seconds since the epoch."""
+    def get(self, key: str) -> int:
+        return self._read(key)[0]
+
+    def get_expiry(self, key: str) -> float:
+        """Return the time at which the window ends, in seconds since the epoch."""
+        return self._read(key)[1]
+
+    def check(self) -> bool:
+        with _connect() as connection:
+            return bool(connection.execute(select(1)).scalar_one() == 1)
+
+    def reset(self) -> int | None:
+        return self._delete(delete(RateLimitCounter))
+
+    def clear(self, key: str) -> None:
+        self._delete(delete(RateLimitCounter).where(RateLimitCounter.key == key))
+
+    def _read(self, key: str) -> tuple[int, float]:
         query = select(RateLimitCounter.hits, RateLimitCounter.expires_at).where(
             RateLimitCounter.key == key
         )
@@ -77,10 +107,11 @@ class DatabaseCounts:
         is_open = row is not None and now < row.expires_at <= now + MAX_SECONDS
         return (row.hits, row.expires_at) if row and is_open else (0, now)
 
-    def forget(self, key: str) -> None:
+    def _delete(self, statement: Delete) -> int:
         with _connect(sqlite_begin="IMMEDIATE") as connection:
-            connection.execute(delete(RateLimitCounter).where(RateLimitCounter.key == key))
+            count = connection.execute(statement).rowcount
             connection.commit()
+        return int(count)
 
 
 def delete_expired_counters(session: Session) -> int:
@@ -112,43 +143,6 @@ REDIS_SECONDS = 2
 PAUSE_SECONDS = 5
 
 
-# In one step, so that no window is left without an end.
-_COUNT_IN_REDIS = """
-local hits = redis.call("INCR", KEYS[1])
-if hits == 1 then redis.call("EXPIRE", KEYS[1], ARGV[1]) end
-return hits
-"""
-
-
-class RedisCounts:
-    """Counts in Redis; raises `CountingFailed`."""
-
-    def __init__(self, url: str) -> None:
-        # Its driver is an extra.
-        from redis import Redis, RedisError
-
-        self._error = RedisError
-        self.client = Redis.from_url(
-            url, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
-        )
-
-    def add(self, key: str, seconds: int) -> int:
-        return int(self._ask("EVAL", _COUNT_IN_REDIS, 1, f"LIMITS:{key}", seconds))
-
-    def read(self, key: str) -> tuple[int, float]:
-        hits, seconds = self._ask("GET", f"LIMITS:{key}"), self._ask("TTL", f"LIMITS:{key}")
-        return int(hits or 0), time.time() + max(0, seconds)
-
-    def forget(self, key: str) -> None:
-        self._ask("DEL", f"LIMITS:{key}")
-
-    def _ask(self, *command: str | int) -> Any:
-        try:
-            return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
-        except self._error as error:
-            raise CountingFailed(str(error)) from error
-
-
 @dataclass(frozen=True)
 class Limit:
     """A number of requests per hour, or per `hours`, for each key of one scope.
@@ -164,32 +158,44 @@ class Limit:
     for_load: bool = False
 
     @property
-    def seconds(self) -> int:
-        return self.hours * 3600
-
-    def name(self, key: str) -> str:
-        """Return what the counter of a key is called."""
-        return f"LIMITER/{key}/{self.scope}/{self.per_hour}/{self.hours}/hour"
+    def item(self) -> RateLimitItemPerHour:
+        return RateLimitItemPerHour(self.per_hour, self.hours)
 
 
 @dataclass
 class _Counting:
     """How one application counts, and when Redis last failed."""
 
-    counts: DatabaseCounts | RedisCounts
+    strategy: Strategy
     failed_at: float = float("-inf")
 
 
-class RateLimiter:
-    """Counts requests by keys.
+class RateLimiter(flask_limiter.Limiter):
+    """Flask-Limiter with a storage per application, and counts by keys that only a view knows.
 
-    While Redis is away, methods raise `CountingFailed`, which is answered with 503, unless they say
+    While Redis is away, methods raise `StorageError`, which is answered with 503, unless they say
     otherwise.
     """
 
+    def __init__(self) -> None:
+        options: dict[str, str | int] = {
+            "socket_timeout": REDIS_SECONDS,
+            "socket_connect_timeout": REDIS_SECONDS,
+            "wrap_exceptions": True,
+        }
+        super().__init__(client_key, storage_options=options)
+
     def init_app(self, app: Flask) -> None:
         url = current_settings(app).ratelimit_storage_url
-        app.extensions[EXTENSION] = _Counting(RedisCounts(url) if url else DatabaseCounts())
+        if url.startswith("unix://"):
+            # The library's name for Redis's scheme.
+            url = f"redis+{url}"
+        app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
+        # Keeps it from adding hooks, which would search every request for limits in a tenth of a
+        # millisecond. Only decorated views have one.
+        app.extensions["limiter"] = {self}
+        super().init_app(app)
+        app.extensions[EXTENSION] = _Counting(super().limiter)
 
     @property
     def _counting(self) -> _Counting:
@@ -197,21 +203,22 @@ class RateLimiter:
         return counting
 
     @property
-    def counts(self) -> DatabaseCounts | RedisCounts:
-        return self._counting.counts
+    def limiter(self) -> Strategy:
+        return self._counting.strategy
 
-    def per_address(self, limit: Limit, *, ipv6_bits: int = 64) -> Callable[[View], View]:
+    @property
+    def storage(self) -> Storage:
+        return self.limiter.storage
+
+    def per_address(self, limit: Limit, *, ipv6_bits: int = 64) -> flask_limiter.RouteLimit:
         """Return a decorator that counts each request by the client's address before the view."""
-
-        def decorate(view: View) -> View:
-            @functools.wraps(view)
-            def count_first(*arguments: Any, **values: Any) -> Any:
-                self.count(limit, client_key(ipv6_bits=ipv6_bits))
-                return view(*arguments, **values)
-
-            return cast(View, count_first)
-
-        return decorate
+        return self.shared_limit(
+            f"{limit.per_hour} per {limit.hours} hour",
+            limit.scope,
+            key_func=functools.partial(client_key, ipv6_bits=ipv6_bits),
+            exempt_when=self._is_away if limit.for_load else None,
+            on_breach=lambda breach: _refuse(limit, breach.window.reset_time),
+        )
 
     def count(self, limit: Limit, key: str) -> int:
         """Count one request and return how many there were within the limit's hours.
@@ -219,17 +226,18 @@ class RateLimiter:
         Raises `RateLimited` (429 with Retry-After) past the limit. Call it before a door's writing
         transaction, since counting in the database closes the session.
         """
+        item = limit.item
         if limit.for_load and self._has_just_failed():
             return 0
         try:
-            count = self.counts.add(limit.name(key), limit.seconds)
-        except CountingFailed as error:
+            count = self.storage.incr(item.key_for(key, limit.scope), item.get_expiry())
+        except StorageError as error:
             if not limit.for_load:
                 raise
             self._note_failure(error)
             return 0
-        if count > limit.per_hour:
-            _refuse(limit, self.counts.read(limit.name(key))[1])
+        if count > item.amount:
+            _refuse(limit, self.limiter.get_window_stats(item, key, limit.scope).reset_time)
         return count
 
     def allows(self, limit: Limit, key: str) -> bool:
@@ -237,32 +245,35 @@ class RateLimiter:
         if self._has_just_failed():
             return False
         try:
-            return self.counts.add(limit.name(key), limit.seconds) <= limit.per_hour
-        except CountingFailed as error:
+            return self.limiter.hit(limit.item, key, limit.scope)
+        except StorageError as error:
             self._note_failure(error)
             return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
         """Return whether one more would be within the limit, without counting it."""
-        return self.counts.read(limit.name(key))[0] < limit.per_hour
+        return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
-        self.counts.forget(limit.name(key))
+        self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:
         """Return whether counting works, as it doesn't in a Redis that is full or a replica."""
-        if isinstance(self.counts, DatabaseCounts):
+        if isinstance(self.storage, DatabaseStorage):
             return True
         try:
-            return self.counts.add("check", REDIS_SECONDS) > 0
-        except CountingFailed as error:
+            return self.storage.incr("LIMITS:check", REDIS_SECONDS) > 0
+        except StorageError as error:
             self._note_failure(error)
             return False
+
+    def _is_away(self) -> bool:
+        return self._has_just_failed() or not self.can_count()
 
     def _has_just_failed(self) -> bool:
         return time.monotonic() < self._counting.failed_at + PAUSE_SECONDS
 
-    def _note_failure(self, error: CountingFailed) -> None:
+    def _note_failure(self, error: StorageError) -> None:
         self._counting.failed_at = time.monotonic()
         log_fault(logger, "Redis did not count a request", error)
 

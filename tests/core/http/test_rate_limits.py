@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from testimonials import create_app
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.http.rate_limits import DatabaseCounts, Limit, RateLimitCounter, client_key
+from testimonials.core.http.rate_limits import DatabaseStorage, Limit, RateLimitCounter, client_key
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.expiry import sweep
@@ -151,7 +151,7 @@ def test_without_redis_nobody_signs_up_or_in_and_is_told_why(
 def test_without_redis_visitors_still_write(make_app: MakeApp, make_caller: MakeCaller) -> None:
     app = make_app(ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}/0")
     with app.app_context():
-        options = limiter.counts.client.connection_pool.connection_kwargs
+        options = limiter.storage.storage.connection_pool.connection_kwargs
     assert (options["socket_timeout"], options["socket_connect_timeout"]) == (2, 2)
     project = make_caller("owner@example.com", is_claimed=True, on=app).create_project(slug="kiln")
     visitor = Visitor(app.test_client(), project["_id"], "kiln")
@@ -170,7 +170,7 @@ def test_a_redis_that_does_not_count_is_told(make_app: MakeApp, redis_url: str, 
         app = make_app(ratelimit_storage_url=server.url)
         with app.app_context():
             assert limiter.can_count()
-            limiter.counts.client.execute_command(*fault.split())
+            limiter.storage.storage.execute_command(*fault.split())
         warnings = app.test_client().get("/readyz").get_json()["warnings"]
         assert warnings["redis"] == "can't count: it is unreachable, full or read-only"
     finally:
@@ -180,11 +180,13 @@ def test_a_redis_that_does_not_count_is_told(make_app: MakeApp, redis_url: str, 
 def test_the_storage_answers_for_itself(app: Flask, limit: Limit) -> None:
     is_let_in(app, limit)
     with app.app_context():
-        counts = DatabaseCounts()
+        storage = DatabaseStorage()
+        assert storage.check()
         (key,) = db.session.scalars(select(RateLimitCounter.key))
-        assert counts.read(key)[0] == 1
-        counts.forget(key)
-        assert counts.read(key)[0] == 0
+        assert storage.get(key) == 1
+        storage.clear(key)
+        assert storage.get(key) == 0
+        assert storage.reset() == 0
         # Counting leaves no transaction open.
         limiter.count(limit, "key")
         assert db.engine.pool.checkedout() == 0
