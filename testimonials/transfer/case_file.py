@@ -410,7 +410,7 @@ def _describe_history(row: Testimonial, events: Sequence[Any]) -> list[Row]:
                 "by": event.actor,
                 "byKind": event.actor_kind,
                 "byMail": event.is_by_mail,
-                "promised": event.details and event.details.get("promised"),
+                "promised": (event.details or {}).get("promised"),
                 "undoneAt": _write("undone_at", event.undone_at),
                 "changes": changes,
             }
@@ -450,11 +450,15 @@ def _write_article(row: Row) -> Markup:
 
 
 def _write_deed(deed: Row) -> str:
-    promised = ", promised: " + " · ".join(deed["promised"]) if deed["promised"] else ""
+    offers = " · ".join(f"<bdi>{_escape(each)}</bdi>" for each in deed["promised"] or ())
+    promised = f", promised: {offers}" if offers else ""
     undone = f", undone {deed['undoneAt']}" if deed["undoneAt"] else ""
-    what, mail = f"{deed['action']}{promised}{undone}", ", by mail" if deed["byMail"] else ""
-    by = f"{deed['by']} ({deed['byKind']}{mail})"
-    cells = "".join(f"<td>{_escape(each)}</td>" for each in (deed["at"], what, deed["reason"], by))
+    what, mail = (
+        f"{_escape(deed['action'])}{promised}{undone}",
+        ", by mail" if deed["byMail"] else "",
+    )
+    by = _escape(f"{deed['by']} ({deed['byKind']}{mail})")
+    cells = f"<td>{deed['at']}</td><td>{what}</td><td>{_escape(deed['reason'])}</td><td>{by}</td>"
     return f"<tr>{cells}{_write_changes(deed['changes'])}</tr>\n"
 
 

@@ -33,7 +33,8 @@ from testimonials.core.jobs import enqueue
 from testimonials.core.mail.outbox import SEND, OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
-from testimonials.operations.backup import notices
+from testimonials.operations.backup.creating import BACKUP_JOB, mail_failure, mail_success
+from testimonials.operations.backup.offsite import COPY_JOB
 from testimonials.projects.emails import (
     send_handed_over_mail,
     send_invitation_mail,
@@ -79,11 +80,9 @@ ANSWERS = {
     "widget-steps": "Somebody sends it by hand to whoever looks after their website; once.",
     "author-link": "The reader sent a testimonial; the mail itself can say that it wasn't them.",
     "test": "The operator asked for it.",
-    "backup-failed": "The operator named this address in the settings.",
-    "backup-copy-failed": "The operator named this address in the settings.",
-    "backup-copy-works": "The operator named this address in the settings.",
-    "backup-works": "The operator named this address in the settings.",
 }
+# The operator named their address in the settings. They are called after their job.
+OF_JOBS = {f"{job}-{end}" for job in (BACKUP_JOB, COPY_JOB) for end in ("failed", "works")}
 # Each comes because somebody else did something, or again and again.
 ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder"}
 
@@ -99,12 +98,13 @@ class Kind:
 def find_kinds() -> Iterator[Kind]:
     for module in modules().values():
         for node in ast.walk(module.tree):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, ast.Call):
                 continue
+            name = ast.unparse(node.func).rpartition(".")[2]
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-            if node.func.id == "OutboxMail":
+            if name == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
-            elif node.func.id in ("send_plain_mail", "send_mail"):
+            elif name in ("send_plain_mail", "send_mail"):
                 purpose, can_be_ended = node.args[1], "list_unsubscribe" in keywords
             else:
                 continue
@@ -203,11 +203,10 @@ def write_every_kind(account: Account, text: str) -> None:
     send_left_mail(project, [text], clock.now())
     send_new_numbers_mail(project, account.email, text, now)
     send_steps_mail(project, "", "other", "developer@example.com", account.email)
-    notices.tell_of_failed_backup(text)
-    notices.tell_of_failed_copy(text)
-    db.session.flush()
-    notices.tell_that_backups_work()
-    notices.tell_that_copies_work()
+    for job in (BACKUP_JOB, COPY_JOB):
+        mail_failure(job, text, text)
+        db.session.flush()
+        mail_success(job, text, text)
     mail = make_test_mail("operator@example.com")
     db.session.add(mail)
     enqueue(SEND, id=mail.id)
@@ -248,7 +247,7 @@ def test_what_people_type_is_shown_and_is_no_header(app: Flask, smtp: MailSink, 
     for text in HOSTILE:
         smtp.received.clear()
         sent = send_every_kind(app, text, smtp)
-        assert {mail.purpose for mail in sent.values()} == ANSWERS.keys() | ENDABLE
+        assert {mail.purpose for mail in sent.values()} == ANSWERS.keys() | ENDABLE | OF_JOBS
         for received in smtp.received:
             mail = sent[str(received.message["Message-ID"])[1:].partition("@")[0]]
             with case(mail.purpose, ascii(text)):

@@ -13,7 +13,9 @@ def explain_statements(
     made: list[tuple[str, Any]] = []
 
     def note(*arguments: Any) -> None:
-        made.append((arguments[2], arguments[3]))
+        # The driver takes a list too.
+        is_list = isinstance(arguments[3], list)
+        made.append((arguments[2], tuple(arguments[3]) if is_list else arguments[3]))
 
     event.listen(engine, "before_cursor_execute", note)
     try:

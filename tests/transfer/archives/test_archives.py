@@ -391,7 +391,7 @@ ROWS = st.fixed_dictionaries(
 def test_any_text_rating_and_time_comes_back(values: dict[str, Any]) -> None:
     row = models.Testimonial(**values | {"id": "a" * 24, "created_at": values["submitted_at"]})
     row.updated_at, row.kind = row.created_at, "written"
-    row.is_rewarded = row.is_insider = row.is_overdue = False
+    row.is_rewarded = row.is_insider = row.is_overdue = row.shows_earlier = False
     written = json.loads(json.dumps(TESTIMONIAL.write(row))) | {"tags": [], "changes": []}
     read = TESTIMONIAL.read(written, "")
     assert {name: read[name] for name in values} == values
