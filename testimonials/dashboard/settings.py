@@ -18,7 +18,7 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.projects import domains
-from testimonials.projects.access import Access, Role
+from testimonials.projects.access import Access, Right, Role
 from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
 from testimonials.projects.events import (
     PROJECT_CHANGED,
@@ -199,7 +199,7 @@ def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
 
 # Somebody's own mail about the project.
 
-mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Role.MODERATOR)
+mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Right.DECIDE)
 
 
 class MailForm(FormSchema):

@@ -128,6 +128,7 @@ class Project(Base):
     )
 
     # What the case file tells the changes of (`core.changed`); of the secret, whether there is one.
+    # With None the value is kept as it is.
     SETTINGS: ClassVar[Settings] = {
         **dict.fromkeys(("status", "business_name", "slug", "own_host", *PICTURES)),
         "page_config": fill_in,

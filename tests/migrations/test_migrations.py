@@ -32,7 +32,7 @@ def tables() -> set[str]:
 
 
 def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
-    assert migrate.SCHEMA.read_text() == render_schema()
+    assert migrate.SCHEMA.read_text() == render_schema(), "python -m tests.support.schemas"
     made = []
     for name, build in (("new", upgrade), ("migrated", lambda engine: migrate_to(engine, head()))):
         engine = create_engine(f"sqlite:///{tmp_path / name}")

@@ -1,6 +1,6 @@
 """The blueprints of all packages, by whose names pages and resources find each other.
 
-The modules that put views on them are listed in the application.
+`routes.txt` lists the modules that put views on them.
 """
 
 from testimonials.core.http.resource import Blueprint
