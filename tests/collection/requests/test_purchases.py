@@ -165,6 +165,15 @@ def test_the_api_makes_links_and_tells_which_are_used(
     assert "Verified customer" not in client.get(later.partition("example.com")[2]).text
 
 
+def test_what_comes_by_a_used_link_may_be_spam(
+    app: Flask, client: FlaskClient, project: str, secret: str
+) -> None:
+    link, stuffed = sign(secret, claims()), "Buy https://a.example/b https://c.example/d, now"
+    assert write(client, app, project, link, f"{stuffed}!").status == "pending"
+    again = write(client, app, project, link, f"{stuffed}, twice!")
+    assert (again.status, again.purchase_reference) == ("spam", None)
+
+
 def test_a_mailed_request_with_an_order_proves_it_too(
     app: Flask, client: FlaskClient, browser: FlaskClient, project: str
 ) -> None:
