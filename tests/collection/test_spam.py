@@ -97,7 +97,7 @@ def test_a_form_that_came_filled_in_or_was_refused_may_be_sent_at_once(page: Pag
 
 
 STUFFED = (
-    "See http://a.example http://b.example and http://c.example. There are far more words here than "
+    "See http://a.example http://b.example and http://c.example. Far more words are here than "
     "there are in these, but nobody who is happy with a shop sends three.",
     "www.a.example/x, www.b.example/y, www.c.example/z: all of these are worth a look, I say",
     "cheap-pills.example/buy more.example/now best.example/deal are what everybody should see",
