@@ -1,8 +1,13 @@
 """The application: its settings, extensions, doors and what happens around each request."""
 
+import contextlib
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, current_app, has_request_context, request
+from jinja2 import FileSystemBytecodeCache
+from jinja2.bccache import Bucket
+from jinja2.utils import LRUCache
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
@@ -17,7 +22,6 @@ from testimonials.core.http.i18n import register_languages, use_visitors_languag
 from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import register_csrf, register_web
 from testimonials.core.http.static import register_static_files
-from testimonials.core.http.templates import keep_templates
 from testimonials.core.http.urls import LateRule, serve_below
 from testimonials.core.late import add_routes, late
 from testimonials.core.logs import init_error_reports, register_access_log
@@ -50,6 +54,29 @@ for _door in (
     blueprints.wall,
 ):
     _door.before_request(use_visitors_language)
+
+# In memory; a page has up to twenty. The others are read again, which takes a millisecond.
+MOST_TEMPLATES = 60
+
+
+class CompiledTemplates(FileSystemBytecodeCache):
+    """Compiled templates in the instance folder; where that takes none, each start compiles them.
+
+    To compile those of the first page takes as long as to answer it a hundred times.
+    """
+
+    def get_cache_key(self, name: str, filename: str | None = None) -> str:
+        # The one file has its templates in another folder at each start.
+        return super().get_cache_key(name)
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with contextlib.suppress(OSError):
+            Path(self.directory).mkdir(exist_ok=True)
+            super().dump_bytecode(bucket)
 
 
 def register_routes(app: Flask) -> None:
@@ -124,7 +151,8 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_access_log(app)
     init_error_reports(app, __version__)
     register_static_files(app)
-    keep_templates(app)
+    app.jinja_env.bytecode_cache = CompiledTemplates(str(settings.instance_path / "templates"))
+    app.jinja_env.cache = LRUCache(MOST_TEMPLATES)  # type: ignore[assignment]
     register_languages(app)
     register_csrf(app)
     register_error_handlers(app)
