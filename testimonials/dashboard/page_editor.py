@@ -213,7 +213,7 @@ def bring_form_back(access: Access, undo: str) -> Done:
     form = create_form(access.project, values)
     form.created_at = datetime.fromisoformat(values["since"])
     record(FORM_ADDED, access.project, form=form.title)
-    return Done(_("It is here again"), to=editor_url(form))
+    return Done(_("It’s back"), to=editor_url(form))
 
 
 def name_in_address() -> str:
