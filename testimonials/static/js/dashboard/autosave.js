@@ -59,4 +59,13 @@ document.addEventListener('focusin', ({ target }) => {
   const form = target.form;
   if (form?.matches('[data-autosave]') && !kept.has(form)) kept.set(form, read(form));
 });
-for (const form of document.querySelectorAll('form[data-autosave]')) kept.set(form, read(form));
+
+// On a slow line something may be changed before this file comes: it is sent as well. What a browser
+// puts back into fields after a reload isn't a change.
+const isChanged = (field) => (/^(checkbox|radio)$/.test(field.type) ? field.checked !== field.defaultChecked
+  : /^text/.test(field.type) && field.value !== field.defaultValue && field !== document.activeElement);
+const isOpened = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
+for (const form of document.querySelectorAll('form[data-autosave]')) {
+  kept.set(form, read(form));
+  if (isOpened && [...form.elements].some(isChanged)) save(form);
+}
