@@ -52,7 +52,7 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40
 MAX_VIEW_LINES = 15
 LONG_STATIC_FILES: dict[str, str] = {}
-LONG_FILES = {"core.settings.table": "The settings are one table, which is best read whole."}
+LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
 LONG_VIEWS = {}
 

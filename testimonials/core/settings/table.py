@@ -40,432 +40,236 @@ EXTRAS = (
 )
 
 
-def setting(default: object, parse: parsers.Parser, doc: str, *, secret: bool = False) -> Any:
-    """Declare one setting: its default, its parser and the sentence that documents it."""
-    return dataclasses.field(
-        default=default, metadata={"parse": parse, "doc": doc, "secret": secret}
-    )
+def setting(default: object, parse: parsers.Parser, *, secret: bool = False) -> Any:
+    """Declare one setting: its default and its parser; below it stands what documents it."""
+    return dataclasses.field(default=default, metadata={"parse": parse, "secret": secret})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Everything an operator can set. Instances come from `load_settings`."""
 
-    instance_path: Path = setting(
-        Path("instance"),
-        parsers.parse_path,
-        "The folder of the database, the secret and `testimonials.toml`. "
-        "Only from the environment.",
-    )
-    host: str = setting(
-        "127.0.0.1",
-        parsers.parse_text,
-        "The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a "
-        "unix socket, which needs `BASE_URL` and a proxy.",
-    )
-    port: int = setting(
-        8000, parsers.whole(0, 65535), "The port `serve` listens on; 0 picks a free one."
-    )
-    workers: int = setting(
-        0,
-        parsers.whole(0, 64),
-        "Worker processes, each on a core of its own. 0: one for each core.",
-    )
-    threads: int = setting(4, parsers.whole(1, 64), "Request threads in each worker process.")
-    base_url: str = setting(
-        "",
-        parsers.parse_folder_url,
-        "The public URL of the API and the widget, perhaps with a path, such as "
-        "`https://example.com/testimonials`. Empty: the address that `serve` listens on.",
-    )
-    app_url: str = setting(
-        "",
-        parsers.parse_folder_url,
-        "The public URL of the dashboard and public pages, with the path of `BASE_URL` if that has "
-        "one. Empty: `BASE_URL`.",
-    )
-    database_url: str = setting(
-        "",
-        parsers.parse_database_url,
-        "The database: `sqlite:////absolute/path.db`, `sqlite:///name.db` in the instance folder, "
-        "or `postgresql://...`. Empty: `testimonials.db` in the instance folder.",
-        secret=True,
-    )
-    secret_key: str = setting(
-        "",
-        parsers.parse_text,
-        "Signs magic links; at least 32 characters. Empty: generated once and kept in `secret_key` "
-        "in the instance folder, file mode 0600.",
-        secret=True,
-    )
-    smtp_url: str = setting(
-        "",
-        parsers.parse_smtp_url,
-        "The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Empty: mail "
-        "is printed to the log and kept for `mail show`.",
-        secret=True,
-    )
-    mail_from: str = setting(
-        "",
-        parsers.mailbox("Testimonials <mail@example.com>"),
-        "The sender of mails. Empty: `Testimonials <testimonials@app host>`.",
-    )
-    mail_days: float = setting(
-        30.0,
-        parsers.parse_kept_days,
-        "Days for which the outbox keeps a record of mail that was sent, and mail that failed. "
-        "0: as long as the instance.",
-    )
-    activity_days: float = setting(
-        400.0, parsers.parse_kept_days, "Days for which the activity record is kept. 0: for good."
-    )
-    network_days: float = setting(
-        90.0,
-        parsers.parse_kept_days,
-        "Days for which the activity record keeps IP networks. 0: as long as the rest of it.",
-    )
-    trash_days: float = setting(
-        30.0,
-        parsers.parse_kept_days,
-        "Days after which a deleted testimonial is gone for good. 0: it stays in the trash.",
-    )
-    spam_days: float = setting(
-        30.0,
-        parsers.parse_kept_days,
-        "Days after which a testimonial that was held as spam is gone for good. 0: never.",
-    )
-    rejected_days: float = setting(
-        0.0,
-        parsers.parse_kept_days,
-        "Days after which a rejected testimonial is gone for good. 0: never.",
-    )
-    withdrawn_days: float = setting(
-        0.0,
-        parsers.parse_kept_days,
-        "Days after which a testimonial that its author withdrew is gone for good. 0: never.",
-    )
-    request_days: float = setting(
-        365.0,
-        parsers.parse_kept_days,
-        "Days for which somebody who was asked for a testimonial, and never answered, is kept. "
-        "0: as long as the project.",
-    )
-    proposal_days: float = setting(
-        400.0,
-        parsers.parse_kept_days,
-        "Days for which a proposal is kept once it was decided. 0: as long as the project.",
-    )
-    delivery_days: float = setting(
-        0.0,
-        parsers.parse_kept_days,
-        "Days for which what was sent to a webhook endpoint is kept, of each the last 100. 0: as "
-        "long as the endpoint.",
-    )
-    report_days: float = setting(
-        400.0,
-        parsers.parse_kept_days,
-        "Days for which a report of abuse is kept once it was settled. 0: as long as the project.",
-    )
-    token_days: float = setting(
-        90.0,
-        parsers.parse_kept_days,
-        "Days for which an access token that ended is listed, and a request for one. 0: as long as "
-        "the account.",
-    )
-    insight_days: float = setting(
-        761.0,
-        parsers.parse_kept_days,
-        "Days for which the numbers of Insights are kept; 25 months compare a month with those of "
-        "two years before. 0: as long as the project.",
-    )
-    erased_days: float = setting(
-        400.0,
-        parsers.parse_kept_days,
-        "Days for which the ids of what was erased are kept, so that no backup brings it back: as "
-        "long as your oldest backup. 0: for good.",
-    )
-    trusted_proxies: int = setting(
-        0,
-        parsers.whole(0, 10),
-        "How many reverse proxies in front append to X-Forwarded-For; the nearest also says by "
-        "X-Forwarded-Proto and -Host how the browser asked. 0: the headers are ignored.",
-    )
-    hsts: str = setting(
-        "max-age=31536000",
-        parsers.parse_hsts,
-        "The `Strict-Transport-Security` header of responses over https, such as "
-        "`max-age=63072000; includeSubDomains; preload`. Empty: none is sent.",
-    )
-    project_limit: int = setting(
-        10,
-        parsers.whole(0, parsers.MOST_PROJECTS),
-        "How many projects an account may have, unless its plan or an operator allows another "
-        "number.",
-    )
-    plans: tuple[parsers.Plan, ...] = setting(
-        (),
-        parsers.parse_plans,
-        "The plans of accounts, each with its number of projects and, after a colon, the ids of "
-        "its Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. What customers "
-        "and visitors of an `unbranded` plan's projects get doesn't name the service.",
-    )
-    more_projects_url: str = setting(
-        "",
-        parsers.parse_more_url,
-        "Where an owner gets more projects: an `https://` or `mailto:` URL. `{account}` in it "
-        "becomes the account's id. Empty: no link.",
-    )
+    instance_path: Path = setting(Path("instance"), parsers.parse_path)
+    """The folder of the database, the secret and `testimonials.toml`. Only from the environment."""
+    host: str = setting("127.0.0.1", parsers.parse_text)
+    """The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a unix
+    socket, which needs `BASE_URL` and a proxy."""
+    port: int = setting(8000, parsers.whole(0, 65535))
+    """The port `serve` listens on; 0 picks a free one."""
+    workers: int = setting(0, parsers.whole(0, 64))
+    """Worker processes, each on a core of its own. 0: one for each core."""
+    threads: int = setting(4, parsers.whole(1, 64))
+    """Request threads in each worker process."""
+    base_url: str = setting("", parsers.parse_folder_url)
+    """The public URL of the API and the widget, perhaps with a path, such as
+    `https://example.com/testimonials`. Empty: the address that `serve` listens on."""
+    app_url: str = setting("", parsers.parse_folder_url)
+    """The public URL of the dashboard and public pages, with the path of `BASE_URL` if that has
+    one. Empty: `BASE_URL`."""
+    database_url: str = setting("", parsers.parse_database_url, secret=True)
+    """The database: `sqlite:////absolute/path.db`, `sqlite:///name.db` in the instance folder, or
+    `postgresql://...`. Empty: `testimonials.db` in the instance folder."""
+    secret_key: str = setting("", parsers.parse_text, secret=True)
+    """Signs magic links; at least 32 characters. Empty: generated once and kept in `secret_key` in
+    the instance folder, file mode 0600."""
+    smtp_url: str = setting("", parsers.parse_smtp_url, secret=True)
+    """The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Empty: mail is
+    printed to the log and kept for `mail show`."""
+    mail_from: str = setting("", parsers.mailbox("Testimonials <mail@example.com>"))
+    """The sender of mails. Empty: `Testimonials <testimonials@app host>`."""
+    mail_days: float = setting(30.0, parsers.parse_kept_days)
+    """Days for which the outbox keeps a record of mail that was sent, and mail that failed. 0: as
+    long as the instance."""
+    activity_days: float = setting(400.0, parsers.parse_kept_days)
+    """Days for which the activity record is kept. 0: for good."""
+    network_days: float = setting(90.0, parsers.parse_kept_days)
+    """Days for which the activity record keeps IP networks. 0: as long as the rest of it."""
+    trash_days: float = setting(30.0, parsers.parse_kept_days)
+    """Days after which a deleted testimonial is gone for good. 0: it stays in the trash."""
+    spam_days: float = setting(30.0, parsers.parse_kept_days)
+    """Days after which a testimonial that was held as spam is gone for good. 0: never."""
+    rejected_days: float = setting(0.0, parsers.parse_kept_days)
+    """Days after which a rejected testimonial is gone for good. 0: never."""
+    withdrawn_days: float = setting(0.0, parsers.parse_kept_days)
+    """Days after which a testimonial that its author withdrew is gone for good. 0: never."""
+    request_days: float = setting(365.0, parsers.parse_kept_days)
+    """Days for which somebody who was asked for a testimonial, and never answered, is kept. 0: as
+    long as the project."""
+    proposal_days: float = setting(400.0, parsers.parse_kept_days)
+    """Days for which a proposal is kept once it was decided. 0: as long as the project."""
+    delivery_days: float = setting(0.0, parsers.parse_kept_days)
+    """Days for which what was sent to a webhook endpoint is kept, of each the last 100. 0: as long
+    as the endpoint."""
+    report_days: float = setting(400.0, parsers.parse_kept_days)
+    """Days for which a report of abuse is kept once it was settled. 0: as long as the project."""
+    token_days: float = setting(90.0, parsers.parse_kept_days)
+    """Days for which an access token that ended is listed, and a request for one. 0: as long as the
+    account."""
+    insight_days: float = setting(761.0, parsers.parse_kept_days)
+    """Days for which the numbers of Insights are kept; 25 months compare a month with those of two
+    years before. 0: as long as the project."""
+    erased_days: float = setting(400.0, parsers.parse_kept_days)
+    """Days for which the ids of what was erased are kept, so that no backup brings it back: as long
+    as your oldest backup. 0: for good."""
+    trusted_proxies: int = setting(0, parsers.whole(0, 10))
+    """How many reverse proxies in front append to X-Forwarded-For; the nearest also says by
+    X-Forwarded-Proto and -Host how the browser asked. 0: the headers are ignored."""
+    hsts: str = setting("max-age=31536000", parsers.parse_hsts)
+    """The `Strict-Transport-Security` header of responses over https, such as `max-age=63072000;
+    includeSubDomains; preload`. Empty: none is sent."""
+    project_limit: int = setting(10, parsers.whole(0, parsers.MOST_PROJECTS))
+    """How many projects an account may have, unless its plan or an operator allows another
+    number."""
+    plans: tuple[parsers.Plan, ...] = setting((), parsers.parse_plans)
+    """The plans of accounts, each with its number of projects and, after a colon, the ids of its
+    Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. What customers and
+    visitors of an `unbranded` plan's projects get doesn't name the service."""
+    more_projects_url: str = setting("", parsers.parse_more_url)
+    """Where an owner gets more projects: an `https://` or `mailto:` URL. `{account}` in it becomes
+    the account's id. Empty: no link."""
     stripe_webhook_secret: str = setting(
         "",
         parsers.matching(
             r"whsec_[\x21-\x7e]{8,}",
             "must be the endpoint's signing secret, which starts with whsec_",
         ),
-        "The signing secret (`whsec_...`) of the Stripe webhook endpoint `/webhooks/stripe`, which "
-        "sets plans. Empty: there is no such endpoint.",
         secret=True,
     )
-    claim_days: float = setting(
-        7.0, parsers.parse_days, "Days in which an account must be claimed; fractions are allowed."
-    )
-    session_days: float = setting(
-        90.0,
-        parsers.parse_days,
-        "Days after which a browser must sign in again; after 30 days without use it must anyway.",
-    )
-    invitations_per_day: int = setting(
-        200,
-        parsers.whole(0, 100_000),
-        "How many people an account may ask for a testimonial by mail within 24 hours. 0: none.",
-    )
-    invitations_per_minute: int = setting(
-        10,
-        parsers.whole(1, 10_000),
-        "How many of these mails are sent per minute, for all accounts together: mail servers "
-        "distrust a sender of many at once.",
-    )
-    signup: str = setting(
-        "open",
-        parsers.one_of("open", "domains", "closed"),
-        "Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`. "
-        "People invited to a project always may.",
-    )
-    operators: tuple[str, ...] = setting(
-        (),
-        parsers.parse_addresses,
-        "The e-mail addresses of the accounts that may open `/operator`, separated by commas. The "
-        "first is also whom people ask whose account is suspended, or has a new address.",
-    )
-    signup_domains: tuple[str, ...] = setting(
-        (), parsers.parse_domains, "With `SIGNUP=domains`: the e-mail domains that may sign up."
-    )
-    oidc_issuer: str = setting(
-        "",
-        parsers.parse_issuer,
-        "The company's sign-in (OpenID Connect): the provider's issuer, such as "
-        "`https://id.example.com/realms/staff`. Empty: there is none.",
-    )
-    oidc_client_id: str = setting(
-        "",
-        parsers.parse_text,
-        "This service's client id at the provider, which redirects to `APP_URL` and "
-        "`/login/company/done`.",
-    )
-    oidc_client_secret: str = setting(
-        "",
-        parsers.parse_text,
-        "The client's secret. Empty: the provider takes it for a public client, which proves "
-        "itself by PKCE alone.",
-        secret=True,
-    )
-    oidc_name: str = setting(
-        "", parsers.parse_label, "What the provider is called on pages. Empty: its host."
-    )
-    oidc_domains: tuple[str, ...] = setting(
-        (),
-        parsers.parse_domains,
-        "The e-mail domains whose people may sign in through the provider. Empty: all that it lets "
-        "in.",
-    )
-    oidc_trust_email: str = setting(
-        "off",
-        parsers.one_of("on", "off"),
-        "`on`: an address at `OIDC_DOMAINS` counts as verified where the provider doesn't say "
-        "whether it is. Only for a provider at which people can't change their address themselves.",
-    )
-    oidc_accounts: str = setting(
-        "any",
-        parsers.one_of("any", "invited"),
-        "Who gets an account at the first sign-in through the provider: `any`, or only who was "
-        "`invited` to a team. `SIGNUP` says nothing about them.",
-    )
-    oidc_workspace: str = setting(
-        "",
-        parsers.mailbox("owner@example.com"),
-        "With `OIDC_GROUPS`: the address of the account whose projects the groups open.",
-    )
-    oidc_groups: tuple[parsers.GroupRole, ...] = setting(
-        (),
-        parsers.parse_groups,
-        "Which role a group has in all projects of `OIDC_WORKSPACE`: `Marketing=moderator, "
-        "Leads=admin`. Roles are `admin`, `moderator` and `reader`; of several the highest counts.",
-    )
-    oidc_groups_claim: str = setting(
-        "groups", parsers.parse_text, "The claim in which the provider lists somebody's groups."
-    )
-    passwords: str = setting(
-        "on",
-        parsers.one_of("on", "off"),
-        "`off`: nobody signs in, claims an account or confirms a change by a password, and none "
-        "can be set. Needs `OIDC_ISSUER`.",
-    )
-    email_allow_domains: tuple[str, ...] = setting(
-        (), parsers.parse_domains, "E-mail domains accepted although the disposable list has them."
-    )
-    email_deny_domains: tuple[str, ...] = setting(
-        (), parsers.parse_domains, "E-mail domains refused although the disposable list lacks them."
-    )
-    min_form_seconds: int = setting(
-        2,
-        parsers.whole(0, 60),
-        "A collection form that contains a link and is sent within this many seconds of opening is "
-        "held as spam. 0: none is.",
-    )
-    flood_per_hour: int = setting(
-        100,
-        parsers.whole(0, 1_000_000),
-        "After this many submissions within an hour, a collection page holds further ones as spam "
-        "and tells its owner. A tenth of its last thirty days is always let through. 0: no limit.",
-    )
-    recording_seconds: int = setting(
-        90, parsers.whole(10, 600), "How long a visitor's video or voice recording may be."
-    )
-    recording_megabytes: int = setting(
-        100, parsers.whole(1, 2000), "How large the file of one recording may be."
-    )
-    account_recordings_megabytes: int = setting(
-        2000,
-        parsers.whole(0, 10_000_000),
-        "How much the recordings of one account may take. 0: nobody can send any.",
-    )
-    all_recordings_megabytes: int = setting(
-        20_000,
-        parsers.whole(0, 100_000_000),
-        "How much all recordings together may take. Backups contain them too.",
-    )
-    operator_email: str = setting(
-        "",
-        parsers.mailbox("operator@example.com"),
-        "Who gets a mail when a scheduled backup fails. Empty: nobody; the log has it.",
-    )
-    backup_hours: int = setting(
-        24, parsers.whole(0, 8760), "Hours between backups by `serve`. 0: none."
-    )
-    backup_keep: int = setting(
-        7,
-        parsers.whole(1, 1000),
-        "How many of these backups are kept, in `BACKUP_PATH` and in `BACKUP_TO`; older ones are "
-        "removed.",
-    )
-    backup_path: str = setting(
-        "",
-        parsers.parse_folder,
-        "The folder of the backups; a relative one is in the instance folder. Empty: `backups`.",
-    )
-    backup_to: str = setting(
-        "",
-        parsers.parse_folder,
-        "A folder of another disk or machine, to which each of these backups is copied. It is "
-        "never made, as its disk may be away. Empty: nowhere.",
-    )
-    backup_keep_weeks: int = setting(
-        4,
-        parsers.whole(0, 520),
-        "In `BACKUP_TO` the newest backup of each of the last so many weeks is kept, too.",
-    )
-    backup_keep_months: int = setting(
-        0,
-        parsers.whole(0, 120),
-        "In `BACKUP_TO` the newest backup of each of the last so many months is kept, too.",
-    )
-    backup_command: str = setting(
-        "",
-        parsers.parse_command,
-        "A command that takes each of these backups off this machine, such as restic or rclone, "
-        "run without a shell. `{file}` in it is the finished backup, `{folder}` the folder that it "
-        "is in. It takes the list of what was erased, too. Empty: none.",
-        secret=True,
-    )
-    backup_command_minutes: int = setting(
-        120,
-        parsers.whole(1, 1380),
-        "How long `BACKUP_COMMAND` may take; then it is stopped, and tried again.",
-    )
-    backup_verify_days: int = setting(
-        1,
-        parsers.whole(0, 365),
-        "Days between two times at which `serve` restores the newest backup into a temporary "
-        "folder and checks it. 0: never.",
-    )
-    stale_while_away: int = setting(
-        3600,
-        parsers.whole(0, 30 * 86400),
-        "With PostgreSQL: for how many seconds widgets and walls are still answered from memory, "
-        "marked as stale, while the database does not answer. 0: not at all.",
-    )
-    webhook_addresses: str = setting(
-        "public",
-        parsers.one_of("public", "any"),
-        "Where webhooks may go: `public` (https:// addresses on the internet), or `any`, also in "
-        "private networks and over http://. With `any`, whoever has an account can reach what this "
-        "machine reaches.",
-    )
-    website_reading: str = setting(
-        "on",
-        parsers.one_of("on", "off"),
-        "Whether the home page of an owner’s website is read for the color, logo and trade of "
-        "their brand, with the same guards as webhooks.",
-    )
-    dns_resolver: str = setting(
-        "",
-        parsers.parse_resolver,
-        "The name server that is asked about customers’ own host names: `host:port`. Empty: those "
-        "in `/etc/resolv.conf`.",
-    )
+    """The signing secret (`whsec_...`) of the Stripe webhook endpoint `/webhooks/stripe`, which
+    sets plans. Empty: there is no such endpoint."""
+    claim_days: float = setting(7.0, parsers.parse_days)
+    """Days in which an account must be claimed; fractions are allowed."""
+    session_days: float = setting(90.0, parsers.parse_days)
+    """Days after which a browser must sign in again; after 30 days without use it must anyway."""
+    invitations_per_day: int = setting(200, parsers.whole(0, 100_000))
+    """How many people an account may ask for a testimonial by mail within 24 hours. 0: none."""
+    invitations_per_minute: int = setting(10, parsers.whole(1, 10_000))
+    """How many of these mails are sent per minute, for all accounts together: mail servers distrust
+    a sender of many at once."""
+    signup: str = setting("open", parsers.one_of("open", "domains", "closed"))
+    """Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`.
+    People invited to a project always may."""
+    operators: tuple[str, ...] = setting((), parsers.parse_addresses)
+    """The e-mail addresses of the accounts that may open `/operator`, separated by commas. The
+    first is also whom people ask whose account is suspended, or has a new address."""
+    signup_domains: tuple[str, ...] = setting((), parsers.parse_domains)
+    """With `SIGNUP=domains`: the e-mail domains that may sign up."""
+    oidc_issuer: str = setting("", parsers.parse_issuer)
+    """The company's sign-in (OpenID Connect): the provider's issuer, such as
+    `https://id.example.com/realms/staff`. Empty: there is none."""
+    oidc_client_id: str = setting("", parsers.parse_text)
+    """This service's client id at the provider, which redirects to `APP_URL` and
+    `/login/company/done`."""
+    oidc_client_secret: str = setting("", parsers.parse_text, secret=True)
+    """The client's secret. Empty: the provider takes it for a public client, which proves itself by
+    PKCE alone."""
+    oidc_name: str = setting("", parsers.parse_label)
+    """What the provider is called on pages. Empty: its host."""
+    oidc_domains: tuple[str, ...] = setting((), parsers.parse_domains)
+    """The e-mail domains whose people may sign in through the provider. Empty: all that it lets
+    in."""
+    oidc_trust_email: str = setting("off", parsers.one_of("on", "off"))
+    """`on`: an address at `OIDC_DOMAINS` counts as verified where the provider doesn't say whether
+    it is. Only for a provider at which people can't change their address themselves."""
+    oidc_accounts: str = setting("any", parsers.one_of("any", "invited"))
+    """Who gets an account at the first sign-in through the provider: `any`, or only who was
+    `invited` to a team. `SIGNUP` says nothing about them."""
+    oidc_workspace: str = setting("", parsers.mailbox("owner@example.com"))
+    """With `OIDC_GROUPS`: the address of the account whose projects the groups open."""
+    oidc_groups: tuple[parsers.GroupRole, ...] = setting((), parsers.parse_groups)
+    """Which role a group has in all projects of `OIDC_WORKSPACE`: `Marketing=moderator,
+    Leads=admin`. Roles are `admin`, `moderator` and `reader`; of several the highest counts."""
+    oidc_groups_claim: str = setting("groups", parsers.parse_text)
+    """The claim in which the provider lists somebody's groups."""
+    passwords: str = setting("on", parsers.one_of("on", "off"))
+    """`off`: nobody signs in, claims an account or confirms a change by a password, and none can be
+    set. Needs `OIDC_ISSUER`."""
+    email_allow_domains: tuple[str, ...] = setting((), parsers.parse_domains)
+    """E-mail domains accepted although the disposable list has them."""
+    email_deny_domains: tuple[str, ...] = setting((), parsers.parse_domains)
+    """E-mail domains refused although the disposable list lacks them."""
+    min_form_seconds: int = setting(2, parsers.whole(0, 60))
+    """A collection form that contains a link and is sent within this many seconds of opening is
+    held as spam. 0: none is."""
+    flood_per_hour: int = setting(100, parsers.whole(0, 1_000_000))
+    """After this many submissions within an hour, a collection page holds further ones as spam and
+    tells its owner. A tenth of its last thirty days is always let through. 0: no limit."""
+    recording_seconds: int = setting(90, parsers.whole(10, 600))
+    """How long a visitor's video or voice recording may be."""
+    recording_megabytes: int = setting(100, parsers.whole(1, 2000))
+    """How large the file of one recording may be."""
+    account_recordings_megabytes: int = setting(2000, parsers.whole(0, 10_000_000))
+    """How much the recordings of one account may take. 0: nobody can send any."""
+    all_recordings_megabytes: int = setting(20_000, parsers.whole(0, 100_000_000))
+    """How much all recordings together may take. Backups contain them too."""
+    operator_email: str = setting("", parsers.mailbox("operator@example.com"))
+    """Who gets a mail when a scheduled backup fails. Empty: nobody; the log has it."""
+    backup_hours: int = setting(24, parsers.whole(0, 8760))
+    """Hours between backups by `serve`. 0: none."""
+    backup_keep: int = setting(7, parsers.whole(1, 1000))
+    """How many of these backups are kept, in `BACKUP_PATH` and in `BACKUP_TO`; older ones are
+    removed."""
+    backup_path: str = setting("", parsers.parse_folder)
+    """The folder of the backups; a relative one is in the instance folder. Empty: `backups`."""
+    backup_to: str = setting("", parsers.parse_folder)
+    """A folder of another disk or machine, to which each of these backups is copied. It is never
+    made, as its disk may be away. Empty: nowhere."""
+    backup_keep_weeks: int = setting(4, parsers.whole(0, 520))
+    """In `BACKUP_TO` the newest backup of each of the last so many weeks is kept, too."""
+    backup_keep_months: int = setting(0, parsers.whole(0, 120))
+    """In `BACKUP_TO` the newest backup of each of the last so many months is kept, too."""
+    backup_command: str = setting("", parsers.parse_command, secret=True)
+    """A command that takes each of these backups off this machine, such as restic or rclone, run
+    without a shell. `{file}` in it is the finished backup, `{folder}` the folder that it is in. It
+    takes the list of what was erased, too. Empty: none."""
+    backup_command_minutes: int = setting(120, parsers.whole(1, 1380))
+    """How long `BACKUP_COMMAND` may take; then it is stopped, and tried again."""
+    backup_verify_days: int = setting(1, parsers.whole(0, 365))
+    """Days between two times at which `serve` restores the newest backup into a temporary folder
+    and checks it. 0: never."""
+    stale_while_away: int = setting(3600, parsers.whole(0, 30 * 86400))
+    """With PostgreSQL: for how many seconds widgets and walls are still answered from memory,
+    marked as stale, while the database does not answer. 0: not at all."""
+    webhook_addresses: str = setting("public", parsers.one_of("public", "any"))
+    """Where webhooks may go: `public` (https:// addresses on the internet), or `any`, also in
+    private networks and over http://. With `any`, whoever has an account can reach what this
+    machine reaches."""
+    website_reading: str = setting("on", parsers.one_of("on", "off"))
+    """Whether the home page of an owner’s website is read for the color, logo and trade of their
+    brand, with the same guards as webhooks."""
+    dns_resolver: str = setting("", parsers.parse_resolver)
+    """The name server that is asked about customers’ own host names: `host:port`. Empty: those in
+    `/etc/resolv.conf`."""
     ratelimit_storage_url: str = setting(
         "",
         parsers.matching(
             r"(rediss?|unix)://.*", "must start with redis://, rediss:// or unix://, or be empty"
         ),
-        "Where rate limits are counted: `redis://...`. Empty: in the database.",
         secret=True,
     )
+    """Where rate limits are counted: `redis://...`. Empty: in the database."""
     metrics_token: str = setting(
         "",
         parsers.matching(
             r"[\x21-\x7e]{16,}", "must have at least 16 characters: ASCII, without spaces"
         ),
-        "What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16 "
-        "characters. Empty: there is no such page.",
         secret=True,
     )
+    """What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16
+    characters. Empty: there is no such page."""
     sentry_dsn: str = setting(
         "",
         parsers.matching(
             r"https?://[^\s/@]+@[^\s/@]+/(\S+/)?[0-9]+",
             "must look like https://key@host/1, as Sentry shows it for a project",
         ),
-        "Where errors are reported: the DSN of a Sentry project. Empty: nowhere.",
         secret=True,
     )
-    log_level: str = setting(
-        "info",
-        parsers.one_of("debug", "info", "warning", "error"),
-        "The lowest level that is logged: `debug`, `info`, `warning` or `error`.",
-    )
-    log_format: str = setting(
-        "plain", parsers.one_of("plain", "json"), "The format of log lines: `plain` or `json`."
-    )
+    """Where errors are reported: the DSN of a Sentry project. Empty: nowhere."""
+    log_level: str = setting("info", parsers.one_of("debug", "info", "warning", "error"))
+    """The lowest level that is logged: `debug`, `info`, `warning` or `error`."""
+    log_format: str = setting("plain", parsers.one_of("plain", "json"))
+    """The format of log lines: `plain` or `json`."""
 
     @property
     def has_passwords(self) -> bool:

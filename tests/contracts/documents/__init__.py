@@ -1,8 +1,11 @@
 """The documents that are made from the program; `scripts/docs` writes them."""
 
+import ast
 import dataclasses
+import inspect
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -33,15 +36,26 @@ def write_table(head: list[str], rows: list[list[str]]) -> str:
     )
 
 
+def read_meanings() -> dict[str, str]:
+    """Return what stands below each setting."""
+    (settings,) = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(settings, ast.ClassDef)
+    return {
+        ast.unparse(field.target): " ".join(ast.literal_eval(below.value).split())
+        for field, below in pairwise(settings.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr)
+    }
+
+
 def render_settings() -> str:
     """Return the table of every setting: variable, default, meaning."""
-    rows = []
+    rows, meanings = [], read_meanings()
     for field in dataclasses.fields(Settings):
         default = field.default
         if isinstance(default, float):
             default = f"{default:g}"
         shown = f"`{default}`" if default not in ("", ()) else "empty"
-        rows.append([f"`{PREFIX}{field.name.upper()}`", shown, field.metadata["doc"]])
+        rows.append([f"`{PREFIX}{field.name.upper()}`", shown, meanings[field.name]])
     return write_table(["Setting", "Default", "Meaning"], rows)
 
 

@@ -18,6 +18,7 @@ from testimonials.core.settings.table import (
     load_settings,
     unknown_variables,
 )
+from tests.contracts.documents import read_meanings
 from tests.support.racing import at_once
 
 
@@ -61,8 +62,9 @@ def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
 
 
 def test_every_setting_has_a_sentence_and_a_parser() -> None:
+    meanings = read_meanings()
     for field in dataclasses.fields(Settings):
-        assert field.metadata["doc"].endswith(".")
+        assert meanings[field.name].endswith(".")
         assert callable(field.metadata["parse"])
 
 
