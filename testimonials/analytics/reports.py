@@ -1,9 +1,9 @@
 """Views, clicks, conversion and ratings of a period."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import Schema, fields
 from sqlalchemy import ColumnElement, case, func, select, text, union_all
@@ -268,9 +268,8 @@ MOST_LISTED = 200
 class Days(RuleField, fields.Integer):
     """One of the periods, in a query string."""
 
-    def __init__(self, **options: Any) -> None:
-        rule = f"Must be one of: {', '.join(map(str, PERIODS))}."
-        super().__init__(rule=rule, metadata={"enum": list(PERIODS)}, **options)
+    rule = f"Must be one of: {', '.join(map(str, PERIODS))}."
+    about: ClassVar[Mapping[str, Any]] = {"enum": list(PERIODS)}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if value not in map(str, PERIODS):

@@ -108,7 +108,7 @@ class PastedList(RuleField):
 class ListForm(FormSchema):
     """Whom to ask, in a form that may be larger than others."""
 
-    people = PastedList(rule="", load_default=AddressList)
+    people = PastedList(load_default=AddressList)
 
     def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
         request.max_content_length = request.max_form_memory_size = FORM_BYTES

@@ -159,7 +159,7 @@ class Before(RuleField):
     """The values that the form showed, so that only what somebody changed is written."""
 
     def __init__(self) -> None:
-        super().__init__(rule="", load_default=dict)
+        super().__init__(load_default=dict)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         found = None

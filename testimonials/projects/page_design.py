@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError, fields, post_load, validate, validates_schema
 
@@ -41,14 +41,11 @@ Question = dict[str, Any]
 class ItemId(RuleField, fields.String):
     """What a question or a step keeps when its words change."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            rule=f"Must be {ID_LENGTH} lower-case letters and digits.",
-            metadata={
-                "pattern": f"^{ID_PATTERN}$",
-                "description": "Stays when the words change; left out: made of them.",
-            },
-        )
+    rule = f"Must be {ID_LENGTH} lower-case letters and digits."
+    about: ClassVar[Mapping[str, Any]] = {
+        "pattern": f"^{ID_PATTERN}$",
+        "description": "Stays when the words change; left out: made of them.",
+    }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch(ID_PATTERN, value):
@@ -221,12 +218,8 @@ PAGE_LANGUAGE = Choice(
 class Day(RuleField, fields.String):
     """A day, kept as text."""
 
-    def __init__(self, *, description: str = "", **options: Any) -> None:
-        super().__init__(
-            rule="Must be a day such as 2026-12-31.",
-            metadata={"format": "date", "description": description},
-            **options,
-        )
+    rule = "Must be a day such as 2026-12-31."
+    about: ClassVar[Mapping[str, Any]] = {"format": "date"}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:

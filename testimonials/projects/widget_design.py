@@ -4,7 +4,7 @@ Only what differs from the defaults is stored, in `Project.widget_design` and `S
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import fields, validate
 
@@ -85,13 +85,10 @@ DEFAULTS: dict[str, Any] = LOOK | {
 class NumberChoice(RuleField, fields.Integer):
     """One of a fixed set of whole numbers."""
 
-    def __init__(self, *choices: int, description: str = "", **options: Any) -> None:
+    def __init__(self, *choices: int, **options: Any) -> None:
         self.choices = choices
-        super().__init__(
-            rule=f"Must be one of: {', '.join(map(str, choices))}.",
-            metadata={"enum": list(choices), "description": description},
-            **options,
-        )
+        rule = f"Must be one of: {', '.join(map(str, choices))}."
+        super().__init__(rule=rule, metadata={"enum": list(choices)}, **options)
 
     def from_text(self, text: str) -> Any:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else text
@@ -105,22 +102,18 @@ class NumberChoice(RuleField, fields.Integer):
 class Identifiers(RuleField):
     """Ids of testimonials in an order, each once; ids that show nothing are skipped when shown."""
 
-    def __init__(self, *, least: int = 0, description: str = "", **options: Any) -> None:
+    about: ClassVar[Mapping[str, Any]] = {
+        "type": "array",
+        "items": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
+        "maxItems": MAX_CHOSEN,
+        "uniqueItems": True,
+    }
+
+    def __init__(self, *, least: int = 0, **options: Any) -> None:
         self.least = least
         amount = f"{least} to {MAX_CHOSEN}" if least else f"at most {MAX_CHOSEN}"
         rule = f"Must be {amount} different ids of testimonials."
-        super().__init__(
-            rule=rule,
-            metadata={
-                "type": "array",
-                "items": {"type": "string", "pattern": "^[0-9a-f]{24}$"},
-                "minItems": least,
-                "maxItems": MAX_CHOSEN,
-                "uniqueItems": True,
-                "description": description,
-            },
-            **options,
-        )
+        super().__init__(rule=rule, metadata={"minItems": least}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, list) or not self.least <= len(value) <= MAX_CHOSEN:

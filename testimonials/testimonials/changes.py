@@ -1,7 +1,7 @@
 """Adding, editing and deciding about testimonials, which may be proposed; their pictures."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from marshmallow import ValidationError
 from sqlalchemy import delete, exists, func, or_, select
@@ -74,18 +74,16 @@ def add_testimonial(
 class TagList(RuleField):
     """Tags as a JSON list of strings, each once."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            rule=f"Must be a list of at most {MAX_TAGS} tags of 1 to {TAG_LENGTH} characters, "
-            "without commas.",
-            metadata={
-                "type": "array",
-                "items": {"type": "string", "maxLength": TAG_LENGTH, "pattern": TAG_PATTERN},
-                "maxItems": MAX_TAGS,
-                "description": "All tags; those left out are removed.",
-            },
-            **options,
-        )
+    rule = (
+        f"Must be a list of at most {MAX_TAGS} tags of 1 to {TAG_LENGTH} characters, without "
+        "commas."
+    )
+    about: ClassVar[Mapping[str, Any]] = {
+        "type": "array",
+        "items": {"type": "string", "maxLength": TAG_LENGTH, "pattern": TAG_PATTERN},
+        "maxItems": MAX_TAGS,
+        "description": "All tags; those left out are removed.",
+    }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -101,6 +99,12 @@ class TagList(RuleField):
 
 class NewHighlights(Highlights):
     """As `Highlights`; an empty list removes them all."""
+
+    about: ClassVar[Mapping[str, Any]] = {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}},
+        "description": "Ranges of `text` to mark, in code points, such as [[0, 12]].",
+    }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
@@ -124,13 +128,7 @@ class TestimonialEditSchema(StrictSchema):
     tags = TagList()
     pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
     reply = Reply(description="The owner’s public reply; an empty one removes it.")
-    highlights = NewHighlights(
-        metadata={
-            "type": "array",
-            "items": {"type": "array", "items": {"type": "integer"}},
-            "description": "Ranges of `text` to mark, in code points, such as [[0, 12]].",
-        }
-    )
+    highlights = NewHighlights()
     avatarId = Identifier(
         attribute="avatar_id",
         allow_none=True,

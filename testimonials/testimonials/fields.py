@@ -69,12 +69,10 @@ class Captions(Text):
 class LanguageTag(RuleField, fields.String):
     """A language, as web pages name it; an empty one is None."""
 
+    rule = "Must be a language such as pl or pt-BR."
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Write a language such as pl or pt-BR.")
     }
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(rule="Must be a language such as pl or pt-BR.", **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or (value and not _LANGUAGE.fullmatch(value)):
@@ -103,11 +101,7 @@ class Rating(Amount):
 class Highlights(RuleField):
     """Ranges of a text as [start, end] in code points, in order and without overlaps."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            rule=f"Must be at most {MAX_HIGHLIGHTS} ranges such as [0, 12], in order and apart.",
-            **options,
-        )
+    rule = f"Must be at most {MAX_HIGHLIGHTS} ranges such as [0, 12], in order and apart."
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         last = -1
@@ -124,13 +118,11 @@ class Highlights(RuleField):
 class SaidOn(RuleField):
     """The day a testimonial was given, as YYYY-MM-DD; loads as noon UTC of that day."""
 
+    rule = "Must be a day such as 2024-12-31."
     form_messages: ClassVar[dict[str, str]] = {
         "required": "Choose the day they said it.",
         "invalid": "Choose a day from 1990 until today.",
     }
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(rule="Must be a day such as 2024-12-31.", **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:
@@ -145,18 +137,16 @@ class SaidOn(RuleField):
 class SubmittedAt(RuleField):
     """When a testimonial was given: a day, or a time with its zone; from 1990 until now."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            rule="Must be a day such as 2024-12-31 or a time such as 2024-12-31T12:00:00Z, from "
-            "1990 until now.",
-            metadata={
-                "type": "string",
-                "pattern": f"^{_MOMENT.pattern}$",
-                "description": "When it was said, such as 2024-12-31 or 2024-12-31T12:00:00Z; left "
-                "out: now.",
-            },
-            **options,
-        )
+    rule = (
+        "Must be a day such as 2024-12-31 or a time such as 2024-12-31T12:00:00Z, from 1990 until "
+        "now."
+    )
+    about: ClassVar[Mapping[str, Any]] = {
+        "type": "string",
+        "pattern": f"^{_MOMENT.pattern}$",
+        "description": "When it was said, such as 2024-12-31 or 2024-12-31T12:00:00Z; left out: "
+        "now.",
+    }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not _MOMENT.fullmatch(value):
@@ -199,8 +189,7 @@ class Handle(Text):
 class Tags(RuleField):
     """Tags with commas between them; loads as a list, each once."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(rule="Must be tags with commas between them.", **options)
+    rule = "Must be tags with commas between them."
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:

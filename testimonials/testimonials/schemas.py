@@ -1,6 +1,7 @@
 """Testimonials in the API."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, post_dump, pre_dump, validates_schema
 
@@ -81,6 +82,9 @@ class TestimonialAddSchema(TestimonialCreateSchema):
 class EachForItself(RuleField, fields.List[Any]):
     """Testimonials to add, each of which is checked, and answered, for itself."""
 
+    rule = f"Must be a list of 1 to {MAX_BULK} testimonials."
+    about: ClassVar[Mapping[str, Any]] = {"minItems": 1, "maxItems": MAX_BULK}
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_BULK:
             raise self.make_error("invalid")
@@ -92,9 +96,7 @@ class BulkSchema(StrictSchema):
 
     testimonials = EachForItself(
         cls_or_instance=fields.Nested(TestimonialAddSchema),
-        rule=f"Must be a list of 1 to {MAX_BULK} testimonials.",
         required=True,
-        metadata={"minItems": 1, "maxItems": MAX_BULK},
     )
 
 
@@ -268,9 +270,7 @@ class TestimonialListSchema(Schema):
 class PageQuerySchema(CursorQuerySchema):
     """The query of the list."""
 
-    offset = QueryCount(
-        0, load_default=0, metadata={"description": "Items skipped from the start."}
-    )
+    offset = QueryCount(0, load_default=0, description="Items skipped from the start.")
 
     @validates_schema(pass_original=True)
     def _refuse_two_places(self, _data: Any, sent: dict[str, Any], **_: Any) -> None:

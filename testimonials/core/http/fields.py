@@ -75,10 +75,13 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
 class RuleField(fields.Field[Any]):
     """The base of all fields, with two sets of messages.
 
-    `rule` is the message for a value of the wrong type or range. `error_messages` are a schema's
-    own, and override both sets. `missing` is what a form says without a value that it takes.
+    `rule` is the message for a value of the wrong type or range, `about` what the OpenAPI document
+    says. `error_messages` are a schema's own, and override both sets. `missing` is what a form says
+    without a value that it takes.
     """
 
+    rule: ClassVar[str] = ""
+    about: ClassVar[Mapping[str, Any]] = {}
     messages: ClassVar[dict[str, str]] = {}
     # A form's messages, translated where they are shown.
     form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
@@ -86,8 +89,10 @@ class RuleField(fields.Field[Any]):
     def __init__(
         self,
         *,
-        rule: str,
+        rule: str = "",
         missing: str = "",
+        description: str = "",
+        metadata: Mapping[str, Any] | None = None,
         error_messages: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
@@ -95,12 +100,12 @@ class RuleField(fields.Field[Any]):
         if missing:
             options["required"] = True
             self.own_messages |= dict.fromkeys(("required", "invalid"), missing)
-        rules = {
-            "required": f"This field is required. {rule}",
-            "null": f"{NULL} {rule}",
-            "invalid": rule,
-        }
-        super().__init__(error_messages={**rules, **self.messages, **self.own_messages}, **options)
+        super().__init__(
+            error_messages=_messages(rule or self.rule) | self.messages | self.own_messages,
+            metadata={**self.about, **(metadata or {})}
+            | ({"description": description} if description else {}),
+            **options,
+        )
 
     def make_error(self, key: str, **values: Any) -> ValidationError:
         """Return the error for a broken rule, with numbers formatted for the reader's language."""
@@ -137,18 +142,13 @@ class Text(RuleField, fields.String):
         *,
         one_line: bool = False,
         blank: bool = True,
-        description: str = "",
         metadata: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         self.max_length = max_length
         self.one_line = one_line
         self.blank = blank
-        rules: dict[str, Any] = {
-            "maxLength": max_length,
-            "pattern": TEXT_PATTERNS[one_line, blank],
-            "description": description,
-        }
+        rules: dict[str, Any] = {"maxLength": max_length, "pattern": TEXT_PATTERNS[one_line, blank]}
         if not blank:
             rules["minLength"] = 1
         super().__init__(
@@ -218,13 +218,10 @@ class Choice(RuleField, fields.String):
         "invalid": gettext_noop("Choose one of the options.")
     }
 
-    def __init__(self, *choices: str, description: str = "", **options: Any) -> None:
+    def __init__(self, *choices: str, **options: Any) -> None:
         self.choices = choices
-        super().__init__(
-            rule=f"Must be one of: {', '.join(each or '(empty)' for each in choices)}.",
-            metadata={"enum": list(choices), "description": description},
-            **options,
-        )
+        rule = f"Must be one of: {', '.join(each or '(empty)' for each in choices)}."
+        super().__init__(rule=rule, metadata={"enum": list(choices)}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or value not in self.choices:
@@ -236,10 +233,7 @@ class Colour(RuleField, fields.String):
     """A colour as `#RRGGBB`, returned in capitals."""
 
     rule = "Must be a colour such as #4F46E5."
-
-    def __init__(self, *, description: str = "", **options: Any) -> None:
-        about = {"description": description, "pattern": COLOUR_PATTERN}
-        super().__init__(rule=self.rule, metadata=about, **options)
+    about: ClassVar[Mapping[str, Any]] = {"pattern": COLOUR_PATTERN}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):
@@ -250,9 +244,7 @@ class Colour(RuleField, fields.String):
 class Switch(RuleField, fields.Boolean):
     """true or false; in a form, a box that sends anything but "false" is ticked."""
 
-    def __init__(self, *, description: str = "", **options: Any) -> None:
-        about = {"description": description}
-        super().__init__(rule="Must be true or false.", metadata=about, **options)
+    rule = "Must be true or false."
 
     def from_text(self, text: str) -> Any:
         return text != "false"
@@ -268,13 +260,10 @@ class _Range(RuleField):
 
     kind: ClassVar[str]
 
-    def __init__(self, low: int, high: int, *, description: str = "", **options: Any) -> None:
+    def __init__(self, low: int, high: int, **options: Any) -> None:
         self.low, self.high = low, high
-        super().__init__(
-            rule=f"Must be a {self.kind} from {low} to {high}.",
-            metadata={"minimum": low, "maximum": high, "description": description},
-            **options,
-        )
+        rule = f"Must be a {self.kind} from {low} to {high}."
+        super().__init__(rule=rule, metadata={"minimum": low, "maximum": high}, **options)
 
     def from_text(self, text: str) -> Any:
         try:
@@ -318,9 +307,8 @@ class QueryCount(RuleField, fields.Integer):
 
     def __init__(self, low: int, **options: Any) -> None:
         self.low = low
-        metadata = {"minimum": low} | options.pop("metadata", {})
         rule = f"Must be a whole number, {low} or more."
-        super().__init__(rule=rule, metadata=metadata, **options)
+        super().__init__(rule=rule, metadata={"minimum": low}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         # Python reads at most 4,300 digits, and also other scripts' digits and underscores.
@@ -337,12 +325,8 @@ class Time(fields.DateTime):
 
 
 class Identifier(RuleField, fields.String):
-    def __init__(self, *, description: str = "", **options: Any) -> None:
-        super().__init__(
-            rule="Must be an id of 24 hexadecimal digits.",
-            metadata={"pattern": "^[0-9a-f]{24}$", "description": description},
-            **options,
-        )
+    rule = "Must be an id of 24 hexadecimal digits."
+    about: ClassVar[Mapping[str, Any]] = {"pattern": "^[0-9a-f]{24}$"}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not is_identifier(value):

@@ -5,7 +5,7 @@ page takes no longer than the first.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
@@ -41,19 +41,15 @@ class Cursor(NamedTuple):
 class After(RuleField, fields.String):
     """The query parameter `after`, loaded as a `Cursor`."""
 
-    messages: ClassVar[dict[str, str]] = {}
+    rule = "Must be taken from the `Link` header, or `next`, of the page before."
+    about: ClassVar[Mapping[str, Any]] = {
+        "pattern": f"^{_CURSOR.pattern}$",
+        "description": "Where the page begins: taken from the `Link` header, or `next`, of the "
+        "page before.",
+    }
 
     def __init__(self) -> None:
-        super().__init__(
-            rule="Must be taken from the `Link` header, or `next`, of the page before.",
-            load_default=None,
-            allow_none=False,
-            metadata={
-                "pattern": f"^{_CURSOR.pattern}$",
-                "description": "Where the page begins: taken from the `Link` header, or `next`, of "
-                "the page before.",
-            },
-        )
+        super().__init__(load_default=None, allow_none=False)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if (match := _CURSOR.fullmatch(value)) is None:
@@ -63,8 +59,8 @@ class After(RuleField, fields.String):
 
 class PageLimit(QueryCount):
     def __init__(self) -> None:
-        over = {"description": f"Over {MAX_LIMIT} counts as {MAX_LIMIT}."}
-        super().__init__(1, load_default=DEFAULT_LIMIT, metadata=over)
+        over = f"Over {MAX_LIMIT} counts as {MAX_LIMIT}."
+        super().__init__(1, load_default=DEFAULT_LIMIT, description=over)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         return min(super()._deserialize(value, attr, data, **kwargs), MAX_LIMIT)

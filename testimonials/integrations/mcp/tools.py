@@ -396,7 +396,7 @@ def _resolve(schema: Any, schemas: Schema) -> Any:
         return schema
     # What tells a model nothing; the operation checks patterns anyway.
     left_out = {"$ref"} | ({"pattern"} if isinstance(schema.get("pattern"), str) else set())
-    kept = {name: each for name, each in schema.items() if name not in left_out and each != ""}
+    kept = {name: each for name, each in schema.items() if name not in left_out}
     resolved = {name: _resolve(each, schemas) for name, each in kept.items()}
     if "$ref" in schema:
         resolved = _resolve(schemas[schema["$ref"].rpartition("/")[2]], schemas) | resolved

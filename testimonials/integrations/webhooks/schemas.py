@@ -2,8 +2,9 @@
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
@@ -22,16 +23,14 @@ ACTOR_KINDS = ("person", "agent", "token", "operator", "system", "visitor")
 class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
     """Names of events, each once; none for all."""
 
+    rule = f"Must be a list of types of events, or [] for all: {', '.join(NAMES)}."
+    about: ClassVar[Mapping[str, Any]] = {
+        "description": "The types of events that it is told of; [] for all.",
+        "items": {"type": "string", "enum": list(NAMES)},
+    }
+
     def __init__(self, **options: Any) -> None:
-        super().__init__(
-            rule=f"Must be a list of types of events, or [] for all: {', '.join(NAMES)}.",
-            cls_or_instance=fields.String(),
-            metadata={
-                "description": "The types of events that it is told of; [] for all.",
-                "items": {"type": "string", "enum": list(NAMES)},
-            },
-            **options,
-        )
+        super().__init__(cls_or_instance=fields.String(), **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, list) or not all(each in NAMES for each in value):
@@ -42,8 +41,7 @@ class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
 class EventId(RuleField, fields.String):
     """The id of an event, or the beginning of time."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(rule="Must be the `id` of an event.", **options)
+    rule = "Must be the `id` of an event."
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not is_identifier(value):
@@ -54,8 +52,7 @@ class EventId(RuleField, fields.String):
 class Since(RuleField, fields.DateTime):
     """A time with its offset, as ISO 8601 has it."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(rule="Must be a time such as 2026-03-12T10:00:00Z.", **options)
+    rule = "Must be a time such as 2026-03-12T10:00:00Z."
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:
@@ -97,11 +94,8 @@ class EventListSchema(Schema):
 class EventQuerySchema(StrictSchema):
     """The query of the list of events."""
 
-    after = EventId(
-        load_default="",
-        metadata={"description": "The `id` of the last event that you have read."},
-    )
-    projectId = EventId(load_default="", metadata={"description": "Only events of this project."})
+    after = EventId(load_default="", description="The `id` of the last event that you have read.")
+    projectId = EventId(load_default="", description="Only events of this project.")
     type = Choice(*NAMES, load_default="", description="Only events of this type.")
     limit = PageLimit()
 
@@ -240,10 +234,8 @@ class DeliveryListSchema(Schema):
 class RedeliverSchema(StrictSchema):
     """The body of POST redeliver: one of the two."""
 
-    deliveryId = EventId(
-        attribute="delivery_id", metadata={"description": "The `_id` of one delivery."}
-    )
-    since = Since(metadata={"description": "Everything that has happened since this time."})
+    deliveryId = EventId(attribute="delivery_id", description="The `_id` of one delivery.")
+    since = Since(description="Everything that has happened since this time.")
 
     @validates_schema
     def _require_one(self, data: dict[str, Any], **_: Any) -> None:

@@ -239,7 +239,7 @@ class WrittenDate(RuleField):
     """A date in any common form; `order` is that of its day and month."""
 
     def __init__(self, order: str | None, **options: Any) -> None:
-        super().__init__(rule="Must be a date.", **options)
+        super().__init__(**options)
         self.order = order
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ class WrittenStatus(RuleField):
     """A status as any service writes it; approved testimonials get the `usual` one."""
 
     def __init__(self, usual: str, **options: Any) -> None:
-        super().__init__(rule="Must be a status.", **options)
+        super().__init__(**options)
         self.usual = usual
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
