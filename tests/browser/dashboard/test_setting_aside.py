@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.looks import look
-from tests.browser.pages import next_page
+from tests.browser.pages import follow, next_page
 from tests.support.rows import add_testimonial, read_testimonials
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -125,8 +125,7 @@ def test_one_testimonial(site: Site, open_page: OpenPage) -> None:
     project = fill(site, "approved")
     page = open_page(project.page_url)
     project.sign_in(page, "/inbox?status=approved")
-    page.get_by_role("link", name="Noor").click()
-    page.get_by_role("heading", name="Noor").wait_for()
+    follow(page.get_by_role("link", name="Noor"))
     page.keyboard.press("s")
     expect(page.get_by_role("button", name="Withdrawn by its author")).to_be_visible()
     page.keyboard.press("Tab")

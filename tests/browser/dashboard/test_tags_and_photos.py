@@ -133,7 +133,8 @@ def test_a_part_of_the_card_is_changed_where_it_stands(site: Site, open_page: Op
     name.press("Escape")
     expect(name).to_have_value("Tom")
     # The list that one came from leads on, by its keys too.
-    page.keyboard.press("j")
+    with next_page(page):
+        page.keyboard.press("j")
     expect(page.get_by_role("heading", level=1)).to_have_text("Maya")
     page.get_by_label("Photo of the author").set_input_files(PHOTO)
     expect(page.locator(".photo .portrait img")).to_have_attribute("src", re.compile(r"\.webp$"))

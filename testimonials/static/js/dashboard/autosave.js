@@ -62,8 +62,11 @@ document.addEventListener('focusin', ({ target }) => {
 
 // On a slow line something may be changed before this file comes: it is sent as well. What a browser
 // puts back into fields after a reload isn't a change.
-const isChanged = (field) => (/^(checkbox|radio)$/.test(field.type) ? field.checked !== field.defaultChecked
-  : /^text/.test(field.type) && field.value !== field.defaultValue && field !== document.activeElement);
+function isChanged(field) {
+  if (field.type === 'checkbox' || field.type === 'radio') return field.checked !== field.defaultChecked;
+  if (field.type === 'file') return field.files.length > 0;
+  return field.type.startsWith('text') && field.value !== field.defaultValue && field !== document.activeElement;
+}
 const isOpened = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
 for (const form of document.querySelectorAll('form[data-autosave]')) {
   kept.set(form, read(form));
