@@ -10,17 +10,13 @@ from testimonials.core.http.i18n import LANGUAGES, format_percent, gettext_noop,
 from testimonials.core.http.i18n import gettext as _
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Proposal
+from testimonials.testimonials.fields import COLUMNS
 
 # What the fields of a proposal are called on pages.
 
-LABELS = {
+LABELS = {name: each.label for name, each in COLUMNS.items() if each.label} | {
     "animation": gettext_noop("Animation"),
     "asksInsider": gettext_noop("Asks if they work here"),
-    "authorAvatar": gettext_noop("Photo’s address"),
-    "authorCompany": gettext_noop("Company"),
-    "authorEmail": gettext_noop("Email"),
-    "authorName": gettext_noop("Name"),
-    "authorRole": gettext_noop("Role"),
     "avatarId": gettext_noop("Photo"),
     "brandColor": gettext_noop("Brand color"),
     "businessName": gettext_noop("Business name"),
@@ -43,7 +39,6 @@ LABELS = {
     "font": gettext_noop("Font"),
     "form": gettext_noop("Form"),
     "headline": gettext_noop("Headline"),
-    "highlights": gettext_noop("Highlights"),
     "ids": gettext_noop("Ids"),
     "imageId": gettext_noop("Picture"),
     "initialCount": gettext_noop("Testimonials at first"),
@@ -63,14 +58,11 @@ LABELS = {
     "palette": gettext_noop("Palette"),
     "people": gettext_noop("People"),
     "photoSize": gettext_noop("Photo size"),
-    "pinned": gettext_noop("Pinned"),
     "prompts": gettext_noop("Prompts"),
     "questions": gettext_noop("Questions"),
     "radius": gettext_noop("Radius"),
-    "rating": gettext_noop("Rating"),
     "readMore": gettext_noop("Read more"),
     "remindAfterDays": gettext_noop("Remind after days"),
-    "reply": gettext_noop("Reply"),
     "role": gettext_noop("Role"),
     "sendAfterDays": gettext_noop("Send after days"),
     "shape": gettext_noop("Shape"),
@@ -88,15 +80,10 @@ LABELS = {
     "starColor": gettext_noop("Star color"),
     "steps": gettext_noop("Steps after sending"),
     "subject": gettext_noop("Subject"),
-    "submittedAt": gettext_noop("Submitted at"),
     "tag": gettext_noop("Tag"),
-    "tags": gettext_noop("Tags"),
-    "text": gettext_noop("Text"),
     "thankYouMessage": gettext_noop("Thank-you message"),
     "theme": gettext_noop("Theme"),
     "title": gettext_noop("Title"),
-    "transcript": gettext_noop("Transcript"),
-    "translatedFrom": gettext_noop("Translated from"),
     "video": gettext_noop("Video"),
     "voice": gettext_noop("Voice"),
     "website": gettext_noop("Website"),

@@ -26,7 +26,7 @@ from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.projects.page_design import SCALE_RANGE
 from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.events import DISOWNED
-from testimonials.testimonials.fields import write_answer
+from testimonials.testimonials.fields import COLUMNS, write_answer
 from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.media.containers import tell_who_cannot_play
 from testimonials.testimonials.media.playback import describe_of
@@ -67,18 +67,7 @@ REASON_NAMES = {
     "same_person": gettext_noop("The same person twice"),
     "withdrawn": gettext_noop("Withdrawn by its author"),
 }
-FIELD_LABELS = {
-    "author_name": gettext_noop("Name"),
-    "author_role": gettext_noop("Role"),
-    "author_company": gettext_noop("Company"),
-    "author_email": gettext_noop("Email"),
-    "text": gettext_noop("Text"),
-    "rating": gettext_noop("Rating"),
-    "translated_from": gettext_noop("Translated from"),
-    "tags": gettext_noop("Tags"),
-    "reply": gettext_noop("Reply"),
-    "transcript": gettext_noop("Transcript"),
-}
+TOLD = {each.attribute: each.label for each in COLUMNS.values() if each.is_told}
 # An edit of these columns alone is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
@@ -181,9 +170,9 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     `people` has the names of those who have one (`find_display_names`).
     """
     before = "\n".join(
-        f"{translate(FIELD_LABELS[name])}: {', '.join(value) if name == 'tags' else value}"
+        f"{translate(TOLD[name])}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
-        if name in FIELD_LABELS and value
+        if name in TOLD and value
     )
     who = people.get(change.actor, change.actor)
     what = translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action))

@@ -22,9 +22,9 @@ from testimonials.projects.models import Project, Proposal
 from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     AuthorAvatar,
-    AuthorLine,
     AuthorName,
     Captions,
+    CardFields,
     Highlights,
     LanguageTag,
     Rating,
@@ -110,12 +110,10 @@ class NewHighlights(Highlights):
         return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
 
 
-class TestimonialEditSchema(StrictSchema):
+class TestimonialEditSchema(CardFields, StrictSchema):
     """Changes of one testimonial; what is left out stays."""
 
     authorName = AuthorName(attribute="author_name", required=False)
-    authorRole = AuthorLine(attribute="author_role")
-    authorCompany = AuthorLine(attribute="author_company")
     authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
     authorAvatar = AuthorAvatar(
         attribute="author_avatar", allow_none=True, description="URL of a public image."
@@ -142,6 +140,9 @@ class TestimonialEditSchema(StrictSchema):
     showsTranscript = Switch(
         attribute="shows_transcript", description="Whether the transcript is the card’s `text`."
     )
+
+
+_EDIT = TestimonialEditSchema()
 
 
 @change(
@@ -185,25 +186,10 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
 
 
 def read_fields(row: Testimonial) -> Values:
-    """Return what an edit may change, as it is now."""
-    return {
-        "authorName": row.author_name,
-        "authorRole": row.author_role,
-        "authorCompany": row.author_company or "",
-        "authorEmail": row.author_email,
-        "authorAvatar": row.author_avatar,
-        "text": row.text,
-        "rating": row.rating,
-        "translatedFrom": row.translated_from,
-        "tags": row.tags,
-        "pinned": row.is_pinned,
-        "reply": row.reply or "",
-        "highlights": row.highlights or [],
-        "avatarId": row.avatar_id,
-        "transcript": row.transcript,
-        "captions": row.captions,
-        "showsTranscript": row.shows_transcript,
-    }
+    """Return what an edit may change, as it is now; what isn't there, as an edit removes it."""
+    now = {name: getattr(row, each.attribute or name) for name, each in _EDIT.fields.items()}
+    removes = {"authorCompany": "", "reply": "", "highlights": []}
+    return now | {name: now[name] or nothing for name, nothing in removes.items()}
 
 
 @change(

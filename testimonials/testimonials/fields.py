@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from marshmallow import ValidationError, fields
+from marshmallow import Schema, ValidationError, fields
 from sqlalchemy import ColumnElement, cast, select
 from sqlalchemy import Text as SqlalchemyText
 
@@ -50,6 +50,48 @@ AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
 Reply = partial(Text, REPLY_LENGTH)
 ExternalId = partial(Text, EXTERNAL_ID_LENGTH, one_line=True, blank=False, attribute="external_id")
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
+
+
+class Column(NamedTuple):
+    """A column as tables and pages have it: its attribute, and what people call it."""
+
+    attribute: str
+    label: str = ""
+    # The history shows what it was before.
+    is_told: bool = False
+
+
+# By the names that they have in tables, in the API and in proposals.
+COLUMNS = {
+    "id": Column("id"),
+    "status": Column("status", gettext_noop("Status")),
+    "source": Column("source"),
+    "kind": Column("kind"),
+    "form": Column("form_name"),
+    "authorName": Column("author_name", gettext_noop("Name"), is_told=True),
+    "authorRole": Column("author_role", gettext_noop("Role"), is_told=True),
+    "authorCompany": Column("author_company", gettext_noop("Company"), is_told=True),
+    "authorEmail": Column("author_email", gettext_noop("Email address"), is_told=True),
+    "authorAvatar": Column("avatar_url", gettext_noop("Photo URL")),
+    "rating": Column("rating", gettext_noop("Rating"), is_told=True),
+    "text": Column("text", gettext_noop("Text"), is_told=True),
+    "transcript": Column("transcript", gettext_noop("Transcript"), is_told=True),
+    "tags": Column("tags", gettext_noop("Tags"), is_told=True),
+    "highlights": Column("highlighted_words", gettext_noop("Highlighted words")),
+    "reply": Column("reply", gettext_noop("Reply"), is_told=True),
+    "repliedAt": Column("replied_at", gettext_noop("Date of the reply")),
+    "pinned": Column("is_pinned", gettext_noop("Pinned")),
+    "rewarded": Column("is_rewarded"),
+    "insider": Column("is_insider", gettext_noop("Works here or is related")),
+    "translatedFrom": Column("translated_from", gettext_noop("Translated from"), is_told=True),
+    "order": Column("purchase_reference"),
+    "submittedAt": Column("submitted_at", gettext_noop("Date")),
+    "reviewedAt": Column("reviewed_at"),
+    "consentText": Column("consent_text"),
+    "consentedAt": Column("consented_at"),
+    "deletedAt": Column("deleted_at"),
+    "createdAt": Column("created_at"),
+}
 
 
 class Captions(Text):
@@ -196,6 +238,18 @@ class Tags(RuleField):
             return read_tags(value)
         except TagRefused as error:
             raise ValidationError(error.message) from None
+
+
+class CardFields(Schema):
+    """What a testimonial says and who says it, as every door takes it: the API, edits, tables."""
+
+    authorName = AuthorName(attribute="author_name")
+    text = Words()
+    rating = Rating(description="Fractions are allowed; leave out for no stars.")
+    authorRole = AuthorLine(attribute="author_role")
+    authorCompany = AuthorLine(attribute="author_company")
+    authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
+    translatedFrom = LanguageTag(attribute="translated_from")
 
 
 # Answers to the owner's own questions, as they were given and as others may see them.

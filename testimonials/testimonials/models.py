@@ -249,6 +249,10 @@ class Testimonial(Base):
         return self.kind if self.is_recorded else None
 
     @property
+    def highlighted_words(self) -> str:
+        return "\n".join(self.text[start:end] for start, end in self.highlights or ())
+
+    @property
     def held_reasons(self) -> list[str] | None:
         return self.held_for.split(",") if self.held_for else None
 

@@ -13,14 +13,10 @@ from testimonials.projects.page_design import KINDS
 from testimonials.projects.widget_design import Identifiers
 from testimonials.testimonials.fields import (
     RATING_RANGE,
-    AuthorAvatar,
-    AuthorLine,
-    AuthorName,
+    CardFields,
     ExternalId,
-    LanguageTag,
     Rating,
     SubmittedAt,
-    Words,
 )
 from testimonials.testimonials.inbox import ASIDE, SOURCES
 from testimonials.testimonials.media.playback import describe_of, load_recordings
@@ -29,45 +25,10 @@ from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE, WITH_REASON
 
 MAX_BULK = 100
 
-# Left out of an answer when not set; authorRole is not among them.
-OPTIONAL = {
-    "authorEmail",
-    "authorCompany",
-    "authorAvatar",
-    "twitter",
-    "rating",
-    "kind",
-    "recording",
-    "pinned",
-    "reviewedAt",
-    "highlights",
-    "reply",
-    "externalId",
-    "answers",
-    "form",
-    "rewarded",
-    "insider",
-    "translatedFrom",
-    "verifiedCustomer",
-    "originalText",
-    "heldFor",
-    "setAside",
-    "deletedAt",
-    "history",
-    "recordUrl",
-}
 
-
-class TestimonialCreateSchema(StrictSchema):
+class TestimonialCreateSchema(CardFields, StrictSchema):
     """The body of POST testimonials."""
 
-    authorName = AuthorName(attribute="author_name")
-    text = Words()
-    rating = Rating(description="Fractions are allowed; leave out for no stars.")
-    authorRole = AuthorLine(attribute="author_role")
-    authorCompany = AuthorLine(attribute="author_company")
-    authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
-    translatedFrom = LanguageTag(attribute="translated_from")
     externalId = ExternalId(
         description="Your own id of it. Each is stored once: adding it again gives what is there."
     )
@@ -254,7 +215,7 @@ class TestimonialSchema(Schema):
                 value = field.get_value(obj)
             else:
                 value = getattr(obj, attribute, None)
-            if name not in OPTIONAL or _is_set(value):
+            if field.required or (value is not None and value is not False):
                 made[name] = field._serialize(value, attribute, obj)
         return made
 
@@ -282,10 +243,6 @@ class DeletedCountSchema(Schema):
     """How many were removed."""
 
     deletedCount = fields.Integer(required=True)
-
-
-def _is_set(value: object) -> bool:
-    return value is not None and value is not False
 
 
 # Shapes of the API's answers about what waits, and of decisions about it.

@@ -36,7 +36,7 @@ from testimonials.testimonials.models import KeptRating, Testimonial
 from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
 from testimonials.transfer.archives.writing import ROWS_AT_ONCE, describe_all, write_members
-from testimonials.transfer.tables.export import COLUMNS, describe_event, find_names
+from testimonials.transfer.tables.export import describe_event, find_names, read_cells
 
 Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
@@ -347,13 +347,12 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
     for part in rows.partitions():
         history = _find_history([row.id for row in part])
         for row in part:
-            yield {name: read(row) for name, read in COLUMNS.items()} | {
+            yield read_cells(row) | {
                 "rating": row.rating,
                 "standing": row.standing,
                 "setAside": row.set_aside,
                 "insider": row.is_insider,
                 "rewarded": row.is_rewarded,
-                "translatedFrom": row.translated_from,
                 "originalText": row.original_text,
                 "consentLanguage": row.consent_language,
                 "consentWithdrawnAt": _write("at", row.consent_withdrawn_at),

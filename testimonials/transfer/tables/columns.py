@@ -11,10 +11,10 @@ from sqlalchemy import select
 
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import make_printable, normalize
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import ID_PATTERN, KINDS
+from testimonials.testimonials.fields import COLUMNS, CardFields
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.format import StoredAnswerSchema
 
@@ -133,7 +133,6 @@ _WORDS: dict[str, tuple[str, ...]] = {
     ),
     "pinned": ("pinned, is pinned, featured, Angeheftet, épinglé, fijado",),
     "insider": ("insider",),
-    "translatedFrom": ("translated from",),
 }
 _FIRST = "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię"
 _LAST = "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome"
@@ -173,7 +172,9 @@ def _split(*lists: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fold(each) for part in lists for each in part.split(", ")))
 
 
-MEANINGS = {field: _split(*lists) for field, lists in _WORDS.items()}
+MEANINGS = {
+    field: _split(*_WORDS.get(field, (field,))) for field in (*_WORDS, *CardFields().fields)
+}
 FIRST_NAMES, LAST_NAMES = (
     _split(_FIRST, "nome proprio, förnamn, ad, 名"),
     _split(_LAST, "sobrenome, achternaam, nazwisko, efternamn, soyad, soyadı, 姓"),
@@ -187,24 +188,7 @@ MARKS = {service: frozenset(_split(marks)) for service, marks in _MARKS.items()}
 # Recognising the columns of a file by the headings of known services, or by their meaning.
 
 # The fields and their labels.
-FIELDS = {
-    "text": gettext_noop("Text"),
-    "authorName": gettext_noop("Name"),
-    "authorRole": gettext_noop("Role"),
-    "authorCompany": gettext_noop("Company"),
-    "authorEmail": gettext_noop("Email address"),
-    "authorAvatar": gettext_noop("Photo URL"),
-    "rating": gettext_noop("Rating"),
-    "submittedAt": gettext_noop("Date"),
-    "tags": gettext_noop("Tags"),
-    "status": gettext_noop("Status"),
-    "highlights": gettext_noop("Highlighted words"),
-    "reply": gettext_noop("Reply"),
-    "repliedAt": gettext_noop("Date of the reply"),
-    "pinned": gettext_noop("Pinned"),
-    "insider": gettext_noop("Works here or is related"),
-    "translatedFrom": gettext_noop("Translated from"),
-}
+FIELDS = {name: COLUMNS[name].label for name in MEANINGS}
 REQUIRED = ("text", "authorName")
 
 

@@ -5,7 +5,8 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import IO, Any
 
 from sqlalchemy import Row, func, or_, select
@@ -21,39 +22,10 @@ from testimonials.core.extensions import db
 from testimonials.core.http.i18n import speaking
 from testimonials.core.text import normalize
 from testimonials.projects.models import Member, Project
+from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.tables.columns import list_columns, write_cells
 
-COLUMNS: dict[str, Callable[[Testimonial], Any]] = {
-    "id": lambda row: row.id,
-    "status": lambda row: row.status,
-    "source": lambda row: row.source,
-    "kind": lambda row: row.kind,
-    "form": lambda row: row.form_name,
-    "authorName": lambda row: row.author_name,
-    "authorRole": lambda row: row.author_role,
-    "authorCompany": lambda row: row.author_company,
-    "authorEmail": lambda row: row.author_email,
-    "authorAvatar": lambda row: row.avatar_url,
-    "rating": lambda row: None if row.rating is None else f"{row.rating:g}",
-    "text": lambda row: row.text,
-    "transcript": lambda row: row.transcript,
-    "tags": lambda row: ", ".join(row.tags),
-    "highlights": lambda row: "\n".join(row.text[a:b] for a, b in row.highlights or ()),
-    "reply": lambda row: row.reply,
-    "repliedAt": lambda row: row.replied_at and iso(row.replied_at),
-    "pinned": lambda row: "yes" if row.is_pinned else "",
-    "rewarded": lambda row: "yes" if row.is_rewarded else "",
-    "insider": lambda row: "yes" if row.is_insider else "",
-    "translatedFrom": lambda row: row.translated_from,
-    "order": lambda row: row.purchase_reference,
-    "submittedAt": lambda row: iso(row.submitted_at),
-    "reviewedAt": lambda row: row.reviewed_at and iso(row.reviewed_at),
-    "consentText": lambda row: row.consent_text,
-    "consentedAt": lambda row: row.consented_at and iso(row.consented_at),
-    "deletedAt": lambda row: row.deleted_at and iso(row.deleted_at),
-    "createdAt": lambda row: iso(row.created_at),
-}
 # Spreadsheet programs take a cell that begins with one of these for a formula, even in full width
 # or after invisible characters. An apostrophe prevents that.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
@@ -89,11 +61,23 @@ def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Itera
         .options(selectinload(Testimonial.tag_rows), selectinload(Testimonial.recording))
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
-    cells = (
-        [*(read(row) for read in COLUMNS.values()), *write_cells(row, project, questions)]
-        for row in rows
-    )
+    cells = ([*read_cells(row).values(), *write_cells(row, project, questions)] for row in rows)
     return [*COLUMNS, *questions.values()], cells
+
+
+def read_cells(row: Testimonial) -> dict[str, str | None]:
+    """Return what a table says of a testimonial, by the names of `COLUMNS`."""
+    return {name: _write_cell(getattr(row, each.attribute)) for name, each in COLUMNS.items()}
+
+
+def _write_cell(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, datetime):
+        return iso(value)
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:

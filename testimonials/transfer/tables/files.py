@@ -12,7 +12,8 @@ from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, 
 from testimonials.core.faults import FAULTS, refusing
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.text import load_json
-from testimonials.transfer.tables.export import COLUMNS, unshield
+from testimonials.testimonials.fields import COLUMNS
+from testimonials.transfer.tables.export import unshield
 from testimonials.transfer.tables.values import LONGEST_TEXT
 
 MAX_LINES = 50_000

@@ -21,13 +21,10 @@ from testimonials.testimonials.fields import (
     MAX_HIGHLIGHTS,
     REPLY_LENGTH,
     TEXT_LENGTH,
-    AuthorAvatar,
     AuthorLine,
-    AuthorName,
-    LanguageTag,
+    CardFields,
     Reply,
     Tags,
-    Words,
 )
 from testimonials.testimonials.highlights import HighlightRefused, Ranges, add_highlight
 from testimonials.transfer.tables.columns import (
@@ -57,22 +54,6 @@ _RECORDED = {
 _YES = {"yes", "true", "1"}
 # Empty cells are skipped: a file may have millions of them.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
-_DEFAULTS: dict[str, Any] = {
-    "author_role": "",
-    "author_company": None,
-    "author_email": None,
-    "author_avatar": None,
-    "rating": None,
-    "submitted_at": None,
-    "tags": [],
-    "highlights": "",
-    "reply": None,
-    "replied_at": None,
-    "is_pinned": False,
-    "is_insider": False,
-    "translated_from": None,
-    "original_text": None,
-}
 # Of these the beginning is worth having.
 _LENGTHS = {
     "text": TEXT_LENGTH,
@@ -97,31 +78,35 @@ class RowRefused(Exception):
 
 
 def _yes(attribute: str) -> Any:
-    return fields.Function(deserialize=lambda written: written.lower() in _YES, attribute=attribute)
+    return fields.Function(
+        deserialize=lambda written: written.lower() in _YES, attribute=attribute, load_default=False
+    )
 
 
-class RowSchema(FormSchema):
+class RowSchema(CardFields, FormSchema):
     """A line of a file, by the columns of a testimonial."""
 
-    text = Words()
-    authorName = AuthorName(attribute="author_name")
-    authorRole = AuthorLine(attribute="author_role")
-    authorCompany = AuthorLine(attribute="author_company")
+    authorRole = AuthorLine(attribute="author_role", load_default="")
     authorEmail = Email(attribute="author_email", is_lasting=False)
-    authorAvatar = AuthorAvatar(attribute="author_avatar")
     rating = WrittenRating()
-    tags = Tags()
+    tags = Tags(load_default=[])
     reply = Reply()
     pinned = _yes("is_pinned")
     insider = _yes("is_insider")
-    translatedFrom = LanguageTag(attribute="translated_from")
     # Words of the text, a line each.
-    highlights = Text(2 * TEXT_LENGTH)
+    highlights = Text(2 * TEXT_LENGTH, load_default="")
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Report an empty cell, rather than asking to fill in a field."""
         super().on_bind_field(field_name, field_obj)
         field_obj.error_messages["required"] = "The cell is empty."
+
+
+_USUAL = {
+    each.attribute or name: each.load_default
+    for name, each in RowSchema().fields.items()
+    if not each.required
+}
 
 
 @dataclass(frozen=True)
@@ -181,9 +166,9 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     except RowRefused as error:
         error.key = key if all(whole) else ""
         raise
-    row = _DEFAULTS | {"status": options.status} | loaded
-    if row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH:
-        row["original_text"] = whole[1][:LONGEST_TEXT]
+    row = _USUAL | {"status": options.status, "submitted_at": None, "replied_at": None} | loaded
+    is_cut = row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH
+    row["original_text"] = whole[1][:LONGEST_TEXT] if is_cut else None
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
     row["answers"] = _read_answers(cells)
     form = cells.get("form", "") if mapping.service == OWN else ""
@@ -225,7 +210,7 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
         wrong = error.messages_dict
         # What has to be asked is asked first.
         asked = (field for field, messages in wrong.items() if options.unclear in messages[0])
-        field = next(asked, next(iter(wrong)))
+        field = next(asked, next(name for name in FIELDS if name in wrong))
         repairs = _find_repairs(texts, wrong, options)
         if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
             return _load({name: text for name, text in texts.items() if name not in wrong}, options)

@@ -24,6 +24,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import IS_HIDDEN, KEYS
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
+from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.schemas import TwitterSchema
 from testimonials.transfer.archives import writing
 from testimonials.transfer.archives.format import (
@@ -34,7 +35,7 @@ from testimonials.transfer.archives.format import (
     StoredTwitterSchema,
 )
 from testimonials.transfer.tables.columns import FIELDS
-from testimonials.transfer.tables.export import COLUMNS
+from testimonials.transfer.tables.rows import RowSchema
 from tests.conftest import Caller
 from tests.support.rows import count_rows
 from tests.transfer.archives.projects import (
@@ -403,3 +404,21 @@ def test_the_document_names_every_field_of_an_archive_and_of_a_table() -> None:
     for part in PARTS:
         assert part.fields.keys() <= named, part.table
     assert set(COLUMNS) | FIELDS.keys() <= named
+
+
+# What a table says of a testimonial and an import takes no notice of, and why.
+NOT_IMPORTED = {
+    **dict.fromkeys(("id", "source", "createdAt", "reviewedAt"), "It begins anew here."),
+    **dict.fromkeys(("kind", "transcript"), "A table has no recordings."),
+    "deletedAt": "What was in the trash is not imported.",
+    **dict.fromkeys(("consentText", "consentedAt"), "It was given to another project."),
+    **dict.fromkeys(("rewarded", "order"), "A table proves neither."),
+    # Beside the columns that people choose from.
+    "form": "It is read from our own tables.",
+}
+
+
+def test_a_column_of_a_table_comes_back_or_has_a_reason_not_to() -> None:
+    assert COLUMNS.keys() - FIELDS.keys() == NOT_IMPORTED.keys()
+    assert FIELDS.keys() <= COLUMNS.keys()
+    assert FIELDS.keys() - RowSchema().fields.keys() == {"submittedAt", "repliedAt", "status"}
