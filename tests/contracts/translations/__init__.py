@@ -63,7 +63,11 @@ def po_path(code: str) -> Path:
 
 def collect(code: str) -> Catalog:
     """Collect the messages that the language has: all of the package, or those of visitors."""
-    has_dashboard = code in [language.code for language in DASHBOARD_LANGUAGES]
+    return _collect(code in [language.code for language in DASHBOARD_LANGUAGES])
+
+
+@cache
+def _collect(has_dashboard: bool) -> Catalog:
     template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
     for path, message, comments in [*_extract(), *_list_others()]:
         is_owners = path.startswith(OWNERS_PLACES) or path.endswith("/events.py")
@@ -92,8 +96,10 @@ def _place(found: tuple[Any, ...]) -> tuple[str, int]:
     return found[0], found[1]
 
 
-def _list_others() -> Iterator[tuple[str, str, list[str]]]:
+@cache
+def _list_others() -> list[tuple[str, str, list[str]]]:
     """Find what isn't marked: the purposes of proofs that a button names, and what events say."""
+    others = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             found: Any = None
@@ -102,7 +108,8 @@ def _list_others() -> Iterator[tuple[str, str, list[str]]]:
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "EventType":
                 found = node.args[1]
             if isinstance(found, ast.Constant):
-                yield str(path.relative_to(PACKAGE)), found.value, []
+                others.append((str(path.relative_to(PACKAGE)), found.value, list[str]()))
+    return others
 
 
 def read(code: str) -> Catalog:

@@ -239,7 +239,7 @@ def decide(told: Told, name: str, reason: str) -> None:
 def test_all_doors_agree_with_what_happened(app: Flask, owner: Caller) -> None:
     change_settings(app, project_limit=10_000, rejected_days=30)
     reader = Reader(app, owner)
-    for seed in range(rounds(50, 1000)):
+    for seed in range(rounds(20, 1000)):
         project = make_project(app, owner)
         history = History(app, owner, project, seed)
         for _ in range(STEPS):
