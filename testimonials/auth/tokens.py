@@ -20,11 +20,10 @@ from testimonials.core.db.identifiers import (
     TOKEN_PREFIX,
     hash_secret,
     is_credential,
-    is_identifier,
     new_credential,
     new_identifier,
 )
-from testimonials.core.db.transactions import delete_rows, write
+from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, kept
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.jobs import every_process
@@ -252,14 +251,9 @@ def find_token(account_id: str, token_id: str, project_id: str | None = None) ->
 
     With a project, only one that reaches nothing else: those are what its administrators manage.
     """
-    query = select(AccessToken).where(
-        AccessToken.id == token_id, AccessToken.account_id == account_id
-    )
-    if project_id is not None:
-        query = query.where(AccessToken.project_id == project_id)
-    token = None
-    if is_identifier(token_id):
-        token = db.session.scalars(query.with_for_update()).one_or_none()
+    wanted = [AccessToken.account_id == account_id]
+    wanted += [AccessToken.project_id == project_id] if project_id is not None else []
+    token = find_row(AccessToken, token_id, *wanted, for_update=True)
     if token is None:
         raise _unknown()
     return token

@@ -27,6 +27,7 @@ from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
@@ -331,11 +332,8 @@ def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
 
 
 def find_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
-    proposal: Proposal | None = None
-    if is_identifier(proposal_id):
-        proposal = db.session.scalars(
-            _of_project(project).where(Proposal.id == proposal_id, _is_seen_by(caller))
-        ).one_or_none()
+    is_own = Proposal.project_id == project.id
+    proposal = find_row(Proposal, proposal_id, is_own, _is_seen_by(caller))
     return require_found(proposal, "There is no such proposal in this project.")
 
 

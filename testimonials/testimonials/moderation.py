@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import and_, delete, or_, select
 
 from testimonials.core import clock
-from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -256,13 +256,7 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
 
 
 def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
-    row = None
-    if is_identifier(testimonial_id):
-        row = db.session.scalars(
-            select(Testimonial).where(
-                Testimonial.id == testimonial_id, Testimonial.project_id == project.id
-            )
-        ).one_or_none()
+    row = find_row(Testimonial, testimonial_id, Testimonial.project_id == project.id)
     return require_found(row, gettext_noop("There is no such testimonial in this project."))
 
 

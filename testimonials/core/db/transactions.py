@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, delete, inspect
+from sqlalchemy import ColumnElement, delete, inspect, select
 
 from testimonials.core.db.engine import Base
+from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db, let_others_write, lock_for_writing
 
 # Rows of a batch: about a tenth of a second.
@@ -15,6 +16,7 @@ BATCH_ROWS = 250
 _WRITING = "writing"
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Base)
 
 
 @contextmanager
@@ -72,6 +74,16 @@ def next_batch() -> None:
     db.session.expire_all()
     let_others_write()
     _begin(lock)
+
+
+def find_row(model: type[R], id: str, *conditions: Any, for_update: bool = False) -> R | None:
+    """Return the row with an id that somebody sent, if it meets the conditions; or lock it."""
+    if not is_identifier(id):
+        return None
+    query = select(model).where(inspect(model).primary_key[0] == id, *conditions)
+    if for_update:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    return db.session.scalars(query).one_or_none()
 
 
 def delete_rows(model: type[Base], *conditions: ColumnElement[bool]) -> int:

@@ -12,7 +12,7 @@ from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventType, record
-from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -92,10 +92,7 @@ def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
 
 
 def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
-    query = select(WebhookEndpoint).where(
-        WebhookEndpoint.id == endpoint_id, WebhookEndpoint.project_id == project.id
-    )
-    found = db.session.scalars(query).one_or_none() if is_identifier(endpoint_id) else None
+    found = find_row(WebhookEndpoint, endpoint_id, WebhookEndpoint.project_id == project.id)
     return require_found(found, "There is no such webhook endpoint in this project.")
 
 

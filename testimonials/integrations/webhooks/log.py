@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.core import clock
 from testimonials.core.audit import IS_TOLD, Event
-from testimonials.core.db.identifiers import first_identifier, is_identifier, new_identifier
-from testimonials.core.db.transactions import delete_rows
+from testimonials.core.db.identifiers import first_identifier, new_identifier
+from testimonials.core.db.transactions import delete_rows, find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -31,20 +31,16 @@ class EndpointOff(ServiceError):
     default_message = gettext_noop("This webhook endpoint is switched off. Switch it on first.")
 
 
-def select_deliveries(endpoint: WebhookEndpoint) -> Select[WebhookDelivery]:
-    return select(WebhookDelivery).where(WebhookDelivery.endpoint_id == endpoint.id)
-
-
 def list_deliveries(
     endpoint: WebhookEndpoint, limit: int = KEPT, after: Cursor | None = None
 ) -> Page:
     """Return a page of the log, newest first: what was sent, and what waits."""
-    return read_page(select_deliveries(endpoint), WebhookDelivery, limit, after)
+    query = select(WebhookDelivery).where(WebhookDelivery.endpoint_id == endpoint.id)
+    return read_page(query, WebhookDelivery, limit, after)
 
 
 def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
-    query = select_deliveries(endpoint).where(WebhookDelivery.id == delivery_id)
-    found = db.session.scalars(query).one_or_none() if is_identifier(delivery_id) else None
+    found = find_row(WebhookDelivery, delivery_id, WebhookDelivery.endpoint_id == endpoint.id)
     return require_found(found, f"There is no such delivery. The last {KEPT} are kept.")
 
 

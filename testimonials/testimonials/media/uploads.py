@@ -4,10 +4,11 @@ import os
 from datetime import timedelta
 from typing import IO
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete
 
 from testimonials.core import clock
-from testimonials.core.db.identifiers import is_identifier, new_identifier
+from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Text
 from testimonials.core.http.i18n import gettext as _
@@ -55,41 +56,38 @@ def begin_upload(project: Project, kind: str, size: int) -> Recording:
 
     Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
     """
-    require_taken(project, kind)
-    limit = current_settings().recording_megabytes
-    if size > limit * MEGABYTE:
-        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
-    require_share(project, size)
-    recordings.require_room(size)
+    _require_room(project, kind, size)
     recording = Recording(id=new_identifier(), project_id=project.id, kind=kind, size=size)
     db.session.add(recording)
     db.session.flush()
     return recording
 
 
+def _require_room(project: Project, kind: str, size: int) -> None:
+    require_taken(project, kind)
+    limit = current_settings().recording_megabytes
+    if size > limit * MEGABYTE:
+        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
+    require_share(project, size)
+    recordings.require_room(size)
+
+
 def find_upload(project: Project, recording_id: str, *, for_update: bool = False) -> Recording:
     """Return a recording that has no testimonial yet; raise `RecordingGone`."""
-    query = select(Recording).where(
-        Recording.id == recording_id,
-        Recording.project_id == project.id,
-        Recording.testimonial_id.is_(None),
-    )
-    if for_update:
-        query = query.with_for_update()
-    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
-    if found is None:
-        raise RecordingGone
-    return found
+    is_unsent = Recording.testimonial_id.is_(None)
+    return _find(project, recording_id, is_unsent, for_update=for_update)
 
 
 def find_ready(project: Project, recording_id: str) -> Recording:
     """Return a recording that may be sent, or was just sent; raise `RecordingGone`."""
-    query = select(Recording).where(
-        Recording.id == recording_id,
-        Recording.project_id == project.id,
-        Recording.state == "ready",
-    )
-    found = db.session.scalars(query).one_or_none() if is_identifier(recording_id) else None
+    return _find(project, recording_id, Recording.state == "ready")
+
+
+def _find(
+    project: Project, recording_id: str, is_wanted: ColumnElement[bool], *, for_update: bool = False
+) -> Recording:
+    is_own = Recording.project_id == project.id
+    found = find_row(Recording, recording_id, is_own, is_wanted, for_update=for_update)
     if found is None:
         raise RecordingGone
     return found
@@ -142,13 +140,9 @@ def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Conten
 
     To be noted by `add_taken`. Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
     """
-    size, limit = file.seek(0, os.SEEK_END), current_settings().recording_megabytes
+    size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    require_taken(project, kind)
-    if size > limit * MEGABYTE:
-        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
-    require_share(project, size)
-    recordings.require_room(size)
+    _require_room(project, kind, size)
     recording_id = new_identifier()
     recordings.keep_file(recording_id, file)
     try:

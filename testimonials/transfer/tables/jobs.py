@@ -15,9 +15,8 @@ from sqlalchemy.orm import undefer
 from testimonials.auth.sessions import SignedIn, SignInMethod
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, current_actor
-from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.outages import log_fault
-from testimonials.core.db.transactions import delete_rows, write
+from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, let_others_write
 from testimonials.core.http.errors import NotFound, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -103,13 +102,8 @@ def add_draft(
 
 def find_import(project_id: str, import_id: str, *, for_update: bool = False) -> TableImport:
     """Return an import of a project, locked if asked for; raise `NotFound`."""
-    query = select(TableImport).where(
-        TableImport.id == import_id, TableImport.project_id == project_id
-    )
-    query = query.execution_options(populate_existing=True)
-    row = None
-    if is_identifier(import_id):
-        row = db.session.scalars(query.with_for_update() if for_update else query).one_or_none()
+    is_own = TableImport.project_id == project_id
+    row = find_row(TableImport, import_id, is_own, for_update=for_update)
     return require_found(row, "There is no such import in this project.")
 
 
