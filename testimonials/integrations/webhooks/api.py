@@ -22,7 +22,8 @@ _WEBHOOK = schemas.WebhookSchema()
     "GET /v1/events",
     scope=Scope.READ,
     query=schemas.EventQuerySchema,
-    data=schemas.EventListSchema,
+    data=schemas.EventSchema,
+    is_paged=True,
     raises=(404,),
 )
 def list_events(caller: Caller, query: Values) -> Response:
@@ -43,7 +44,10 @@ def list_events(caller: Caller, query: Values) -> Response:
 
 
 @webhooks.resource(
-    "GET /v1/projects/<project_id>/webhooks", scope=Scope.CONFIGURE, data=schemas.WebhookListSchema
+    "GET /v1/projects/<project_id>/webhooks",
+    scope=Scope.CONFIGURE,
+    data=schemas.WebhookSchema,
+    is_paged=True,
 )
 def list_webhooks(project: Project) -> Page:
     """List webhook endpoints.
@@ -162,7 +166,8 @@ def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndp
     "GET /v1/projects/<project_id>/webhooks/<webhook_id>/deliveries",
     scope=Scope.CONFIGURE,
     query=CursorQuerySchema,
-    data=schemas.DeliveryListSchema,
+    data=schemas.DeliverySchema,
+    is_paged=True,
 )
 def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
     """List deliveries.

@@ -84,13 +84,6 @@ class EventSchema(Schema):
     createdAt = Time(required=True)
 
 
-class EventListSchema(Schema):
-    """A page of events, oldest first."""
-
-    items = fields.List(fields.Nested(EventSchema), required=True)
-    next = fields.String(allow_none=True, required=True)
-
-
 class EventQuerySchema(StrictSchema):
     """The query of the list of events."""
 
@@ -164,13 +157,6 @@ class NewWebhookSchema(WebhookSchema):
     )
 
 
-class WebhookListSchema(Schema):
-    """All endpoints of a project, newest first."""
-
-    items = fields.List(fields.Nested(WebhookSchema), required=True)
-    next = fields.String(allow_none=True, required=True)
-
-
 class AttemptSchema(Schema):
     """One try of a delivery, and what came of it."""
 
@@ -222,13 +208,6 @@ class DeliverySchema(Schema):
 
     def read_request(self, row: WebhookDelivery) -> Any:
         return json.loads(row.body) if row.body else None
-
-
-class DeliveryListSchema(Schema):
-    """A page of the log, newest first."""
-
-    items = fields.List(fields.Nested(DeliverySchema), required=True)
-    next = fields.String(allow_none=True, required=True)
 
 
 class RedeliverSchema(StrictSchema):
