@@ -42,7 +42,7 @@ from testimonials.projects.changes import kinds_of
 from testimonials.projects.defaults import KEEPS_SAMPLES
 from testimonials.projects.models import Proposal
 from testimonials.projects.proposals import Decided, Decider, DecisionRefused, decide_proposals
-from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows
+from testimonials.testimonials.inbox import InboxFilter, find_ids, find_samples
 from testimonials.testimonials.moderation import ActionRefused, apply_action, apply_to_many
 from testimonials.testimonials.new_numbers import describe_old_numbers, end_old_numbers
 from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
@@ -143,8 +143,7 @@ def settle_samples(access: Access, *, samples: str, **sent: Any) -> Done:
     if samples == "keep":
         note(project, KEEPS_SAMPLES)
         return _finish(access, _("The samples stay, marked as samples"), None, sent)
-    rows = find_rows(project.id, InboxFilter(tab="all", source="demo"), [], is_all=True)
-    batch, count = apply_action(project, rows, "delete", access.user.email)
+    batch, count = apply_action(project, find_samples(project.id), "delete", access.user.email)
     if not count:
         raise ActionRefused(_("There are no samples left here."))
     text = ngettext("Removed %(num)s sample", "Removed %(num)s samples", count)

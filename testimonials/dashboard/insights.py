@@ -25,7 +25,7 @@ from testimonials.dashboard.formatting import describe_testimonial
 from testimonials.dashboard.framework import ProjectPage, Values, require_role
 from testimonials.projects.access import Access, Role
 from testimonials.projects.models import Project
-from testimonials.testimonials.inbox import InboxFilter, find_rows
+from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import write_csv
 
@@ -243,7 +243,7 @@ Row = dict[str, Any]
 
 def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
     counted = {each["id"]: each for each in figures["testimonials"]}
-    found = find_rows(project.id, InboxFilter(), list(counted), is_all=False) if counted else []
+    found = find_rows(project.id, list(counted)) if counted else []
     rows = {row.id: row for row in found if row.deleted_at is None}
     listed = []
     for id, each in counted.items():

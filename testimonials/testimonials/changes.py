@@ -34,7 +34,7 @@ from testimonials.testimonials.fields import (
 )
 from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
-from testimonials.testimonials.inbox import InboxFilter, find_rows
+from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     ACTIONS,
@@ -216,7 +216,7 @@ def decide(project: Project, _target: str | None, values: Values, actor: str) ->
 def _find_all(project: Project, ids: Sequence[str]) -> list[Testimonial]:
     """Return the testimonials in the order of their ids; raise `NotFound`."""
     require_known(project, ids)
-    found = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    found = {row.id: row for row in find_rows(project.id, ids)}
     return [found[each] for each in ids]
 
 

@@ -142,11 +142,10 @@ def _list_found(found: Found, page: int) -> tuple[Sequence[Testimonial], int, To
     return [rows[each] for each in ids if each in rows], page, total
 
 
-def find_rows(
-    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
-) -> Sequence[Testimonial]:
-    """Return the project's testimonials with these ids, or with `is_all` all that match."""
-    query = select(Testimonial).where(_match_chosen(project_id, wanted, ids, is_all=is_all))
+def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
+    """Return the project's testimonials with these ids, and their tags."""
+    # Named together with its project, each would be looked for among all that the project has.
+    query = select(Testimonial).where(Testimonial.id.in_(ids))
     query = query.options(selectinload(Testimonial.tag_rows))
     return [row for row in db.session.scalars(query) if row.project_id == project_id]
 
@@ -154,7 +153,8 @@ def find_rows(
 def find_ids(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[str]:
-    is_chosen = _match_chosen(project_id, wanted, ids, is_all=is_all)
+    """Return the ids of all that a filter finds, or those of `ids` that are the project's."""
+    is_chosen = match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
     query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
@@ -237,16 +237,14 @@ def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
     return int((kept if wanted.tab == "all" else visible) - (others or 0))
 
 
+def find_samples(project_id: str) -> Sequence[Testimonial]:
+    is_sample = match_filter(project_id, InboxFilter(tab="all", source="demo"))
+    return db.session.scalars(select(Testimonial).where(is_sample)).all()
+
+
 def count_samples(project_id: str) -> int:
     counted = TestimonialCount
     return count_where(project_id, counted.status == "demo", ~counted.is_deleted)
-
-
-def _match_chosen(
-    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
-) -> ColumnElement[bool]:
-    # Named together with its project, each would be looked for among all that the project has.
-    return match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
 
 
 def match_filter(

@@ -18,7 +18,7 @@ from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import BY_HAND, TESTIMONIAL_CREATED
 from testimonials.testimonials.highlights import Ranges, follow_edit
 from testimonials.testimonials.history import Part, change_all, in_parts, record_additions
-from testimonials.testimonials.inbox import InboxFilter, find_rows
+from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import find_spellings, spell
@@ -166,7 +166,7 @@ def apply_to_many(
     refused: list[ActionRefused] = []
 
     def work(some: Sequence[str], part: Part) -> int:
-        rows = find_rows(project.id, InboxFilter(), some, is_all=False)
+        rows = find_rows(project.id, some)
         try:
             return apply_action(project, rows, name, actor, part, reason)[1]
         except ActionRefused as error:

@@ -80,7 +80,7 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
 
 
 def require_known(project: Project, ids: Sequence[str]) -> None:
-    known = {row.id for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    known = {row.id for row in find_rows(project.id, ids)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
         raise NotFound(f"There is no such testimonial in this project: {listed}.")
@@ -93,7 +93,7 @@ def decide_all(
 
     Returns what `DecisionsSchema` dumps.
     """
-    rows = {row.id: row for row in find_rows(project.id, InboxFilter(), ids, is_all=False)}
+    rows = {row.id: row for row in find_rows(project.id, ids)}
     open_to_it = {row.id for row in list_open(project, list(rows.values()), decision)}
     in_order = [rows[each] for each in ids if each in rows]
     batch, count = apply_action(project, in_order, decision, actor, reason=reason)

@@ -13,7 +13,7 @@ from testimonials.core.text import LINE_BREAK, TAG_LENGTH, TAG_SEPARATORS, UNUSA
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_tags
 from testimonials.testimonials.history import Part, change_all, in_parts
-from testimonials.testimonials.inbox import InboxFilter, find_rows
+from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.models import TestimonialTag
 
 MAX_TAGS = 10
@@ -121,7 +121,7 @@ def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, 
     def work(some: Sequence[str], part: Part) -> int:
         changes = [
             (row, {"tags": sorted({*row.tags} - {old} | {tag}, key=str.casefold)})
-            for row in find_rows(project.id, InboxFilter(), some, is_all=False)
+            for row in find_rows(project.id, some)
         ]
         return change_all(project, changes, actor, "tag", part)[1]
 
@@ -177,7 +177,7 @@ def _change_tags(
 ) -> tuple[str, int]:
     def work(some: Sequence[str], part: Part) -> int:
         changes = []
-        for row in find_rows(project.id, InboxFilter(), some, is_all=False):
+        for row in find_rows(project.id, some):
             if row.deleted_at is not None or row.status in ("demo", "withdrawn"):
                 continue
             after = make(row.tags)
