@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
+    Row,
     Select,
     Table,
     and_,
@@ -51,16 +52,6 @@ DAY = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True)
-class StateCount:
-    """How many testimonials of a project are in a state, outside the trash or in it."""
-
-    project_id: str
-    status: str
-    is_deleted: bool
-    number: int
-
-
-@dataclass(frozen=True)
 class RatingCount:
     """How many approved testimonials or samples have a rating of so many whole half stars."""
 
@@ -92,20 +83,19 @@ class DayOf:
 
 def count_states(
     project_ids: Collection[str] | None = None, also: Select[Any] | None = None
-) -> list[StateCount]:
-    """Count the testimonials of these projects, or of all; `also` adds rows of the same columns."""
+) -> Sequence[Row[str, str, bool, int]]:
+    """Count the testimonials of these projects, or of all: `project_id`, `status`, `is_deleted`
+    and `number`. `also` adds rows of the same columns.
+    """
     of = TestimonialCount
-    query = select(of.project_id, of.status, of.is_deleted, func.sum(of.number))
+    key = (of.project_id, of.status, of.is_deleted)
+    number = func.sum(of.number)
+    query = select(*key, cast(number, BigInteger).label("number")).group_by(*key)
+    query = query.having(number != 0)
     if project_ids is not None:
         query = query.where(of.project_id.in_(project_ids))
-    query = query.group_by(of.project_id, of.status, of.is_deleted)
     found: Any = query if also is None else union_all(query, also)
-    rows = db.session.execute(found)
-    return [
-        StateCount(project_id, status, is_deleted, int(number))
-        for project_id, status, is_deleted, number in rows
-        if number
-    ]
+    return db.session.execute(found).all()
 
 
 @dataclass(frozen=True)
