@@ -37,7 +37,6 @@ from testimonials.transfer.tables.jobs import (
     RUNNING,
     USUAL,
     ImportEnded,
-    Reading,
     find_import,
     read_file,
     stop,
@@ -46,7 +45,7 @@ from testimonials.transfer.tables.jobs import (
 )
 from testimonials.transfer.tables.jobs import list_imports as list_newest
 from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_import
-from testimonials.transfer.tables.rows import LEAVE_OUT, SHORTEN, STATUSES
+from testimonials.transfer.tables.rows import LEAVE_OUT, SHORTEN, STATUSES, Reading
 from testimonials.transfer.tables.values import ORDERS
 
 OF_PROJECT = click.argument("project", type=PROJECT, metavar="PROJECT_ID_OR_SLUG")
@@ -139,7 +138,7 @@ def import_testimonials(
     leaves a field out. The exit code is 1 if any line was refused.
     """
     reading = _read(file, how)
-    plan = plan_import(project.id, reading.table, reading.options)
+    plan = plan_import(project.id, reading)
     if plan.unclear_date:
         raise click.ClickException(
             f"Dates such as {make_printable(plan.unclear_date)} are ambiguous. Add --dates dmy if "

@@ -29,7 +29,7 @@ from testimonials.transfer.tables import jobs
 from testimonials.transfer.tables.columns import FIELDS, REQUIRED, ColumnMapping, find_missing
 from testimonials.transfer.tables.files import ENCODINGS, EncodingUnclear, read_table
 from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_import
-from testimonials.transfer.tables.rows import REPAIRS, STATUSES
+from testimonials.transfer.tables.rows import REPAIRS, STATUSES, Reading
 from testimonials.transfer.tables.values import ORDERS, read_date
 
 MEGABYTE = 1024 * 1024
@@ -67,7 +67,7 @@ class Preview:
     """What a draft would do, and the errors that keep it from being started."""
 
     row: TableImport
-    reading: jobs.Reading | None = None
+    reading: Reading | None = None
     plan: Plan | None = None
     errors: Errors = field(default_factory=dict)
 
@@ -136,7 +136,7 @@ def show_draft(row: TableImport) -> Preview:
     for name in find_missing(preview.reading.mapping):
         preview.errors[f"map_{name}"] = [MISSING[name]]
     if not preview.errors:
-        preview.plan = plan_import(row.project_id, preview.reading.table, preview.reading.options)
+        preview.plan = plan_import(row.project_id, preview.reading)
         if preview.plan.unclear_date:
             preview.errors["dates"] = [_("Does the day or the month come first in its dates?")]
     return preview

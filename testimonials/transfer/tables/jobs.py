@@ -29,11 +29,11 @@ from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.history import Part, delete_matching, in_parts
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.models import TableImport, WaitingArchive
-from testimonials.transfer.tables.columns import ColumnMapping, change_mapping, guess_mapping
-from testimonials.transfer.tables.files import MAX_LINES, Table, read_table
+from testimonials.transfer.tables.columns import change_mapping, guess_mapping
+from testimonials.transfer.tables.files import MAX_LINES, read_table
 from testimonials.transfer.tables.photos import AT_ONCE, Problems, copy_photos, is_website
 from testimonials.transfer.tables.plan import BATCH_ROWS, finish_import, plan_import, write_batch
-from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, ReadingOptions
+from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, Reading
 
 # Imports as rows: the file, what its columns are and how it is read, until it is imported.
 
@@ -51,18 +51,6 @@ USUAL: dict[str, Any] = {
     "repairs": [],
     "photos": True,
 }
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A file as a table, and how its lines become testimonials."""
-
-    table: Table
-    options: ReadingOptions
-
-    @property
-    def mapping(self) -> ColumnMapping:
-        return self.options.mapping
 
 
 def pack(content: bytes) -> bytes:
@@ -133,7 +121,7 @@ def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LIN
     guessed = guess_mapping(table.headings)
     mapping = change_mapping(guessed, table.headings, options["columns"])
     repairs = frozenset(options["repairs"])
-    return Reading(table, ReadingOptions(mapping, options["order"], options["status"], repairs))
+    return Reading(table, mapping, options["order"], options["status"], repairs)
 
 
 def delete_old_files() -> int:
@@ -387,8 +375,7 @@ def _run(import_id: str) -> None:
         raise ImportEnded
     if content is None:
         raise ServiceError(GONE)
-    reading = read_file(content, row.options)
-    plan = plan_import(row.project_id, reading.table, reading.options)
+    plan = plan_import(row.project_id, read_file(content, row.options))
     db.session.rollback()
     work_through(import_id, plan.new)
 

@@ -27,11 +27,11 @@ from testimonials.testimonials.record import write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import ColumnMapping
-from testimonials.transfer.tables.files import Line, Table
+from testimonials.transfer.tables.files import Line
 from testimonials.transfer.tables.rows import (
     REPAIRS,
     NewTestimonial,
-    ReadingOptions,
+    Reading,
     RowRefused,
     make_key,
     read_row,
@@ -114,24 +114,25 @@ class Plan:
         return {state: counts[state] for state in (NEW, THERE, REFUSED)}
 
 
-def plan_import(project_id: str, table: Table, options: ReadingOptions) -> Plan:
+def plan_import(project_id: str, reading: Reading) -> Plan:
     """Return what would happen to each line, without writing anything."""
-    dates = (options.mapping.pick(line.cells, "submittedAt") for line in table.lines)
-    options = replace(options, order=options.order or find_order(dates))
+    lines = reading.table.lines
+    dates = (reading.mapping.pick(line.cells, "submittedAt") for line in lines)
+    reading = replace(reading, order=reading.order or find_order(dates))
     present = find_present(project_id)
     outcomes = []
     # Each line may be refused in words: the language is looked for once.
     with speaking(current_language().code):
-        for line in table.lines:
-            outcome = _plan_line(line, options, present)
+        for line in lines:
+            outcome = _plan_line(line, reading, present)
             outcomes.append(outcome)
             if outcome.testimonial is not None:
                 reason = gettext("Line %(number)s has it too.", number=line.number)
                 present[outcome.testimonial.key] = reason
-        unclear = next((each for each in outcomes if each.problem.endswith(options.unclear)), None)
+        unclear = next((each for each in outcomes if each.problem.endswith(reading.unclear)), None)
     # The reason quotes it.
     date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
-    return Plan(outcomes, options.order, date)
+    return Plan(outcomes, reading.order, date)
 
 
 def find_present(project_id: str) -> dict[str, str]:
@@ -229,11 +230,11 @@ def finish_import(count: int) -> None:
         count_for_planner(db.session.connection(), Base.metadata.sorted_tables)
 
 
-def _plan_line(line: Line, options: ReadingOptions, present: dict[str, str]) -> Outcome:
+def _plan_line(line: Line, reading: Reading, present: dict[str, str]) -> Outcome:
     if line.problem:
         return Outcome(line.number, REFUSED, line.cells, line.problem)
     try:
-        found = read_row(line.cells, options)
+        found = read_row(line.cells, reading)
     except RowRefused as error:
         if reason := present.get(error.key):
             return Outcome(line.number, THERE, line.cells, reason)

@@ -35,6 +35,7 @@ from testimonials.transfer.tables.columns import (
     ColumnMapping,
     read_answers,
 )
+from testimonials.transfer.tables.files import Table
 from testimonials.transfer.tables.values import (
     LONGEST_TEXT,
     UNCLEAR,
@@ -110,11 +111,12 @@ _USUAL = {
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
-    """How lines are read: the columns, the order in dates, the status of lines without one, and
-    what is done about those that would be refused.
+class Reading:
+    """A file as a table, and how its lines are read: the columns, the order in dates, the status of
+    lines without one, and what is done about those that would be refused.
     """
 
+    table: Table
     mapping: ColumnMapping
     order: str | None = None
     status: str = "approved"
@@ -147,9 +149,9 @@ class NewTestimonial:
     tags: list[str]
 
 
-def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonial:
+def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     """Read one line; raise `RowRefused` with the first problem."""
-    mapping = options.mapping
+    mapping = reading.mapping
     texts = mapping.read(cells)
     kind = (cells.get("type", "") or cells.get("kind", "")).lower()
     if "text" not in texts and kind in _RECORDED:
@@ -162,11 +164,11 @@ def read_row(cells: Mapping[str, str], options: ReadingOptions) -> NewTestimonia
     whole = texts.get("authorName", ""), texts.get("text", "")
     key = make_key(*whole)
     try:
-        loaded = _load(_shorten(texts, options), options)
+        loaded = _load(_shorten(texts, reading), reading)
     except RowRefused as error:
         error.key = key if all(whole) else ""
         raise
-    row = _USUAL | {"status": options.status, "submitted_at": None, "replied_at": None} | loaded
+    row = _USUAL | {"status": reading.status, "submitted_at": None, "replied_at": None} | loaded
     is_cut = row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH
     row["original_text"] = whole[1][:LONGEST_TEXT] if is_cut else None
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
@@ -192,9 +194,9 @@ def _tidy(field: str, text: str, service: str | None) -> str:
     return drop_translation(text) if field == "text" and service == GOOGLE else text
 
 
-def _shorten(texts: dict[str, str], options: ReadingOptions) -> dict[str, str]:
+def _shorten(texts: dict[str, str], reading: Reading) -> dict[str, str]:
     """Return the texts of a line, cut if that was chosen."""
-    if SHORTEN not in options.repairs:
+    if SHORTEN not in reading.repairs:
         return texts
     return {
         field: shorten(text, _LENGTHS[field]) if field in _LENGTHS else text
@@ -202,18 +204,18 @@ def _shorten(texts: dict[str, str], options: ReadingOptions) -> dict[str, str]:
     }
 
 
-def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
+def _load(texts: Mapping[str, str], reading: Reading) -> dict[str, Any]:
     """Return a line's columns, without optional cells that are wrong if that was chosen."""
     try:
-        loaded: dict[str, Any] = options.schema.load(texts, partial=_OPTIONAL)
+        loaded: dict[str, Any] = reading.schema.load(texts, partial=_OPTIONAL)
     except ValidationError as error:
         wrong = error.messages_dict
         # What has to be asked is asked first.
-        asked = (field for field, messages in wrong.items() if options.unclear in messages[0])
+        asked = (field for field, messages in wrong.items() if reading.unclear in messages[0])
         field = next(asked, next(name for name in FIELDS if name in wrong))
-        repairs = _find_repairs(texts, wrong, options)
-        if repairs and LEAVE_OUT in options.repairs and wrong.keys().isdisjoint(REQUIRED):
-            return _load({name: text for name, text in texts.items() if name not in wrong}, options)
+        repairs = _find_repairs(texts, wrong, reading)
+        if repairs and LEAVE_OUT in reading.repairs and wrong.keys().isdisjoint(REQUIRED):
+            return _load({name: text for name, text in texts.items() if name not in wrong}, reading)
         raise RowRefused(
             f"{translate(FIELDS[field])}: {translate(wrong[field][0])}", repairs
         ) from None
@@ -221,14 +223,14 @@ def _load(texts: Mapping[str, str], options: ReadingOptions) -> dict[str, Any]:
 
 
 def _find_repairs(
-    texts: Mapping[str, str], wrong: Mapping[str, Any], options: ReadingOptions
+    texts: Mapping[str, str], wrong: Mapping[str, Any], reading: Reading
 ) -> frozenset[str]:
     long = {
         field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
     }
     others = wrong.keys() - long
     # What nobody has answered yet is not left out.
-    is_asked = any(options.unclear in messages[0] for messages in wrong.values())
+    is_asked = any(reading.unclear in messages[0] for messages in wrong.values())
     if is_asked or not others.isdisjoint((*REQUIRED, "status")):
         return frozenset()
     return frozenset(({SHORTEN} if long else set()) | ({LEAVE_OUT} if others else set()))

@@ -22,7 +22,7 @@ from testimonials.transfer.tables import plan as importing
 from testimonials.transfer.tables.columns import guess_mapping
 from testimonials.transfer.tables.export import shield, unshield
 from testimonials.transfer.tables.files import read_table
-from testimonials.transfer.tables.rows import ReadingOptions, read_row
+from testimonials.transfer.tables.rows import Reading, read_row
 from testimonials.transfer.tables.values import DateWrong, read_date
 from tests.conftest import Caller
 from tests.core.events import read_history
@@ -195,7 +195,7 @@ def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
 def test_files_of_many_kinds_are_read(content: bytes, name: str) -> None:
     table = read_table(content)
     mapping = guess_mapping(table.headings)
-    row = read_row(table.lines[0].cells, ReadingOptions(mapping))
+    row = read_row(table.lines[0].cells, Reading(table, mapping))
     assert row.columns["author_name"] == name
     assert "\r" not in row.columns["text"]
 

@@ -15,7 +15,7 @@ from testimonials.core.text import SHORT, load_json
 from testimonials.transfer.tables import plan
 from testimonials.transfer.tables.columns import guess_mapping
 from testimonials.transfer.tables.files import read_table
-from testimonials.transfer.tables.rows import ReadingOptions, read_row
+from testimonials.transfer.tables.rows import Reading, read_row
 from testimonials.transfer.tables.values import read_markup, read_rating, shorten
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
@@ -102,7 +102,7 @@ def test_the_file_of_a_google_profile_is_read() -> None:
         '"createTime": "2024-03-12T08:30:15.123456Z", "reviewReply": {"comment": "Thanks!"}}]}'
     )
     table = read_table(content.encode())
-    row = read_row(table.lines[0].cells, ReadingOptions(guess_mapping(table.headings))).columns
+    row = read_row(table.lines[0].cells, Reading(table, guess_mapping(table.headings))).columns
     assert (row["author_name"], row["text"], row["rating"]) == ("Ann", "Super", 5)
     assert (row["reply"], row["submitted_at"].year) == ("Thanks!", 2024)
 
