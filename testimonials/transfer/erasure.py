@@ -72,22 +72,19 @@ def parse_list(content: bytes, name: str) -> ErasedList:
 
 
 def read_table(database: Path) -> ErasedList:
-    """Return what an SQLite database says; nothing if it is older than the table, or damaged."""
-    if not database.exists():
-        return {}
-    with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
-        rows = opened.execute("SELECT kind, id, erased_at FROM erased").fetchall()
-        return {(kind, id): at for kind, id, at in rows}
-    return {}
+    rows = _read_rows(database, "SELECT kind, id, erased_at FROM erased")
+    return {(kind, id): at for kind, id, at in rows}
 
 
 def find_projects(database: Path) -> set[str]:
-    """Return the ids of the projects in an SQLite database, none if it can't be read."""
-    if not database.exists():
-        return set()
+    return {row[0] for row in _read_rows(database, "SELECT id FROM project")}
+
+
+def _read_rows(database: Path, query: str) -> list[Any]:
+    """Return what an SQLite database says, nothing if it can't be read."""
     with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
-        return {row[0] for row in opened.execute("SELECT id FROM project")}
-    return set()
+        return opened.execute(query).fetchall()
+    return []
 
 
 def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
@@ -204,7 +201,7 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
         _keep(opened, erased)
         opened.execute("COMMIT")
-        if count and _has_table(opened, "testimonial_search"):
+        if count:
             # The index of words is kept in pieces, which hold what was removed until merged.
             merge = "INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')"
             opened.execute(merge)
@@ -217,8 +214,6 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
 
 def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
     """Remove recordings; a testimonial that had no words yet goes with its own."""
-    if not _has_table(opened, "recording"):
-        return 0
     rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
     own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
     wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608 - our own names
@@ -250,11 +245,10 @@ def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
 
 def _hold(opened: sqlite3.Connection, id: str, at: int) -> int:
     """Hold a testimonial as spam, without its address."""
-    columns = {row[1] for row in opened.execute("PRAGMA table_info(testimonial)")}
     values = {"author_email": "NULL", "email_verified_at": "NULL", "updated_at": str(at)}
     values["held_for"] = f"CASE status WHEN 'withdrawn' THEN held_for ELSE '{DISOWNED}' END"
     values["status"] = "CASE status WHEN 'withdrawn' THEN status ELSE 'spam' END"
-    changes = ", ".join(f"{name} = {value}" for name, value in values.items() if name in columns)
+    changes = ", ".join(f"{name} = {value}" for name, value in values.items())
     return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608 - our own names
 
 
@@ -309,12 +303,9 @@ def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:
-    """Have the restored database know it too; one that is older learns it from the file."""
-    if _has_table(opened, "erased"):
-        rows = [(kind, id, at) for (kind, id), at in erased.items()]
-        opened.executemany(
-            "INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows
-        )
+    """Have the restored database know it too."""
+    rows = [(kind, id, at) for (kind, id), at in erased.items()]
+    opened.executemany("INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows)
 
 
 def _has_table(opened: sqlite3.Connection, name: str) -> bool:
