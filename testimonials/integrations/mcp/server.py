@@ -16,9 +16,9 @@ from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
 from testimonials.integrations.mcp import messages
 from testimonials.integrations.mcp.resources import (
-    PROMPTS,
     TEMPLATES,
     get_prompt,
+    list_prompts,
     list_resources,
     read_resource,
 )
@@ -95,7 +95,7 @@ METHODS: dict[str, Method] = {
     "resources/list": lambda _, __: {"resources": list_resources()} | OWN,
     "resources/templates/list": lambda _, __: {"resourceTemplates": TEMPLATES} | SHARED,
     "resources/read": lambda _, params: {"contents": read_resource(params)} | OWN,
-    "prompts/list": lambda _, __: {"prompts": [p.describe() for p in PROMPTS.values()]} | SHARED,
+    "prompts/list": lambda _, __: {"prompts": list_prompts()} | SHARED,
     "prompts/get": lambda _, params: get_prompt(params),
 }
 
