@@ -23,7 +23,7 @@ from testimonials.testimonials import history, models
 from testimonials.testimonials.counts import count_again, count_days, find_wrong_counts
 from testimonials.testimonials.fields import count_answers, count_sent
 from testimonials.testimonials.history import Part, change_all, delete_matching
-from testimonials.testimonials.inbox import InboxFilter, count_tabs, find_rows
+from testimonials.testimonials.inbox import count_tabs, find_rows
 from testimonials.testimonials.moderation import WITH_REASON, apply_action
 from testimonials.testimonials.tags import add_tag, delete_tag, list_project_tags, rename_tag
 from testimonials.testimonials.undo import undo_last
@@ -313,9 +313,7 @@ def test_readers_read_no_testimonials(app: Flask, project_id: str) -> None:
                     assert f"SEARCH {table} USING" in plan
                     assert "SCAN" not in plan.replace("SCAN anon_1", "")
         # Those that are named are looked for by their names.
-        (plan, *_) = explain_statements(
-            db.engine, lambda: find_rows(project_id, InboxFilter(), ["a", "b"], is_all=False)
-        )
+        (plan, *_) = explain_statements(db.engine, lambda: find_rows(project_id, ["a", "b"]))
         assert plan.splitlines()[0].endswith("(id=?)")
         # The faces are looked for by indexes, however many there are.
         for plan in explain_statements(db.engine, lambda: describe_header(project), "testimonial "):

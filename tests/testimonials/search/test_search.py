@@ -11,7 +11,7 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models, search
-from testimonials.testimonials.inbox import InboxFilter, find_rows, find_words, list_inbox
+from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows, find_words, list_inbox
 from testimonials.testimonials.tags import add_tag
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
@@ -25,7 +25,8 @@ ANSWERS = [
 
 
 def find(project_id: str, words: str, tab: str = "all") -> str:
-    rows = find_rows(project_id, InboxFilter(tab=tab, q=words), [], is_all=True)
+    ids = find_ids(project_id, InboxFilter(tab=tab, q=words), [], is_all=True)
+    rows = find_rows(project_id, ids)
     return " ".join(sorted(row.author_name for row in rows))
 
 
