@@ -10,7 +10,7 @@ from testimonials.core.audit import Turn, record
 from testimonials.core.db.cache import LIST_PAGES, VersionedCache
 from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
 from testimonials.core.http.blueprints import testimonials
-from testimonials.core.http.pagination import Page, add_link, link_to
+from testimonials.core.http.pagination import Page, link_to
 from testimonials.core.http.resource import Operation, ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.projects.access import find_project, find_version, take_turn
@@ -161,7 +161,7 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     key = (project_id, request.environ["QUERY_STRING"])
     body = pages.get(key, version, lambda: _write_page(project_id, query))
     response = answer_bytes(body.plain, etag=body.etag)
-    add_link(response, body.link)
+    response.headers.update(body.headers)
     return response
 
 

@@ -5,7 +5,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -39,69 +39,12 @@ if TYPE_CHECKING:
 # What the application keeps the bytes by.
 EXTENSION = "testimonials_feed"
 SCRIPT_TYPE = "text/javascript; charset=utf-8"
-# A changed approval shows at the next load; an unchanged one costs a 304.
-FEED_CACHING = "public, no-cache"
-SCRIPT_CACHING = "public, max-age=3600, stale-while-revalidate=86400"
-PINNED_CACHING = "public, max-age=31536000, immutable"
 
 Headers = list[tuple[str, str]]
 
-_GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
-
-def choose_answer(
-    body: Body, content_type: str, caching: str, if_none_match: str, accept_encoding: str
-) -> Answer:
-    """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
-
-    `if_none_match` and `accept_encoding` are the request's headers, empty if not sent.
-    """
-    return _choose(
-        body, if_none_match, accept_encoding, lambda: _write_headers(body, content_type, caching)
-    )
-
-
-def choose_private(body: Body, if_none_match: str) -> Answer:
-    """Return the same as the API answers it: never compressed, and for no shared cache."""
-    return _choose(body, if_none_match, "", lambda: _write_private_headers(body))
-
-
-def choose_page(body: Body, if_none_match: str, accept_encoding: str) -> Answer:
-    """Return the same of a body that has its own headers."""
-    return _choose(body, if_none_match, accept_encoding, lambda: [*body.headers])
-
-
-def _choose(
-    body: Body, if_none_match: str, accept_encoding: str, write_headers: Callable[[], Headers]
-) -> Answer:
-    # Our tag contains no comma, so a substring search is as good as parsing the list.
-    if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
-        variant = "304"
-    elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
-        variant = "gzip"
-    else:
-        variant = "plain"
-    # Built once per variant: the same few answers go out many thousand times.
-    answer = body.answers.get(variant)
-    if answer is None:
-        answer = body.answers[variant] = _write_answer(body, variant, write_headers())
-    return answer
-
-
-def _write_answer(body: Body, variant: str, headers: Headers) -> Answer:
-    if variant == "304":
-        kept = [each for each in headers if each[0] != "Content-Type"]
-        return "304 NOT MODIFIED", kept, b""
-    content = body.gzipped if variant == "gzip" else body.plain
-    headers.append(("Content-Length", str(len(content))))
-    if variant == "gzip":
-        headers.append(("Content-Encoding", "gzip"))
-    return "200 OK", headers, content
-
-
-def _write_headers(body: Body, content_type: str, caching: str) -> Headers:
+def _for_all(content_type: str, caching: str) -> Headers:
     return [
-        ("ETag", body.etag),
         ("Cache-Control", caching),
         ("Vary", "Accept-Encoding"),
         ("Access-Control-Allow-Origin", "*"),
@@ -112,16 +55,53 @@ def _write_headers(body: Body, content_type: str, caching: str) -> Headers:
     ]
 
 
-def _write_private_headers(body: Body) -> Headers:
-    return [
-        ("Content-Type", "application/json"),
-        ("Cache-Control", "private, no-cache"),
-        ("ETag", body.etag),
-        *([("Link", body.link)] if body.link else ()),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", "strict-origin-when-cross-origin"),
-        ("Content-Security-Policy", DATA_POLICY),
-    ]
+# A changed approval shows at the next load; an unchanged one costs a 304.
+FEED_HEADERS = _for_all("application/json", "public, no-cache")
+SCRIPT_HEADERS = _for_all(SCRIPT_TYPE, "public, max-age=3600, stale-while-revalidate=86400")
+PINNED_HEADERS = _for_all(SCRIPT_TYPE, "public, max-age=31536000, immutable")
+# Of the API's list: for no shared cache.
+LIST_HEADERS = [
+    ("Content-Type", "application/json"),
+    ("Cache-Control", "private, no-cache"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "strict-origin-when-cross-origin"),
+    ("Content-Security-Policy", DATA_POLICY),
+]
+
+_GZIP_REFUSED = re.compile(r"gzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
+
+
+def choose_answer(
+    body: Body, headers: Headers, if_none_match: str, accept_encoding: str = ""
+) -> Answer:
+    """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
+
+    The answer has `headers` beside those of the body. `if_none_match` and `accept_encoding` are the
+    request's, empty if not sent.
+    """
+    # Our tag contains no comma, so a substring search is as good as parsing the list.
+    if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
+        variant = "304"
+    elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
+        variant = "gzip"
+    else:
+        variant = "plain"
+    # Built once per variant: the same few answers go out many thousand times.
+    answer = body.answers.get(variant)
+    if answer is None:
+        answer = body.answers[variant] = _write_answer(body, variant, headers)
+    return answer
+
+
+def _write_answer(body: Body, variant: str, headers: Headers) -> Answer:
+    written = [("ETag", body.etag), *body.headers, *headers]
+    if variant == "304":
+        return "304 NOT MODIFIED", [each for each in written if each[0] != "Content-Type"], b""
+    content = body.gzipped if variant == "gzip" else body.plain
+    written.append(("Content-Length", str(len(content))))
+    if variant == "gzip":
+        written.append(("Content-Encoding", "gzip"))
+    return "200 OK", written, content
 
 
 # Whole pages kept as bytes: which ones a view lets be kept, and what of a request matters to them.
@@ -190,7 +170,6 @@ def make_page(keeping: Keeping, headers: list[tuple[str, str]], content: bytes) 
         body,
         owner=keeping.project_id,
         headers=(
-            ("ETag", body.etag),
             ("Cache-Control", found.get("cache-control", "no-cache")),
             ("Vary", vary),
             *((name, value) for name, value in headers if name.lower() not in DROPPED),
@@ -324,7 +303,7 @@ class FastFeed:
             found = self._bodies.peek(key)
             if found is None or (marks := self._judge(found, found.owner)) is None:
                 return self._pass_on(key, environ, start_response)
-            answer = _mark(choose_page(found, *_read_conditions(environ)), marks)
+            answer = _mark(choose_answer(found, [], *_read_conditions(environ)), marks)
         else:
             answer = None
         if answer is None:
@@ -342,7 +321,7 @@ class FastFeed:
         if (origin := environ.get("HTTP_ORIGIN")) is not None:
             self._sightings.note(key[0], origin)
         conditions = _read_conditions(environ)
-        return _mark(choose_answer(body, "application/json", FEED_CACHING, *conditions), marks)
+        return _mark(choose_answer(body, FEED_HEADERS, *conditions), marks)
 
     def _find_script(self, name: str, environ: "WSGIEnvironment") -> Answer | None:
         """Return the script's answer, or one of its pinned files; None for versions of the past."""
@@ -357,8 +336,8 @@ class FastFeed:
             body = current_script(*WALL)
         if body is None or marks is None:
             return None
-        caching = PINNED_CACHING if name else SCRIPT_CACHING
-        answer = choose_answer(body, SCRIPT_TYPE, caching, *_read_conditions(environ))
+        headers = PINNED_HEADERS if name else SCRIPT_HEADERS
+        answer = choose_answer(body, headers, *_read_conditions(environ))
         return _mark(answer, marks)
 
     def _find_list(self, project_id: str, environ: "WSGIEnvironment") -> Answer | None:
@@ -375,7 +354,7 @@ class FastFeed:
         is_match = hmac.compare_digest(key_hash or "", hash_secret(key))
         if version != body.version or not is_match:
             return None
-        answer = choose_private(body, environ.get("HTTP_IF_NONE_MATCH", ""))
+        answer = choose_answer(body, LIST_HEADERS, environ.get("HTTP_IF_NONE_MATCH", ""))
         request_id = secrets.token_hex(8)
         log_request(
             begun,
@@ -418,7 +397,7 @@ class FastFeed:
             start_response("200 OK", headers)
             return [content]
         self._bodies.put(key, page)
-        status, kept, content = choose_page(page, *_read_conditions(environ))
+        status, kept, content = choose_answer(page, [], *_read_conditions(environ))
         start_response(status, [*kept, *(each for each in headers if each[0] in OF_ONE_REQUEST)])
         return [content]
 

@@ -34,7 +34,7 @@ def get_script() -> Response:
         body = _find_script(request.args.get("project", ""))
     except (NotFound, ValidationFailed):
         body = current_script(*WALL)
-    return _answer(body, cache.SCRIPT_TYPE, cache.SCRIPT_CACHING)
+    return _answer(body, cache.SCRIPT_HEADERS)
 
 
 def _find_script(project_id: str) -> Body:
@@ -52,7 +52,7 @@ def _find_script(project_id: str) -> Body:
 @widget.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
     """Serve the version of the script, or of one of its pieces, cacheable for a year."""
-    return _answer(find_script(digest), cache.SCRIPT_TYPE, cache.PINNED_CACHING)
+    return _answer(find_script(digest), cache.PINNED_HEADERS)
 
 
 @widget.get("/widget/<project_id>/feed")
@@ -74,7 +74,7 @@ def get_feed(project_id: str) -> Response:
         version,
         lambda: dump_json(_describe(project_id, after, selection, language)),
     )
-    return _answer(body, "application/json", cache.FEED_CACHING)
+    return _answer(body, cache.FEED_HEADERS)
 
 
 def _describe(
@@ -97,16 +97,11 @@ def _describe(
         return described
 
 
-def _answer(body: Body, content_type: str, caching: str) -> Response:
-    status, headers, content = cache.choose_answer(
-        body,
-        content_type,
-        caching,
-        request.headers.get("If-None-Match", ""),
-        request.headers.get("Accept-Encoding", ""),
-    )
+def _answer(body: Body, headers: cache.Headers) -> Response:
+    conditions = (request.headers.get(each, "") for each in ("If-None-Match", "Accept-Encoding"))
+    status, written, content = cache.choose_answer(body, headers, *conditions)
     response = Response(content, status=status)
     if status.startswith("304"):
         del response.headers["Content-Type"]
-    response.headers.update(headers)
+    response.headers.update(written)
     return response

@@ -27,18 +27,18 @@ class Body:
     gzipped: bytes
     # Of the plain bytes, so that it also changes when a setting changes them.
     etag: str
-    # A header that goes with it.
-    link: str = ""
-    # For a whole page: its project, and its headers.
-    owner: str = ""
+    # The headers that go with it; of a page all of them.
     headers: tuple[tuple[str, str], ...] = ()
+    # The project of a page or of a script.
+    owner: str = ""
     # Whole responses made from it, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
 
 def make_body(version: int, plain: bytes, *, level: int, link: str = "") -> Body:
     digest = hashlib.sha256(plain).hexdigest()[:20]
-    return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"', link)
+    headers = (("Link", link),) if link else ()
+    return Body(version, plain, gzip.compress(plain, level, mtime=0), f'W/"{digest}"', headers)
 
 
 class VersionedCache:
