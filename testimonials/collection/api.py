@@ -13,8 +13,6 @@ from testimonials.collection.models import CollectionForm
 from testimonials.collection.requests import AskedPerson, find_asked, read_asked, remove_asked
 from testimonials.collection.verified_purchases import is_used, make_purchase_url
 from testimonials.core import clock
-from testimonials.core.db.transactions import write
-from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.pagination import Page
@@ -350,9 +348,4 @@ def get_testimonial_picture(project: Project, testimonial_id: str, query: Values
     """
     row = find_testimonial(project, testimonial_id)
     wanted = drawings.describe_picture(project, row, **query)
-    if (content := drawings.find_picture(wanted)) is None:
-        limiter.count(drawings.OWN_DRAWINGS, project.id)
-        content = drawings.draw_picture(wanted)
-        with write():
-            drawings.keep_picture(wanted, content)
-    return drawings.send_picture(wanted, content)
+    return drawings.send_picture(wanted.fingerprint, drawings.fetch_picture(wanted))

@@ -1,7 +1,5 @@
 """The collection page: the form, the thanks, the theme, pictures."""
 
-from functools import partial
-
 from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -13,18 +11,13 @@ from testimonials.collection.author_rights import (
 )
 from testimonials.collection.context import Context, resolve
 from testimonials.collection.images import pictures
-from testimonials.collection.images.pictures import (
-    find_share_picture,
-    keep_share_picture,
-    make_share_picture,
-    picture_fingerprint,
-)
+from testimonials.collection.images.pictures import PictureRefused
 from testimonials.collection.page_data import describe_form, describe_page, describe_thanks
 from testimonials.collection.storing import announce, keep_files, store
 from testimonials.collection.submission import MailMeForm, Submission, fill_in, may_mail, parse
 from testimonials.core.db.transactions import write
 from testimonials.core.http.blueprints import collection
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import NotFound, RateLimited
 from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import current_language, language_query
 from testimonials.core.http.security import answer_privately
@@ -33,7 +26,7 @@ from testimonials.core.images.colors import derive_colours
 from testimonials.core.mail.look import FONTS
 from testimonials.projects.brand import find_brand, find_button, page_color
 from testimonials.projects.models import Project, Suspension
-from testimonials.projects.projects import find_public_project, lock_project
+from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.widget.render import page_styles
 from testimonials.widget.settings import find_settings
@@ -164,18 +157,9 @@ def get_card_styles(slug: str) -> Response:
 def get_share_picture(slug: str) -> Response:
     """Serve the picture for shared links; draw it again if the page looks different now."""
     project = find_public_project(slug=slug)
-    fingerprint = picture_fingerprint(project)
-    content = find_share_picture(project)
-    if content is None:
-        content = make_share_picture(project)
-        with write(partial(lock_project, project.id)) as project:
-            keep_share_picture(project, content, fingerprint)
-    response = Response(content, mimetype="image/png")
-    response.set_etag(fingerprint)
-    response.headers["Cache-Control"] = "public, max-age=300"
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    response.make_conditional(request)
-    return response
+    fingerprint = pictures.picture_fingerprint(project)
+    content = pictures.fetch_share_picture(project, fingerprint)
+    return pictures.send_picture(fingerprint, content, max_age=300)
 
 
 @collection.get("/<slug>/<testimonial_id>/picture.png")
@@ -184,13 +168,11 @@ def get_shared_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     row = find_testimonial(project, testimonial_id)
     wanted = pictures.describe_picture(project, row)
-    if (content := pictures.find_picture(wanted)) is None:
-        content = pictures.draw_for_link(wanted)
-        if content is None:
-            return redirect(url_for(".get_share_picture", slug=slug))
-        with write():
-            pictures.keep_picture(wanted, content)
-    return pictures.send_picture(wanted, content, max_age=300)
+    try:
+        content = pictures.fetch_picture(wanted, pictures.DRAWINGS)
+    except (PictureRefused, RateLimited):
+        return redirect(url_for(".get_share_picture", slug=slug))
+    return pictures.send_picture(wanted.fingerprint, content, max_age=300)
 
 
 def _paused(project: Project) -> str:

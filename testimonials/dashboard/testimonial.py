@@ -13,8 +13,7 @@ from testimonials.collection.request_mail import first_name
 from testimonials.collection.requests import find_asked_emails
 from testimonials.collection.schemas import PictureQuerySchema
 from testimonials.core import clock
-from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db, limiter
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import inbox
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import QueryCount, Switch, Text
@@ -406,7 +405,7 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
     """Show the picture in the chosen look and size, or why it can't be drawn."""
     wanted, problem = _read_wanted(access, testimonial_id), ""
     try:
-        _draw(wanted)
+        pictures.fetch_picture(wanted)
     except pictures.PictureRefused as error:
         answer_as(error)
         problem = error.shown
@@ -425,7 +424,7 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Serve the picture; `download` in the query makes a browser save it."""
     wanted = _read_wanted(access, testimonial_id)
-    response = pictures.send_picture(wanted, _draw(wanted))
+    response = pictures.send_picture(wanted.fingerprint, pictures.fetch_picture(wanted))
     if "download" in request.args:
         name = f"testimonial-{wanted.look}-{wanted.size}.png"
         response.headers["Content-Disposition"] = f"attachment; filename={name}"
@@ -436,12 +435,3 @@ def _read_wanted(access: Access, testimonial_id: str) -> pictures.Wanted:
     row = find_testimonial(access.project, testimonial_id)
     chosen = {name: request.args[name] for name in ("look", "size") if name in request.args}
     return pictures.describe_picture(access.project, row, **load(_QUERY, chosen))
-
-
-def _draw(wanted: pictures.Wanted) -> bytes:
-    if (content := pictures.find_picture(wanted)) is None:
-        limiter.count(pictures.OWN_DRAWINGS, wanted.project_id)
-        content = pictures.draw_picture(wanted)
-        with write():
-            pictures.keep_picture(wanted, content)
-    return content

@@ -65,35 +65,23 @@ STAR = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Shown:
-    """All that is drawn; `logo` is a WebP file in Base64."""
-
-    name: str
-    headline: str
-    theme: str
-    button: str
-    button_text: str
-    logo: str | None
-
-
 def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
-    """Return the PNG of a `Shown` in JSON: logo or initial, name, headline and five stars.
+    """Return the PNG of the description in JSON: logo or initial, name, headline and five stars.
 
     A text with letters that no font here can draw is left out.
     """
-    return {}, _draw_page(Shown(**json.loads(data)))
+    return {}, _draw_page(json.loads(data))
 
 
-def _draw_page(shown: Shown) -> bytes:
+def _draw_page(shown: dict[str, Any]) -> bytes:
     from PIL import Image as Pictures
 
-    colours = THEMES.get(shown.theme, THEMES["light"])
-    logo = _read_logo(shown.logo)
+    colours = THEMES.get(shown["theme"], THEMES["light"])
+    logo = _read_logo(shown["logo"])
     width = logo.width if logo else TILE
     start = MARGIN + width + 28
-    name = _set(shown.name, NAME_SIZES, 1, WIDTH - MARGIN - start)
-    headline = _set(shown.headline, HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
+    name = _set(shown["name"], NAME_SIZES, 1, WIDTH - MARGIN - start)
+    headline = _set(shown["headline"], HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
     leading = headline or name
     is_mirrored = leading is not None and leading.is_right_to_left
     # Without a headline the rest is centred.
@@ -104,7 +92,7 @@ def _draw_page(shown: Shown) -> bytes:
             return (WIDTH - (STARS if size == STARS else width)) // 2
         return WIDTH - left - size if is_mirrored else left
 
-    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown.button, colours["page"], 0.12))
+    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown["button"], colours["page"], 0.12))
     _draw_ground(picture, shown, colours)
     tile, middle = place(MARGIN, width), top + TILE // 2
     if logo:
@@ -126,28 +114,30 @@ def _draw_page(shown: Shown) -> bytes:
     return out.getvalue()
 
 
-def _draw_ground(picture: "Pictures.Image", shown: Shown, colours: dict[str, str]) -> None:
+def _draw_ground(picture: "Pictures.Image", shown: dict[str, Any], colours: dict[str, str]) -> None:
     """Draw a card with a line around it, and its bar in the button's colour."""
     # A line's where the button's wouldn't show on the card.
-    is_seen = contrast(shown.button, colours["card"]) > 1.3
+    is_seen = contrast(shown["button"], colours["card"]) > 1.3
     outer = (EDGE, EDGE, WIDTH - EDGE, HEIGHT - EDGE)
     left, top, right, bottom = inner = _shrink(outer, 2)
     draw_box(picture, outer, RADIUS, colours["line"])
-    draw_box(picture, inner, RADIUS - 2, shown.button if is_seen else colours["secondary"])
+    draw_box(picture, inner, RADIUS - 2, shown["button"] if is_seen else colours["secondary"])
     draw_box(picture, (left, top, right, bottom + 2 - BAR), RADIUS - 2, colours["card"])
 
 
-def _draw_tile(picture: "Pictures.Image", shown: Shown, colours: dict[str, str], box: Box) -> None:
+def _draw_tile(
+    picture: "Pictures.Image", shown: dict[str, Any], colours: dict[str, str], box: Box
+) -> None:
     """Draw the initial of the name, or a star, in place of a logo."""
     draw_box(picture, box, 26, colours["line"])
-    draw_box(picture, _shrink(box, 2), 24, shown.button)
-    initial = _set(initials_of(shown.name)[:1], INITIAL, 1, TILE)
+    draw_box(picture, _shrink(box, 2), 24, shown["button"])
+    initial = _set(initials_of(shown["name"])[:1], INITIAL, 1, TILE)
     if initial:
         left, top = box[0] + (TILE - initial.width) // 2, box[1] + (TILE - initial.height) // 2
-        _write(picture, initial, left, top, shown.button_text)
+        _write(picture, initial, left, top, shown["button_text"])
     else:
         at = (box[0] + 24, box[1] + 24)
-        _draw_star(picture, at, 56, shown.button_text, shown.button_text)
+        _draw_star(picture, at, 56, shown["button_text"], shown["button_text"])
 
 
 def _draw_star(

@@ -5,7 +5,8 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flask import Response, request
@@ -14,12 +15,12 @@ from sqlalchemy import delete, select
 from testimonials.collection.images.cards import (
     STYLE,
     TESTIMONIAL_STYLE,
-    Shown,
     draw_share_picture,
     draw_testimonial,
 )
 from testimonials.collection.images.draw import LOOKS
 from testimonials.collection.models import SharePicture, TestimonialPicture
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop, speaking
@@ -30,6 +31,7 @@ from testimonials.core.images.uploads import RETRY_AFTER, Image, ImageBusy
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, decoder
 from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
 from testimonials.projects.models import Project
+from testimonials.projects.projects import lock_project
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.colors import read_colours
 from testimonials.widget.selection import find_marks
@@ -85,28 +87,26 @@ def versioned_picture_url(project: Project) -> str:
     return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
 
 
-def find_share_picture(project: Project) -> bytes | None:
-    """Return the stored picture, unless it is out of date."""
+def fetch_share_picture(project: Project, fingerprint: str) -> bytes:
+    """Return the stored picture, or if it is out of date draw and store it; raises `ImageBusy`."""
     row = db.session.get(SharePicture, project.id)
-    if row is None or row.fingerprint != picture_fingerprint(project):
-        return None
-    return row.content
-
-
-def make_share_picture(project: Project) -> bytes:
-    """Draw the picture; raises `ImageBusy`."""
-    config = project.page_config
-    logo_id, (button, text) = page_logo_id(project), _choose_button(project)
-    logo = db.session.get(Image, logo_id) if logo_id else None
-    shown = Shown(
-        name=project.name,
-        headline=config["headline"],
-        theme=config["theme"],
-        button=button,
-        button_text=text,
-        logo=base64.b64encode(logo.content).decode() if logo else None,
-    )
-    return run_drawing(draw_share_picture, asdict(shown))
+    if row is not None and row.fingerprint == fingerprint:
+        return row.content
+    config, logo = project.page_config, _load(page_logo_id(project))
+    button, text = _choose_button(project)
+    shown = {
+        "name": project.name,
+        "headline": config["headline"],
+        "theme": config["theme"],
+        "button": button,
+        "button_text": text,
+        "logo": base64.b64encode(logo.content).decode() if logo else None,
+    }
+    content = run_drawing(draw_share_picture, shown)
+    with write(partial(lock_project, project.id)) as project:
+        kept = {"fingerprint": fingerprint, "content": content}
+        db.session.merge(SharePicture(project_id=project.id, **kept))
+    return content
 
 
 def _choose_button(project: Project) -> tuple[str, str]:
@@ -115,10 +115,6 @@ def _choose_button(project: Project) -> tuple[str, str]:
         return config["buttonColor"], config["buttonTextColor"] or TEXTS[0]
     button = find_button(project)
     return button.dark if config["theme"] == "dark" else button.light
-
-
-def keep_share_picture(project: Project, content: bytes, fingerprint: str) -> None:
-    db.session.merge(SharePicture(project_id=project.id, fingerprint=fingerprint, content=content))
 
 
 # Pictures of testimonials: drawn when somebody asks, then kept until something in them changes.
@@ -185,14 +181,22 @@ def describe_picture(
     return Wanted(project.id, row.id, look, size, shown)
 
 
-def find_picture(wanted: Wanted) -> bytes | None:
-    """Return the stored picture, unless it is out of date."""
+def fetch_picture(wanted: Wanted, limit: Limit = OWN_DRAWINGS) -> bytes:
+    """Return the stored picture, or if it is out of date draw and store it.
+
+    Raises `RateLimited`, `PictureRefused` and `ImageBusy`.
+    """
     row = db.session.get(TestimonialPicture, (wanted.testimonial_id, wanted.look, wanted.size))
-    return row.content if row is not None and row.fingerprint == wanted.fingerprint else None
+    if row is not None and row.fingerprint == wanted.fingerprint:
+        return row.content
+    limiter.count(limit, wanted.project_id)
+    content = _draw(wanted)
+    with write():
+        _keep(wanted, content)
+    return content
 
 
-def draw_picture(wanted: Wanted) -> bytes:
-    """Draw a picture in the process for that; raises `PictureRefused` and `ImageBusy`."""
+def _draw(wanted: Wanted) -> bytes:
     if not wanted.shown["text"]:
         raise PictureRefused(
             gettext_noop("There are no words to draw. Add the transcript of the recording.")
@@ -209,17 +213,7 @@ def draw_picture(wanted: Wanted) -> bytes:
     return run_drawing(draw_testimonial, shown)
 
 
-def draw_for_link(wanted: Wanted) -> bytes | None:
-    """Draw a picture for a stranger; None if too many were drawn, or it can't be."""
-    if not limiter.allows(DRAWINGS, wanted.project_id):
-        return None
-    try:
-        return draw_picture(wanted)
-    except PictureRefused:
-        return None
-
-
-def keep_picture(wanted: Wanted, content: bytes) -> None:
+def _keep(wanted: Wanted, content: bytes) -> None:
     """Store a picture if its testimonial is still there; only the project's newest stay."""
     if db.session.get(Testimonial, wanted.testimonial_id) is None:
         return
@@ -243,10 +237,10 @@ def keep_picture(wanted: Wanted, content: bytes) -> None:
         )
 
 
-def send_picture(wanted: Wanted, content: bytes, max_age: int = 0) -> Response:
+def send_picture(fingerprint: str, content: bytes, max_age: int = 0) -> Response:
     """Answer with a picture; whoever may cache it asks again after `max_age` seconds."""
     response = Response(content, mimetype="image/png")
-    response.set_etag(wanted.fingerprint)
+    response.set_etag(fingerprint)
     shared = f"public, max-age={max_age}"
     response.headers["Cache-Control"] = shared if max_age else "private, no-cache"
     if max_age:
