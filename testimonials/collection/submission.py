@@ -15,7 +15,6 @@ from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.email_addresses import Email, hash_mailbox
 from testimonials.collection.context import Context
 from testimonials.collection.questions import read_answers, read_typed
-from testimonials.collection.spam import ADDRESS, BAIT, FAST
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db, limiter
@@ -39,6 +38,11 @@ from testimonials.testimonials.media.recordings import (
     RecordingGone,
     RecordingRefused,
 )
+
+# Why a submission is held, as in `Testimonial.held_for`, in this order.
+REASONS = BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
+    "bait", "fast", "links", "duplicate", "address", "flood"
+)  # fmt: skip
 
 # Asked for where the project collects them.
 OPTIONAL = ("role", "company", "email", "rating")
@@ -253,7 +257,7 @@ class Submission:
     recording: SentRecording | None = None
     # Which form it is, by which sending it twice stores one row.
     key: str = ""
-    # Reasons to hold it (see `spam`).
+    # Reasons to hold it (`REASONS`).
     signs: list[str] = field(default_factory=list)
     # Whether the author may get a mail.
     may_mail: bool = False

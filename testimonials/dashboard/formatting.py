@@ -8,7 +8,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from testimonials.auth.models import Account
-from testimonials.collection.spam import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS, find_links
+from testimonials.collection.storing import find_links
+from testimonials.collection.submission import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.event_texts import REASONS

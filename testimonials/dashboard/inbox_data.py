@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from testimonials.collection.forms import list_forms
 from testimonials.collection.requests import find_asked_emails
-from testimonials.collection.spam import count_flood
+from testimonials.collection.storing import count_flood
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Choice, Text

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.collection import submission
-from testimonials.collection.spam import is_link_stuffed
+from testimonials.collection.storing import is_link_stuffed
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.text import fingerprint

@@ -25,7 +25,7 @@ from testimonials.cli.delivery import make_test_mail
 from testimonials.collection.author_rights import send_author_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.request_mail import write_due_mails
-from testimonials.collection.spam import tell_of_flood
+from testimonials.collection.storing import tell_of_flood
 from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db

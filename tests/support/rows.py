@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select
 from testimonials import create_app
 from testimonials.auth.models import Account, Passkey
 from testimonials.collection.author_rights import MAIL_LINK
-from testimonials.collection.spam import TELL_OF_FLOOD
+from testimonials.collection.storing import TELL_OF_FLOOD
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, delete, inspect, select
+from sqlalchemy import ColumnElement, delete, event, inspect, select
+from sqlalchemy.orm import Session
 
 from testimonials.core.db.engine import Base
 from testimonials.core.db.identifiers import is_identifier
@@ -14,6 +15,8 @@ from testimonials.core.extensions import db, let_others_write, lock_for_writing
 BATCH_ROWS = 250
 # In `Session.info`, what `next_batch` calls: to end a batch, and to lock again for the next.
 _WRITING = "writing"
+# There too, what is to be done once it is committed.
+_AFTERWARDS = "afterwards"
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Base)
@@ -74,6 +77,23 @@ def next_batch() -> None:
     db.session.expire_all()
     let_others_write()
     _begin(lock)
+
+
+def do_after_commit(act: Callable[[], object]) -> None:
+    """Do something that can't be taken back once what was written is certain."""
+    db.session().info.setdefault(_AFTERWARDS, []).append(act)
+
+
+@event.listens_for(db.session, "after_commit")
+def _do_afterwards(session: Session) -> None:
+    if not session.in_nested_transaction():
+        for act in session.info.pop(_AFTERWARDS, ()):
+            act()
+
+
+@event.listens_for(db.session, "after_rollback")
+def _forget_afterwards(session: Session) -> None:
+    session.info.pop(_AFTERWARDS, None)
 
 
 def find_row(model: type[R], id: str, *conditions: Any, for_update: bool = False) -> R | None:

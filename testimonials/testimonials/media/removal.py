@@ -1,12 +1,13 @@
 """Removing recordings: rows that expired, and files whose rows are gone."""
 
 from collections.abc import Iterable
+from functools import partial
 
-from sqlalchemy import delete, event, exists, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, exists, select
 
 from testimonials.core import clock
 from testimonials.core.db.erasure import RECORDING, note_erased
+from testimonials.core.db.transactions import do_after_commit
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
@@ -24,23 +25,11 @@ AT_ONCE = 500
 PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
 # The change of a testimonial whose recording is removed.
 REMOVE, WRITTEN = "remove_recording", {"kind": "written"}
-_LEAVING = "recordings_to_remove"
 
 
 def remove_after_commit(ids: Iterable[str]) -> None:
     """Remove files as soon as it is certain that their rows are gone."""
-    db.session().info.setdefault(_LEAVING, set()).update(ids)
-
-
-@event.listens_for(db.session, "after_commit")
-def _remove_leaving(session: Session) -> None:
-    if not session.in_nested_transaction() and (leaving := session.info.pop(_LEAVING, ())):
-        recordings.remove_files(leaving)
-
-
-@event.listens_for(db.session, "after_rollback")
-def _keep_leaving(session: Session) -> None:
-    session.info.pop(_LEAVING, None)
+    do_after_commit(partial(recordings.remove_files, [*ids]))
 
 
 def take_off_recording(row: Testimonial) -> None:
