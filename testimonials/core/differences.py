@@ -17,10 +17,12 @@ def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
     old, new = (re.findall(r"\w+|\s+|[^\w\s]", text) for text in (before, after))
     if max(len(old), len(new)) > MOST_WORDS:
         return [(before, True)], [(after, True)]
-    pairs = _find_common(old, new)
-    if 2 * len(pairs) < ALIKE * (len(old) + len(new)):
+    # What both begin with needs no search.
+    begin = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), 0)
+    pairs = _find_common(old[begin:], new[begin:])
+    if 2 * (begin + len(pairs)) < ALIKE * (len(old) + len(new)):
         return [(before, True)], [(after, True)]
-    kept, also = ({pair[side] for pair in pairs} for side in (0, 1))
+    kept, also = ({*range(begin), *(begin + pair[side] for pair in pairs)} for side in (0, 1))
     return _join(old, kept), _join(new, also)
 
 

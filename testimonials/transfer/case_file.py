@@ -5,12 +5,12 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from statistics import median
 from typing import IO, Any
 
 from flask import current_app
 from sqlalchemy import case, exists, func, or_, select
-from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
 from testimonials.collection.models import (
@@ -33,8 +33,15 @@ from testimonials.testimonials.counts import DAY, read_numbers
 from testimonials.testimonials.models import KeptRating, Testimonial
 from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
-from testimonials.transfer.archives.writing import ROWS_AT_ONCE, describe_all, write_members
-from testimonials.transfer.tables.export import describe_event, find_names, read_cells
+from testimonials.transfer.archives.writing import describe_all, write_members
+from testimonials.transfer.tables.export import (
+    ROWS_AT_ONCE,
+    PlainRow,
+    describe_event,
+    find_names,
+    list_plainly,
+    read_cells,
+)
 
 Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
@@ -331,15 +338,12 @@ def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterat
 
 def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iterator[Row]:
     of = Testimonial
-    rows = db.session.scalars(
-        select(of)
-        .where(of.project_id == project.id, *_only(of.id, testimonial_id))
-        .where(or_(of.standing != "sample", *_only(of.id, testimonial_id)))
-        .order_by(of.created_at, of.id)
-        .options(selectinload(of.tag_rows), selectinload(of.recording))
-        .execution_options(yield_per=ROWS_AT_ONCE)
+    rows = list_plainly(
+        of.project_id == project.id,
+        *_only(of.id, testimonial_id),
+        or_(of.standing != "sample", *_only(of.id, testimonial_id)),
     )
-    for part in rows.partitions():
+    while part := list(islice(rows, ROWS_AT_ONCE)):
         history = _find_history([row.id for row in part])
         for row in part:
             yield read_cells(row) | {
@@ -386,7 +390,7 @@ def _find_history(ids: Sequence[str]) -> dict[str, list[Any]]:
     return found
 
 
-def _describe_history(row: Testimonial, events: Sequence[Any]) -> list[Row]:
+def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
     """Return what was done, oldest first, each change with the values before and after it."""
     told, now = [], dict[str, Any]()
     for event in events:

@@ -217,9 +217,7 @@ def list_columns(project: Project) -> dict[AnswerColumn, str]:
     return columns
 
 
-def write_cells(
-    row: Testimonial, project: Project, columns: Iterable[AnswerColumn]
-) -> list[str | None]:
+def write_cells(row: Any, project: Project, columns: Iterable[AnswerColumn]) -> list[str | None]:
     """Return a testimonial's answers in the order of the columns; of several choices a line each.
 
     A consent is `yes`.

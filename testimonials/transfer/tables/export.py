@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from types import SimpleNamespace
 from typing import IO, Any
 
 from sqlalchemy import Row, func, or_, select
-from sqlalchemy.orm import selectinload
 
 from testimonials.auth.accounts import called
 from testimonials.auth.models import Account
@@ -23,14 +23,25 @@ from testimonials.core.http.i18n import speaking
 from testimonials.core.text import normalize
 from testimonials.projects.models import Member, Project
 from testimonials.testimonials.fields import COLUMNS
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.transfer.tables.columns import list_columns, write_cells
+
+
+class PlainRow(SimpleNamespace):
+    """A testimonial as `list_plainly` reads it: as a model it would take twice as long."""
+
+    avatar_url: Any = Testimonial.avatar_url
+    highlighted_words: Any = Testimonial.highlighted_words
+    held_reasons: Any = Testimonial.held_reasons
+    read_answers: Any = Testimonial.read_answers
+    tags = property(lambda row: sorted(filter(None, row.tag_names.split("\n")), key=str.casefold))
+
 
 # Spreadsheet programs take a cell that begins with one of these for a formula, even in full width
 # or after invisible characters. An apostrophe prevents that.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
 LONGEST_START = 100
-ROWS_AT_ONCE = 500
+ROWS_AT_ONCE = 1_000
 
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
@@ -53,19 +64,15 @@ def write_json(project: Project, out: IO[bytes]) -> None:
 
 def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Iterator[list[Any]]]:
     questions = list_columns(project)
-    query = select(Testimonial).where(Testimonial.project_id == project.id)
-    if not has_samples:
-        query = query.where(Testimonial.status != "demo")
-    rows = db.session.scalars(
-        query.order_by(Testimonial.created_at, Testimonial.id)
-        .options(selectinload(Testimonial.tag_rows), selectinload(Testimonial.recording))
-        .execution_options(yield_per=ROWS_AT_ONCE)
+    of = Testimonial
+    rows = list_plainly(
+        of.project_id == project.id, *([] if has_samples else [of.status != "demo"])
     )
     cells = ([*read_cells(row).values(), *write_cells(row, project, questions)] for row in rows)
     return [*COLUMNS, *questions.values()], cells
 
 
-def read_cells(row: Testimonial) -> dict[str, str | None]:
+def read_cells(row: PlainRow) -> dict[str, str | None]:
     """Return what a table says of a testimonial, by the names of `COLUMNS`."""
     return {name: _write_cell(getattr(row, each.attribute)) for name, each in COLUMNS.items()}
 
@@ -78,6 +85,26 @@ def _write_cell(value: Any) -> str | None:
     if isinstance(value, datetime):
         return iso(value)
     return ", ".join(value) if isinstance(value, list) else value
+
+
+def list_plainly(*where: Any) -> Iterator[PlainRow]:
+    """Yield testimonials, oldest first, with their tags and transcripts, by one statement."""
+    of, tag, words = Testimonial, TestimonialTag, Recording
+    tags = select(func.coalesce(func.aggregate_strings(tag.name, "\n"), ""))
+    query = (
+        select(
+            *of.__table__.c,
+            words.transcript,
+            tags.where(tag.testimonial_id == of.id).scalar_subquery().label("tag_names"),
+        )
+        .outerjoin(words, (words.testimonial_id == of.id) & (of.kind != "written"))
+        .where(*where)
+        .order_by(of.created_at, of.id)
+    )
+    rows = db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE))
+    names = tuple(rows.keys())
+    for row in rows:
+        yield PlainRow(**dict(zip(names, row, strict=True)))
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:
