@@ -84,24 +84,7 @@ def register_routes(app: Flask) -> None:
     init_feed(app)
     if current_settings(app).metrics_token:
         late("operations.metrics:init_metrics")(app)
-    for blueprint in (
-        blueprints.auth,
-        blueprints.projects,
-        blueprints.testimonials,
-        blueprints.widget,
-        blueprints.collection,
-        blueprints.authors,
-        blueprints.media,
-        blueprints.wall,
-        blueprints.analytics,
-        blueprints.webhooks,
-        blueprints.agents,
-        blueprints.oauth,
-        blueprints.transfer,
-        blueprints.dashboard,
-        blueprints.admin,
-        blueprints.site,
-    ):
+    for blueprint in blueprints.ALL:
         app.register_blueprint(blueprint)
     add_routes(app)
     app.context_processor(_describe_company)

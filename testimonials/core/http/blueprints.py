@@ -21,6 +21,10 @@ transfer = Blueprint("transfer", __name__)
 dashboard = Blueprint("dashboard", __name__)
 admin = Blueprint("admin", __name__)
 site = Blueprint("site", __name__)
+ALL = (
+    auth, projects, testimonials, widget, collection, authors, media, wall, analytics, webhooks,
+    agents, oauth, transfer, dashboard, admin, site,
+)  # fmt: skip
 
 # Inside the dashboard.
 home = Blueprint("home", __name__)
