@@ -9,9 +9,9 @@ most. An unknown name is answered like the service's own, as ever.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask, current_app, has_request_context, request
@@ -19,9 +19,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from testimonials.core.http.urls import AT_ROOT, app_url
 from testimonials.core.settings.current import current_settings
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 logger = logging.getLogger("testimonials")
 
@@ -119,41 +116,25 @@ class HostedFlask(Flask):
         return here.to_outer(url) if here is not None else url
 
 
-class _Hosting:
-    """Wraps the application; gives requests for own hosts the path of what they are for."""
-
-    def __init__(
-        self, application: "WSGIApplication", hosts: OwnHosts, ours: set[str], is_behind_proxy: bool
-    ) -> None:
-        self.application = application
-        self._hosts = hosts
-        self._ours = ours
-        self._is_behind_proxy = is_behind_proxy
-
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
-        host = self._read_host(environ)
-        if host not in self._ours and (found := self._hosts.find(host)) is not None:
-            environ[AT_ROOT] = found
-            environ["PATH_INFO"] = found.to_inner(environ["PATH_INFO"])
-        return self.application(environ, start_response)
-
-    def _read_host(self, environ: "WSGIEnvironment") -> str:
-        """Return the name that the browser asked for, as `ProxyFix` will read it."""
-        sent: str = environ.get("HTTP_X_FORWARDED_HOST", "") if self._is_behind_proxy else ""
-        host: str = sent.rpartition(",")[2].strip() or environ.get("HTTP_HOST", "")
-        return host
-
-
 def init_own_hosts(app: Flask, load: Load) -> None:
-    """Serve the host names that `load` returns. The outermost layer: all others see its paths."""
-    settings = current_settings(app)
+    """Serve the host names that `load` returns: give requests for them the path of what they are.
+
+    The outermost layer: all others see its paths.
+    """
+    settings, inner = current_settings(app), app.wsgi_app
     app.extensions[EXTENSION] = hosts = OwnHosts(app, load)
     ours = {urlsplit(each).netloc for each in (settings.base_url, settings.app_url)}
-    app.wsgi_app = _Hosting(  # type: ignore[method-assign]
-        app.wsgi_app, hosts, ours, settings.trusted_proxies > 0
-    )
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        # The name that the browser asked for, as `ProxyFix` will read it.
+        sent = environ.get("HTTP_X_FORWARDED_HOST", "") if settings.trusted_proxies else ""
+        host = sent.rpartition(",")[2].strip() or environ.get("HTTP_HOST", "")
+        if host not in ours and (found := hosts.find(host)) is not None:
+            environ[AT_ROOT] = found
+            environ["PATH_INFO"] = found.to_inner(environ["PATH_INFO"])
+        return inner(environ, start_response)
+
+    app.wsgi_app = answer  # type: ignore[method-assign]
 
 
 def own_hosts() -> OwnHosts:
