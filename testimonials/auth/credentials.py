@@ -13,7 +13,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import app_url, base_url, reset_url
+from testimonials.core.http.urls import app_url, base_url, link_url
 from testimonials.core.passwords import find_password_problem, hash_password, is_password
 
 LINK_SECONDS = 60 * 60
@@ -70,7 +70,7 @@ def find_claimed_account(email: str) -> Account | None:
 
 
 def make_reset_link(account: Account) -> str:
-    return reset_url(reset_purpose.sign([account.id, fingerprint(account)]))
+    return link_url("reset", reset_purpose.sign([account.id, fingerprint(account)]))
 
 
 def find_account_to_reset(token: str) -> Account:

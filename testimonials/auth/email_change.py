@@ -24,7 +24,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import current_path, email_change_url
+from testimonials.core.http.urls import current_path, link_url
 
 change_purpose = TokenPurpose("email-change")
 
@@ -39,7 +39,7 @@ class AddressTaken(ServiceError):
 
 
 def make_change_link(account: Account, new_email: str) -> str:
-    return email_change_url(change_purpose.sign([account.id, fingerprint(account), new_email]))
+    return link_url("email", change_purpose.sign([account.id, fingerprint(account), new_email]))
 
 
 def find_change(token: str) -> tuple[Account, str]:

@@ -20,7 +20,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import claim_url, not_me_url
+from testimonials.core.http.urls import link_url
 from testimonials.core.jobs import enqueue
 
 claim_purpose = TokenPurpose("claim")
@@ -63,7 +63,7 @@ class KeyGone(ServiceError):
 
 def make_not_me_link(account: Account) -> str:
     """Return the link by which the address revokes the key that the account has now."""
-    return not_me_url(not_me_purpose.sign([account.id, _name_key(account)]))
+    return link_url("not-me", not_me_purpose.sign([account.id, _name_key(account)]))
 
 
 def find_account_of_key(token: str) -> Account:
@@ -81,7 +81,7 @@ def _name_key(account: Account) -> str:
 
 
 def make_claim_link(account: Account, nonce: str) -> str:
-    return claim_url(claim_purpose.sign([account.id, nonce]))
+    return link_url("claim", claim_purpose.sign([account.id, nonce]))
 
 
 def find_account_of_link(token: str) -> Account:

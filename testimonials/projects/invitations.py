@@ -17,7 +17,7 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.core.http.urls import invitation_url
+from testimonials.core.http.urls import link_url
 from testimonials.projects.access import ROLES, Role
 from testimonials.projects.models import Member, Project, TeamInvitation
 from testimonials.projects.projects import lock_account, lock_project
@@ -174,7 +174,7 @@ def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
     invitation.expires_at = clock.now() + LIFETIME
     db.session.flush()
     to = [invitation.project_id] if invitation.project_id else [WORKSPACE, invitation.owner_id]
-    link = invitation_url(invitation_purpose.sign([*to, invitation.email, nonce]))
+    link = link_url("invite", invitation_purpose.sign([*to, invitation.email, nonce]))
     return NewInvitation(invitation, link)
 
 

@@ -20,7 +20,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import unsubscribe_url
+from testimonials.core.http.urls import link_url
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.smtp import ask_before_sending
 from testimonials.projects.access import Right, has_role
@@ -140,7 +140,7 @@ def note_told_of_proposals(project: Project, account_id: str, time: datetime) ->
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
     """Return the URL that ends a project's notifications without signing in; it never expires."""
-    return unsubscribe_url(unsubscribe_purpose.sign([project_id, account_id]))
+    return link_url("unsubscribe", unsubscribe_purpose.sign([project_id, account_id]))
 
 
 def tell_each(

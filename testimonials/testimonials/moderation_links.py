@@ -13,7 +13,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
-from testimonials.core.http.urls import decision_url
+from testimonials.core.http.urls import link_url
 from testimonials.projects.access import Access, Right, RoleTooLow, StrongSignInNeeded, find_access
 from testimonials.projects.notifications import find_choice
 from testimonials.testimonials.models import Testimonial
@@ -55,7 +55,7 @@ def make_decision_url(row: Testimonial, account_id: str) -> str:
     seen = clock.to_milliseconds(row.updated_at)
     token = decision_purpose.sign([row.project_id, row.id, account_id, seen])
     # The id tells which mails name a testimonial that its author deletes.
-    return decision_url(f"{row.id}.{token}")
+    return link_url("decide", f"{row.id}.{token}")
 
 
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:

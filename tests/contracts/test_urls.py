@@ -48,19 +48,20 @@ ENDPOINTS = {
     "captions_url": "media.get_captions", "call_url": "projects.list_projects",
     "project_url": "dashboard.inbox.show_inbox", "login_url": "auth.show_login",
     "company_return_url": "auth.come_back", "forgot_url": "auth.show_forgot",
-    "claim_url": "auth.show_claim", "not_me_url": "auth.show_not_me",
-    "reset_url": "auth.show_reset",
-    "proof_url": "dashboard.account.show_mailed_proof",
-    "email_change_url": "auth.show_email_change", "invitation_url": "projects.show_invitation",
-    "unsubscribe_url": "projects.show_unsubscribe",
-    "decision_url": "projects.show_decision", "request_url": "collection.show_answer",
+    "proof_url": "dashboard.account.show_mailed_proof", "request_url": "collection.show_answer",
     "author_url": "authors.show_correction", "account_url": "dashboard.account.show_account",
     "error_url": "site.show_docs", "agent_guide_url": "site.get_guide_for_agents",
     "mcp_url": "agents.answer_agent", "resource_metadata_url": "oauth.describe_resource",
     "consent_url": "oauth.show_consent", "oauth_url": "oauth.give_token",
 }  # fmt: skip
-# What is no whole address.
+LINKS = {
+    "claim": "auth.show_claim", "not-me": "auth.show_not_me", "reset": "auth.show_reset",
+    "email": "auth.show_email_change", "invite": "projects.show_invitation",
+    "unsubscribe": "projects.show_unsubscribe", "decide": "projects.show_decision",
+}  # fmt: skip
+# What is no whole address, and what `LINKS` are made by.
 PARTS = {
+    "link_url",
     "own_host_url", "own_names", "target_host", "app_url", "base_url", "base_path", "own_origins",
     "origin_of", "serve_below", "remove_base_path", "current_path",
 }  # fmt: skip
@@ -153,6 +154,15 @@ def test_urls_lead_to_their_pages(app: Flask) -> None:
             method = "POST" if name in POSTED else "GET"
             endpoint, _ = adapter.match(path, method=method)
             assert endpoint == ENDPOINTS[name]
+        for page, endpoint in LINKS.items():
+            assert adapter.match(urlsplit(urls.link_url(page, "sample")).path)[0] == endpoint
+
+
+def test_every_link_in_a_mail_is_one_of_these() -> None:
+    sources = (file.read_text("utf-8") for file in ROOT.rglob("*.py"))
+    assert {page for each in sources for page in re.findall(r'link_url\("([^"]+)"', each)} == {
+        *LINKS
+    }
 
 
 STATIC = ROOT / "static"

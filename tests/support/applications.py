@@ -7,6 +7,7 @@ that asks for the same settings; one that asks twice gets two.
 
 import contextlib
 import dataclasses
+import inspect
 import itertools
 import os
 import shutil
@@ -143,7 +144,7 @@ def let_go_of_file(app: Flask) -> None:
     feed: Any = app.wsgi_app
     # What reads addresses is around it.
     while not isinstance(feed, FastFeed):
-        feed = feed.application
+        feed = inspect.getclosurevars(feed).nonlocals["inner"]
     # Python would close it some time later, as it refers to itself.
     if isinstance(feed.versions, SqliteVersions):
         if connection := getattr(feed.versions._local, "connection", None):

@@ -1,17 +1,13 @@
 """Every address that leaves the service, and the path that it is served below."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, request
 from werkzeug.routing import Rule
 
 from testimonials.core.settings.current import current_settings
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
 
 # The URLs that leave the service: in mails, snippets, the API, exports and the widget's feed.
 #
@@ -180,37 +176,13 @@ def account_url() -> str:
     return f"{app_url()}/dashboard/account"
 
 
-def claim_url(token: str) -> str:
-    return f"{app_url()}/claim/{token}"
-
-
-def not_me_url(token: str) -> str:
-    return f"{app_url()}/not-me/{token}"
-
-
-def reset_url(token: str) -> str:
-    return f"{app_url()}/reset/{token}"
+def link_url(page: str, token: str) -> str:
+    """Return the URL of a page that a mail leads to, such as `claim`, by the token in it."""
+    return f"{app_url()}/{page}/{token}"
 
 
 def proof_url(token: str) -> str:
     return f"{app_url()}/dashboard/account/company/mailed?proof={token}"
-
-
-def email_change_url(token: str) -> str:
-    return f"{app_url()}/email/{token}"
-
-
-def invitation_url(token: str) -> str:
-    return f"{app_url()}/invite/{token}"
-
-
-def unsubscribe_url(token: str) -> str:
-    return f"{app_url()}/unsubscribe/{token}"
-
-
-def decision_url(token: str) -> str:
-    """Return the URL that decides about one testimonial without signing in."""
-    return f"{app_url()}/decide/{token}"
 
 
 def request_url(token: str, answer: str, host: str | None = None) -> str:
@@ -256,30 +228,22 @@ def oauth_url(action: str) -> str:
 AT_ROOT = "testimonials.at_root"
 
 
-class BasePath:
-    """Wraps the application that is served below a path, such as `/testimonials`.
+def serve_below(app: Flask, base: str) -> None:
+    """Let every page be below a path, such as `/testimonials`; "" for the root.
 
     Views see paths without it, and `url_for` writes it. A proxy may leave it in the path or take it
     away; probes of this machine need not know it.
     """
+    inner = app.wsgi_app
 
-    def __init__(self, application: "WSGIApplication", path: str) -> None:
-        self.application = application
-        self._path = path
-
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
         if AT_ROOT not in environ:
-            environ["SCRIPT_NAME"] = self._path
-            environ["PATH_INFO"] = remove_base_path(environ["PATH_INFO"], self._path)
-        return self.application(environ, start_response)
+            environ["SCRIPT_NAME"] = base
+            environ["PATH_INFO"] = remove_base_path(environ["PATH_INFO"], base)
+        return inner(environ, start_response)
 
-
-def serve_below(app: Flask, path: str) -> None:
-    """Let every page be below a path; "" for the root."""
-    if path:
-        app.wsgi_app = BasePath(app.wsgi_app, path)  # type: ignore[method-assign]
+    if base:
+        app.wsgi_app = answer  # type: ignore[method-assign]
 
 
 def remove_base_path(path: str, base: str) -> str:
