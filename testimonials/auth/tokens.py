@@ -1,6 +1,5 @@
 """Access tokens: making and checking them, and when they were last used."""
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -44,30 +43,13 @@ class Use(NamedTuple):
     by: str
 
 
-class Uses:
-    """The last use of each token in this process since the last round of background work."""
-
-    def __init__(self) -> None:
-        self.noted: dict[str, Use] = {}
-        self._lock = threading.Lock()
-
-    def note(self, token_id: str, use: Use) -> None:
-        with self._lock:
-            self.noted[token_id] = use
-
-    def take(self) -> dict[str, Use]:
-        with self._lock:
-            taken, self.noted = self.noted, {}
-        return taken
-
-
 def note_use(token_id: str, operation: str, by: str) -> None:
-    _uses().note(token_id, Use(clock.now(), operation, by))
+    _uses()[token_id] = Use(clock.now(), operation, by)
 
 
 def find_last_use(token: AccessToken) -> Use | None:
     """Return the last use that is stored or that this process has noted since."""
-    noted = _uses().noted.get(token.id)
+    noted = _uses().get(token.id)
     if noted is not None or token.last_used_at is None:
         return noted
     return Use(token.last_used_at, token.last_used_for or "", token.last_used_by or "")
@@ -93,15 +75,16 @@ _STORE = (
 @every_process()
 def write_uses() -> None:
     """Store when this process last saw each access token since the last time."""
-    if taken := _uses().take():
-        # In one order, so that two processes don't wait for each other.
-        rows = [{"token_id": token_id, **use._asdict()} for token_id, use in sorted(taken.items())]
+    noted = _uses()
+    # In one order, so that two processes don't wait for each other.
+    if rows := [{"token_id": id, **noted.pop(id)._asdict()} for id in sorted(noted)]:
         with write():
             db.session.connection().execute(_STORE, rows)
 
 
-def _uses() -> Uses:
-    return kept(EXTENSION, Uses)
+def _uses() -> dict[str, Use]:
+    """Return the last use of each token in this process since it was last stored."""
+    return kept(EXTENSION, dict[str, Use])
 
 
 DEFAULT_DAYS = 90
