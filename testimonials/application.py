@@ -20,7 +20,7 @@ from testimonials.core.http.errors import register_error_handlers
 from testimonials.core.http.hosts import HostedFlask, init_own_hosts
 from testimonials.core.http.i18n import register_languages, use_visitors_language
 from testimonials.core.http.resource import PROVIDED
-from testimonials.core.http.security import register_csrf, register_web
+from testimonials.core.http.security import refuse_cross_site_requests, register_web
 from testimonials.core.http.static import register_static_files
 from testimonials.core.http.urls import LateRule, serve_below
 from testimonials.core.late import add_routes, late
@@ -137,7 +137,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.jinja_env.bytecode_cache = CompiledTemplates(str(settings.instance_path / "templates"))
     app.jinja_env.cache = LRUCache(MOST_TEMPLATES)  # type: ignore[assignment]
     register_languages(app)
-    register_csrf(app)
+    app.before_request(refuse_cross_site_requests)
     register_error_handlers(app)
     register_routes(app)
     _read_addresses(app, settings.base_path)

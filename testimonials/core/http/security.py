@@ -62,10 +62,6 @@ def _is_own(origin: str) -> bool:
     return sent.netloc == request.host
 
 
-def register_csrf(app: Flask) -> None:
-    app.before_request(refuse_cross_site_requests)
-
-
 # The headers of every response: a request id, and the security headers of its kind of page.
 
 PAGE_POLICY = (
