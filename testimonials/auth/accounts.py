@@ -217,10 +217,6 @@ def start_account(email: str) -> NewAccess | None:
     return NewAccess(account, replace_key(account), renew_agent_nonce(account))
 
 
-def claim_deadline() -> datetime:
-    return clock.now() + timedelta(days=current_settings().claim_days)
-
-
 def replace_key(account: Account) -> str:
     """Give the account a new key and return it; the old one stops working."""
     api_key = new_credential(KEY_PREFIX)
@@ -267,12 +263,13 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
     return None
 
 
+def lock_where(*conditions: ColumnElement[bool]) -> Account | None:
+    """Return the one account for which the conditions hold, locked."""
+    return db.session.scalars(select(Account).where(*conditions).with_for_update()).one_or_none()
+
+
 def find_claimable_account(email: str) -> Account | None:
-    return db.session.scalars(
-        select(Account)
-        .where(Account.email == email, Account.claimed_at.is_(None), is_live())
-        .with_for_update()
-    ).one_or_none()
+    return lock_where(Account.email == email, Account.claimed_at.is_(None), is_live())
 
 
 def claim_account(account: Account, password_hash: str | None) -> None:
@@ -308,12 +305,9 @@ def _is_expired() -> ColumnElement[bool]:
 
 def get_account(reference: str) -> Account:
     """Return the live account with this id or email address, locked; raise `NotFound`."""
-    account = db.session.scalars(
-        select(Account)
-        .where(or_(Account.id == reference, Account.email == reference.lower()), is_live())
-        .with_for_update()
-    ).one_or_none()
-    return require_found(account, f"There is no account with the id or e-mail address {reference}.")
+    is_it = or_(Account.id == reference, Account.email == reference.lower())
+    words = f"There is no account with the id or e-mail address {reference}."
+    return require_found(lock_where(is_it, is_live()), words)
 
 
 def list_accounts() -> Sequence[Account]:
@@ -331,26 +325,14 @@ def _open_account(email: str) -> Account | None:
         delete(Account).where(Account.email == email, ~is_live()),
         execution_options={"synchronize_session": False},
     )
-    account = _insert_or_lock(email)
+    deadline = clock.now() + timedelta(days=current_settings().claim_days)
+    values = {"email": email, "key_hash": "", "key_last_four": "", "claim_expires_at": deadline}
+    account = None
+    # None if it was deleted between the two statements; then there is room for ours.
+    while account is None:
+        insert_if_missing(db.session(), Account, id=new_identifier(), **values)
+        account = lock_where(Account.email == email)
     if account.is_claimed:
         return None
-    account.claim_expires_at = claim_deadline()
+    account.claim_expires_at = deadline
     return account
-
-
-def _insert_or_lock(email: str) -> Account:
-    values = {
-        "id": new_identifier(),
-        "email": email,
-        "key_hash": "",
-        "key_last_four": "",
-        "claim_expires_at": claim_deadline(),
-    }
-    while True:
-        insert_if_missing(db.session(), Account, **values)
-        account = db.session.scalars(
-            select(Account).where(Account.email == email).with_for_update()
-        ).one_or_none()
-        # None if it was deleted between the two statements; then there is room for ours.
-        if account is not None:
-            return account

@@ -13,7 +13,7 @@ from typing import Any
 from flask import Response, jsonify, request
 from sqlalchemy import func, or_, select, update
 
-from testimonials.auth.accounts import is_live
+from testimonials.auth.accounts import is_live, lock_where
 from testimonials.auth.events import PLAN_CHANGED
 from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
@@ -202,9 +202,7 @@ def _find_owner(
 def _find_account(reference: object) -> Account | None:
     if not isinstance(reference, str) or not is_identifier(reference):
         return None
-    return db.session.scalars(
-        select(Account).where(Account.id == reference, is_live()).with_for_update()
-    ).one_or_none()
+    return lock_where(Account.id == reference, is_live())
 
 
 def _largest(plans: Iterable[Plan]) -> Plan | None:

@@ -4,7 +4,7 @@ from functools import cache
 
 from sqlalchemy import select
 
-from testimonials.auth.accounts import require_passwords
+from testimonials.auth.accounts import lock_where, require_passwords
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import end_sessions
 from testimonials.core import clock
@@ -105,11 +105,7 @@ def open_link(purpose: TokenPurpose, token: str, length: int) -> tuple[Account, 
 
 
 def lock_claimed(account_id: str) -> Account | None:
-    return db.session.scalars(
-        select(Account)
-        .where(Account.id == account_id, Account.claimed_at.is_not(None))
-        .with_for_update()
-    ).one_or_none()
+    return lock_where(Account.id == account_id, Account.claimed_at.is_not(None))
 
 
 def judge_password(password: str, email: str) -> str | None:

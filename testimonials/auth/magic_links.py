@@ -2,8 +2,7 @@
 
 from enum import StrEnum
 
-from sqlalchemy import select
-
+from testimonials.auth.accounts import lock_where
 from testimonials.auth.email_addresses import hash_mailbox
 from testimonials.auth.lockout import (
     LINK_PER_ADDRESS,
@@ -16,7 +15,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db, limiter
+from testimonials.core.extensions import limiter
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
@@ -28,25 +27,11 @@ not_me_purpose = TokenPurpose("not-me")
 
 
 class LinkInvalid(ServiceError):
-    """The link was cut off, changed, or never ours."""
+    """The link is invalid (cut off, changed, or never ours), expired, replaced or used."""
 
-    code = "LINK_INVALID"
-    reason = "invalid"
-
-
-class LinkExpired(LinkInvalid):
-    code = "LINK_EXPIRED"
-    reason = "expired"
-
-
-class LinkReplaced(LinkInvalid):
-    code = "LINK_REPLACED"
-    reason = "replaced"
-
-
-class LinkUsed(LinkInvalid):
-    code = "LINK_USED"
-    reason = "used"
+    def __init__(self, reason: str = "invalid") -> None:
+        super().__init__()
+        self.reason, self.code = reason, f"LINK_{reason.upper()}"
 
 
 class KeyGone(ServiceError):
@@ -69,8 +54,7 @@ def make_not_me_link(account: Account) -> str:
 def find_account_of_key(token: str) -> Account:
     """Return the unclaimed account, locked, whose key a link is about; raise `KeyGone`."""
     account_id, key = not_me_purpose.find(token, 2) or ("", "")
-    query = select(Account).where(Account.id == account_id, Account.claimed_at.is_(None))
-    account = db.session.scalars(query.with_for_update()).one_or_none()
+    account = lock_where(Account.id == account_id, Account.claimed_at.is_(None))
     if account is None or account.is_expired or not account.has_key or key != _name_key(account):
         raise KeyGone
     return account
@@ -85,22 +69,20 @@ def make_claim_link(account: Account, nonce: str) -> str:
 
 
 def find_account_of_link(token: str) -> Account:
-    """Return the account that a link may claim, locked; raise `LinkInvalid` or a subclass.
+    """Return the account that a link may claim, locked; raise `LinkInvalid`.
 
     A link expires with the account's own deadline, which each new link extends.
     """
     if (found := claim_purpose.find(token, 2)) is None:
         raise LinkInvalid
     account_id, nonce = found
-    account = db.session.scalars(
-        select(Account).where(Account.id == account_id).with_for_update()
-    ).one_or_none()
+    account = lock_where(Account.id == account_id)
     if account is None or account.is_expired:
-        raise LinkExpired
+        raise LinkInvalid("expired")
     if account.is_claimed:
-        raise LinkUsed
+        raise LinkInvalid("used")
     if hash_secret(nonce) not in (account.claim_nonce_hash, account.own_nonce_hash):
-        raise LinkReplaced
+        raise LinkInvalid("replaced")
     return account
 
 
