@@ -1,7 +1,6 @@
 """Which account an identity at a company signs in to."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ from testimonials.auth.accounts import (
     DisplayNameForm,
     claim_account,
     find_claimable_account,
+    lock_where,
     set_display_name,
     start_signup,
 )
@@ -58,14 +58,6 @@ class How(StrEnum):
     UNCLAIMED = "unclaimed"
 
 
-@dataclass(frozen=True)
-class Arrival:
-    """The account, locked, that somebody from the company signs in to."""
-
-    account: Account
-    how: How
-
-
 def check_domain(person: CompanyPerson) -> None:
     """Raise `CompanyRefused` unless the person's address is at one of the company's domains."""
     domains = current_settings().oidc_domains
@@ -86,8 +78,8 @@ signed_in = Signal()
 awaited = Signal()
 
 
-def receive_person(person: CompanyPerson) -> Arrival:
-    """Return the account of somebody whom the provider confirmed; make or link it if needed.
+def receive_person(person: CompanyPerson) -> tuple[Account, How]:
+    """Return the account, locked, of somebody whom the provider confirmed; make or link it.
 
     An account is found by the provider's own name for the person. Only the first time it is found
     by an address, which then must be verified. Raises `CompanyRefused`.
@@ -96,7 +88,7 @@ def receive_person(person: CompanyPerson) -> Arrival:
     if (known := _find_known(person)) is not None:
         account, identity = known
         identity.used_at, identity.email = clock.now(), person.email
-        return Arrival(account, How.KNOWN)
+        return account, How.KNOWN
     if person.email is None or not person.is_verified:
         raise CompanyRefused(
             gettext_noop(
@@ -106,13 +98,13 @@ def receive_person(person: CompanyPerson) -> Arrival:
             ),
             values={"company": current_settings().company_name},
         )
-    if (claimed := _lock_by_email(person.email)) is not None:
+    is_theirs = Account.email == person.email
+    if (claimed := lock_where(is_theirs, Account.claimed_at.is_not(None))) is not None:
         link_account(claimed, person)
-        return Arrival(claimed, How.LINKED)
-    waiting = find_claimable_account(person.email)
-    if waiting is not None:
-        return Arrival(waiting, How.UNCLAIMED)
-    return Arrival(_make_account(person), How.CREATED)
+        return claimed, How.LINKED
+    if (waiting := find_claimable_account(person.email)) is not None:
+        return waiting, How.UNCLAIMED
+    return _make_account(person), How.CREATED
 
 
 def link_account(account: Account, person: CompanyPerson) -> None:
@@ -140,11 +132,6 @@ def find_identity(account_id: str) -> CompanyIdentity | None:
             CompanyIdentity.issuer == current_settings().oidc_issuer,
         )
     ).one_or_none()
-
-
-def is_of(person: CompanyPerson, account_id: str) -> bool:
-    found = find_identity(account_id)
-    return found is not None and found.subject == person.subject
 
 
 def unlink_account(account: Account) -> str | None:
@@ -204,14 +191,6 @@ def _find_known(person: CompanyPerson) -> tuple[Account, CompanyIdentity] | None
     # Looked up again: it may have been unlinked before the account was locked.
     identity = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
     return (account, identity) if account is not None and identity is not None else None
-
-
-def _lock_by_email(email: str) -> Account | None:
-    return db.session.scalars(
-        select(Account)
-        .where(Account.email == email, Account.claimed_at.is_not(None))
-        .with_for_update()
-    ).one_or_none()
 
 
 def _make_account(person: CompanyPerson) -> Account:

@@ -30,7 +30,7 @@ from testimonials.auth.oidc.accounts import (
     How,
     ProviderSilent,
     check_domain,
-    is_of,
+    find_identity,
     link_account,
     make_claim_token,
     receive_person,
@@ -131,17 +131,17 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
 
 def _sign_in(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     with write():
-        arrival = receive_person(person)
-        account, who = arrival.account, person.email or person.subject
-        if arrival.how == How.UNCLAIMED:
+        account, how = receive_person(person)
+        who = person.email or person.subject
+        if how == How.UNCLAIMED:
             response = redirect(url_for("auth.show_sso_claim"), 303)
             set_cookie(response, ARRIVAL, make_claim_token(person, attempt.target), CLAIM_SECONDS)
             return response
         means, is_proved = current_settings().company_name, person.is_fresh is True
         cookie = sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
-        if arrival.how == How.CREATED:
+        if how == How.CREATED:
             record(ACCOUNT_CLAIMED, account.id)
-        if arrival.how != How.KNOWN:
+        if how != How.KNOWN:
             record(COMPANY_LINKED, account.id, who=who)
         signed_in.send(account.id, who=who, groups=person.groups)
     response = go_on(attempt.target, attempt.draft)
@@ -162,7 +162,8 @@ def _link(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
 def _prove(attempt: CompanyAttempt, person: CompanyPerson) -> Response:
     """Note that the person proved who they are, and go on with what they were about to do."""
     owner = _find_same(attempt)
-    if not is_of(person, owner.account_id):
+    identity = find_identity(owner.account_id)
+    if identity is None or identity.subject != person.subject:
         raise CompanyRefused(
             gettext(
                 "This %(company)s account isn’t yours here.",
