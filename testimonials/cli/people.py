@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from sqlalchemy import ColumnElement
 
 from testimonials.auth.email_addresses import parse_email
 from testimonials.auth.models import Account
@@ -25,10 +26,11 @@ from testimonials.cli.output import (
 from testimonials.collection.abuse import list_reports, read_reported, settle_report
 from testimonials.collection.author_erasure import AboutAddress, find_about, forget_address
 from testimonials.collection.models import AbuseReport
-from testimonials.core.audit import record
+from testimonials.core.audit import Event, record
 from testimonials.core.clock import iso
+from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import write
-from testimonials.core.event_lists import EventFilter, find_types, list_events
+from testimonials.core.event_lists import find_types, list_events
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
 from testimonials.transfer.archives.writing import reading_one_moment
@@ -203,12 +205,9 @@ def list_activity_command(
     types = find_types(type_) if type_ else ()
     if type_ and not types:
         raise click.ClickException(f"There is no event type {type_}.")
-    wanted = EventFilter(
-        account_id=account.id if account else None,
-        types=types,
-        since=since and since.replace(tzinfo=UTC),
-    )
-    events = list(list_events(wanted, limit))
+    wanted: list[ColumnElement[bool]] = [Event.type.in_(types)] if types else []
+    wanted += [Event.id >= first_identifier(since.replace(tzinfo=UTC))] if since else []
+    events = list(list_events(*wanted, limit=limit, account_id=account.id if account else None))
     people, projects = find_names(None)
     if as_csv:
         write_events(events, people, projects, sys.stdout.buffer)

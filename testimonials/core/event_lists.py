@@ -1,8 +1,6 @@
 """The record of events as it is read on, listed and cleaned."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import ColumnElement, Row, select, text, update
 from sqlalchemy.orm.attributes import set_committed_value
@@ -25,32 +23,16 @@ from testimonials.core.settings.current import current_settings
 ROWS_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class EventFilter:
-    account_id: str | None = None
-    types: Sequence[EventType] = ()
-    actor_kinds: Sequence[str] = ()
-    actor_name: str = ""
-    # Only events older than this one.
-    before: str = ""
-    since: datetime | None = None
-    project_id: str = ""
+def list_events(
+    *conditions: ColumnElement[bool], limit: int | None = None, **same: str | None
+) -> Iterator[Event]:
+    """Yield events, newest first, reading them as they are asked for.
 
-
-def list_events(wanted: EventFilter, limit: int | None = None) -> Iterator[Event]:
-    """Yield events, newest first, reading them as they are asked for."""
-    query = select(Event).where(IS_TOLD, is_kept()).order_by(Event.id.desc()).limit(limit)
-    for name in ("account_id", "project_id", "actor_name"):
-        if value := getattr(wanted, name):
-            query = query.where(getattr(Event, name) == value)
-    if wanted.actor_kinds:
-        query = query.where(Event.actor_kind.in_(wanted.actor_kinds))
-    if wanted.types:
-        query = query.where(Event.type.in_(wanted.types))
-    if wanted.before:
-        query = query.where(Event.id < wanted.before)
-    if wanted.since:
-        query = query.where(Event.id >= first_identifier(wanted.since))
+    In `same` are columns and their values, of which empty ones don't count.
+    """
+    query = select(Event).where(IS_TOLD, is_kept(), *conditions)
+    query = query.filter_by(**{name: value for name, value in same.items() if value})
+    query = query.order_by(Event.id.desc()).limit(limit)
     yield from db.session.scalars(query.execution_options(yield_per=ROWS_AT_ONCE))
 
 
@@ -84,23 +66,22 @@ def find_types(text: str) -> list[EventType]:
     ]
 
 
-def forget_networks(before: datetime, limit: int) -> int:
-    """Remove the network of at most `limit` events older than a time; return how many."""
-    old = Event.id < first_identifier(before)
+def forget_networks(limit: int) -> int:
+    """Remove the network of at most `limit` events older than NETWORK_DAYS; return how many."""
+    old = Event.id < first_identifier(clock.expired_until(current_settings().network_days))
     some = select(Event.id).where(old, Event.network.is_not(None)).limit(limit)
     statement = update(Event).where(Event.id.in_(some)).values(network=None).returning(Event.id)
     return len(db.session.scalars(statement).all())
 
 
-def delete_old_events(before: datetime, limit: int) -> int:
-    """Delete at most `limit` events older than a time; return how many.
+def delete_old_events(limit: int) -> int:
+    """Delete at most `limit` events that are told no more (`is_kept`); return how many.
 
     The history of a testimonial stays with it. Of an event with an entry in the public record only
     that stays, with its project.
     """
-    ended = select(Event.id).where(Event.id < first_identifier(before), text(IS_ENDED))
+    ended = select(Event.id).where(~is_kept(), text(IS_ENDED))
     nothing = {"type": "", "times": 0, "actor_name": None, "details": {}}
     db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(nothing))
-    old = Event.id < first_identifier(before), ~IS_HISTORY, Event.entry.is_(None)
-    some = select(Event.id).where(*old).limit(limit)
+    some = select(Event.id).where(~is_kept(), ~IS_HISTORY, Event.entry.is_(None)).limit(limit)
     return delete_rows(Event, Event.id.in_(some))

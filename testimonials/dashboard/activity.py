@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flask import request, url_for
+from sqlalchemy import ColumnElement
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import ActorKind, Event
 from testimonials.core.changed import CHANGED
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_lists import EventFilter, find_types, hide_from_team, list_events
+from testimonials.core.event_lists import find_types, hide_from_team, list_events
 from testimonials.core.event_texts import Names, name_actor, write_predicate
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate
@@ -74,10 +75,11 @@ class Search:
         kind, _, name = self.who.partition(".")
         kinds = KINDS.get(kind) or ([kind] if kind else [])
         types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
-        wanted = EventFilter(
-            self.account_id, types, kinds, name, self.before, project_id=self.project_id
-        )
-        for event in list_events(wanted, limit):
+        wanted: list[ColumnElement[bool]] = [Event.type.in_(types)] if types else []
+        wanted += [Event.actor_kind.in_(kinds)] if kinds else []
+        wanted += [Event.id < self.before] if self.before else []
+        same = {"account_id": self.account_id, "project_id": self.project_id, "actor_name": name}
+        for event in list_events(*wanted, limit=limit, **same):
             if self.project_id:
                 hide_from_team(event)
             yield event

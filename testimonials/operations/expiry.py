@@ -94,14 +94,6 @@ def _delete_old_mails() -> int:
     return delete_old_mails(until, is_told_from())
 
 
-def _delete_old_events() -> int:
-    return delete_old_events(clock.expired_until(current_settings().activity_days), MAX_AT_ONCE)
-
-
-def _forget_networks() -> int:
-    return forget_networks(clock.expired_until(current_settings().network_days), MAX_AT_ONCE)
-
-
 # In this order, so that what goes with an account or a project is not counted again.
 KINDS = {
     "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
@@ -128,8 +120,8 @@ KINDS = {
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
     "reports": Kind("settled reports of abuse", lambda: delete_old_reports(MAX_AT_ONCE)),
     "insights": Kind("old days of insights", lambda: delete_old_insights(MAX_AT_ONCE)),
-    "events": Kind("old events", _delete_old_events),
-    "networks": Kind("networks of old events", _forget_networks),
+    "events": Kind("old events", lambda: delete_old_events(MAX_AT_ONCE)),
+    "networks": Kind("networks of old events", lambda: forget_networks(MAX_AT_ONCE)),
     "erasures": Kind("ids of what was erased long ago", delete_old_erasures),
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),

@@ -15,7 +15,7 @@ from testimonials.core.audit import IS_HISTORY, Event, Turn
 from testimonials.core.db.engine import insert_values
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import delete_rows
-from testimonials.core.event_lists import EventFilter, list_events
+from testimonials.core.event_lists import list_events
 from testimonials.core.event_texts import write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext
@@ -203,8 +203,7 @@ MOST_KEYS, MOST_ADDED = 20, 10
 
 def describe_issued(account_id: str) -> list[dict[str, Any]]:
     """Return when the newest keys were issued and a sentence that says from where, newest first."""
-    wanted = EventFilter(account_id, types=(KEY_ISSUED,))
-    events = list_events(wanted, MOST_KEYS)
+    events = list_events(account_id=account_id, type=KEY_ISSUED, limit=MOST_KEYS)
     return [{"time": each.created_at, "sentence": write_sentence(each, {}, {})} for each in events]
 
 

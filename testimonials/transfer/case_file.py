@@ -25,7 +25,7 @@ from testimonials.core.changed import CHANGED
 from testimonials.core.clock import iso
 from testimonials.core.db.engine import to_name
 from testimonials.core.differences import Parts, compare_texts
-from testimonials.core.event_lists import EventFilter, hide_from_team, list_events
+from testimonials.core.event_lists import hide_from_team, list_events
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
@@ -243,7 +243,7 @@ def _describe_events(project: Project) -> Iterator[Row]:
         each for each in EventType.known.whole().values() if each.partition(".")[0] in SUBJECTS
     ]
     people, _ = find_names(project.account_id, project.id)
-    for event in list_events(EventFilter(project_id=project.id, types=types)):
+    for event in list_events(Event.type.in_(types), project_id=project.id):
         hide_from_team(event)
         row = describe_event(event, people, {})
         told = {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}

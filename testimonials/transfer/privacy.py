@@ -19,7 +19,7 @@ from testimonials.collection.models import (
 )
 from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, list_columns, write_columns
-from testimonials.core.event_lists import EventFilter, list_events
+from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project, TeamInvitation
@@ -79,7 +79,7 @@ def _describe_account(account: Account) -> dict[str, Any]:
         "companyIdentities": _write(CompanyIdentity, CompanyIdentity.account_id == own),
         "activity": [
             write_columns(each, EVENT_COLUMNS) | {"details": each.facts}
-            for each in list_events(EventFilter(own))
+            for each in list_events(account_id=own)
         ],
     }
 

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.events import KEY_REPLACED, SESSION_ENDED, SESSION_REFUSED
-from testimonials.core import audit, clock, event_lists
+from testimonials.core import audit, event_lists
 from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -173,10 +173,10 @@ def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, own
 
     def work() -> None:
         audit.record(SESSION_REFUSED, owner.account_id, Actor(ActorKind.VISITOR))
-        wanted = event_lists.EventFilter(owner.account_id, [KEY_REPLACED], before="f" * 24)
-        list(event_lists.list_events(wanted, 50))
-        event_lists.forget_networks(clock.now(), 1000)
-        event_lists.delete_old_events(clock.now(), 1000)
+        wanted = audit.Event.type.in_([KEY_REPLACED]), audit.Event.id < "f" * 24
+        list(event_lists.list_events(*wanted, limit=50, account_id=owner.account_id))
+        event_lists.forget_networks(1000)
+        event_lists.delete_old_events(1000)
 
     with app.app_context():
         plans = explain_statements(db.engine, work, "event")

@@ -7,7 +7,6 @@ import random
 import re
 import zipfile
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -36,7 +35,7 @@ from testimonials.testimonials.record import begin_all, write_entry
 from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller, MakeApp, MovableClock
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, change_project
@@ -341,14 +340,16 @@ def test_an_archive_brings_the_head_along(
 
 
 def test_of_old_events_of_what_was_deleted_only_the_entry_stays(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
+    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
 ) -> None:
     gone, kept = (owner.create_testimonial(project)["_id"] for _ in range(2))
     log = get_log(client, project)
     with app.app_context(), write():
         db.session.execute(delete(models.Testimonial).where(models.Testimonial.id == gone))
-        delete_old_events(clock.now() + timedelta(days=1), 250)
-        delete_old_events(clock.now() + timedelta(days=1), 250)
+        moved_clock.move(days=401)
+        delete_old_events(250)
+        delete_old_events(250)
+        moved_clock.move(days=-401)
         events = db.session.scalars(select(Event).where(Event.entry.is_not(None))).all()
         told = {each.testimonial_id: (each.type, each.actor_name) for each in events}
     assert told[gone] == ("", None)

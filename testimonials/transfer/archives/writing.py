@@ -19,7 +19,7 @@ from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import list_columns, to_name, write_columns
-from testimonials.core.event_lists import EventFilter, list_events
+from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
@@ -263,7 +263,7 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
                 shutil.copyfileobj(inner, entry)
             db.session.expunge_all()
         with archive.open("activity.csv", "w", force_zip64=True) as entry:
-            write_events(list_events(EventFilter(account_id)), *find_names(account_id), entry)
+            write_events(list_events(account_id=account_id), *find_names(account_id), entry)
 
 
 def describe_account(account: Account) -> dict[str, Any]:
