@@ -105,11 +105,8 @@ def find_damage(path: Path) -> list[str]:
 
 
 def list_recordings(path: Path) -> list[str]:
-    """Return the ids of the recordings that are whole; none in a database older than they."""
+    """Return the ids of the recordings that are whole; raises `sqlite3.Error`."""
     with open_file(path) as opened:
-        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'recording'"
-        if opened.execute(query).fetchone() is None:
-            return []
         found = opened.execute("SELECT id FROM recording WHERE state = 'ready' ORDER BY id")
         return [row[0] for row in found]
 

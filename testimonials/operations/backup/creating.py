@@ -3,9 +3,8 @@
 import contextlib
 import logging
 import os
-import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -180,8 +179,6 @@ VERIFY_JOB = "backup-verify"
 LIST_JOB = "backup-erased-list"
 LONGEST_BACKUP = timedelta(hours=2)
 RETRIED_AFTER = timedelta(hours=1)
-# Nothing else in the folder is ever removed.
-_SCHEDULED = re.compile(rf"{SCHEDULED}-[0-9]{{8}}T[0-9]{{6}}Z\.tar\.gz")
 
 
 def is_backup_wanted() -> bool:
@@ -209,7 +206,10 @@ def make_scheduled_backup() -> Path:
     """
     try:
         target = _make(SCHEDULED)
-        _remove_old(target)
+        # The new one is kept even if the clock was ahead when the others were made.
+        kept = [each for each in list_kept(target.parent) if each.name != target.name]
+        others = [each for each in kept if each.is_scheduled]
+        remove_backups(target.parent, others[current_settings().backup_keep - 1 :])
     except BackupFailed as error:
         with write():
             mail_failure(
@@ -276,11 +276,8 @@ def _make(kind: str) -> Path:
     return target
 
 
-def _remove_old(newest: Path) -> None:
-    found = sorted(path for path in newest.parent.iterdir() if _SCHEDULED.fullmatch(path.name))
-    # The new one is kept even if the clock was ahead when the others were made.
-    others = [path for path in found if path != newest]
-    for path in others[: max(0, len(others) - current_settings().backup_keep + 1)]:
+def remove_backups(folder: Path, found: Iterable[KeptBackup]) -> None:
+    for path in (folder / each.name for each in found):
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

@@ -28,6 +28,7 @@ from testimonials.operations.backup.creating import (
     VERIFY_JOB,
     BackupFailed,
     find_newest,
+    remove_backups,
 )
 from testimonials.operations.backup.offsite import (
     CopyFailed,
@@ -56,16 +57,15 @@ class BackupState:
     verified_at: datetime | None
     verified_error: str | None
     is_running: bool
-    # In BACKUP_PATH, newest first, those before upgrades too.
-    kept: list[KeptBackup]
 
 
 def describe_backups() -> BackupState:
     """Return how backups are; asks no other machine."""
     settings = current_settings()
-    made, copied, verified = map(_find_job, (BACKUP_JOB, COPY_JOB, VERIFY_JOB))
-    kept = list_kept(Path(settings.backup_path))
-    found = read_stored(settings.backup_to) if settings.backup_to else kept
+    names = (BACKUP_JOB, COPY_JOB, VERIFY_JOB)
+    made, copied, verified = (db.session.get(Job, name) or Job(id=name) for name in names)
+    place = settings.backup_to
+    found = read_stored(place) if place else list_kept(Path(settings.backup_path))
     newest = next((each for each in found if each.is_scheduled), None)
     steps = [made, copied] if is_copy_wanted() else [made]
     return BackupState(
@@ -75,8 +75,7 @@ def describe_backups() -> BackupState:
         last_error=next((row.error for row in steps if row.error), None),
         verified_at=verified.finished_at,
         verified_error=verified.error,
-        is_running=any(map(_is_running, steps)),
-        kept=kept,
+        is_running=any(row.leased_until and row.leased_until > clock.now() for row in steps),
     )
 
 
@@ -89,21 +88,8 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     kept = list_kept(folder)
     newest = {each.is_scheduled: each for each in reversed(kept)}
     old = [each for each in kept if each not in newest.values()]
-    for each in [] if is_trial else old:
-        try:
-            (folder / each.name).unlink(missing_ok=True)
-        except OSError as error:
-            reason = f"the old {folder / each.name} can't be removed: {error.strerror}"
-            raise BackupFailed(reason) from None
+    remove_backups(folder, [] if is_trial else old)
     return old
-
-
-def _find_job(name: str) -> Job:
-    return db.session.get(Job, name) or Job(id=name)
-
-
-def _is_running(row: Job) -> bool:
-    return row.leased_until is not None and row.leased_until > clock.now()
 
 
 # Whether the newest backup can be restored: it is, into a temporary folder, and checked there.
