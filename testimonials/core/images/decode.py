@@ -81,7 +81,7 @@ def _require_picture(data: bytes) -> None:
         )
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Opening a WebP takes memory for all its pixels.
-        _require_few_pixels("WEBP", *read_webp_size(data))
+        _require_few_pixels(MAX_PIXELS["WEBP"], *read_webp_size(data))
 
 
 def decode_picture(data: bytes, use: Use) -> Decoded:
@@ -130,10 +130,9 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
     from PIL import Image as Pictures
 
     with Pictures.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP")) as picture:
-        _require_few_pixels(str(picture.format), *picture.size)
+        _require_few_pixels(MAX_PIXELS[str(picture.format)], *picture.size)
         if picture.info.get("progressive"):
-            if picture.size[0] * picture.size[1] > MAX_PROGRESSIVE_PIXELS:
-                raise _too_many_pixels(*picture.size, MAX_PROGRESSIVE_PIXELS)
+            _require_few_pixels(MAX_PROGRESSIVE_PIXELS, *picture.size)
             if _count_scans(data) > MAX_SCANS:
                 raise Unreadable(TOO_MUCH_WORK)
         # A JPEG can be decoded at a half, a quarter or an eighth of its size, for less memory.
@@ -217,17 +216,13 @@ def _to_srgb(picture: "Pictures.Image") -> "Pictures.Image":
     return picture.convert(mode)
 
 
-def _require_few_pixels(kind: str, width: int, height: int) -> None:
-    if width * height > MAX_PIXELS[kind]:
-        raise _too_many_pixels(width, height, MAX_PIXELS[kind])
-
-
-def _too_many_pixels(width: int, height: int, limit: int) -> Unreadable:
-    text = _(
-        "The picture has too many pixels (%(width)s x %(height)s). "
-        "Make it smaller: the limit is %(limit)s megapixels."
-    )
-    return Unreadable(text, width=width, height=height, limit=limit // 1_000_000)
+def _require_few_pixels(most: int, width: int, height: int) -> None:
+    if width * height > most:
+        text = _(
+            "The picture has too many pixels (%(width)s x %(height)s). "
+            "Make it smaller: the limit is %(limit)s megapixels."
+        )
+        raise Unreadable(text, width=width, height=height, limit=most // 1_000_000)
 
 
 def read_webp_size(data: bytes) -> tuple[int, int]:
