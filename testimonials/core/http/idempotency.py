@@ -65,17 +65,6 @@ def take_key(session: Session, owner: str, key: str, fingerprint: str) -> Idempo
     return None if taken else session.get(IdempotencyKey, (owner, key))
 
 
-def keep_answer(session: Session, owner: str, key: str, status: int, body: bytes) -> None:
-    row = update(IdempotencyKey).where(IdempotencyKey.owner == owner, IdempotencyKey.key == key)
-    session.execute(row.values(status=status, body=body))
-
-
-def leave_key(session: Session, owner: str, key: str) -> None:
-    """Let go of a key that was taken in this transaction, as its call is not done yet."""
-    row = delete(IdempotencyKey).where(IdempotencyKey.owner == owner, IdempotencyKey.key == key)
-    session.execute(row)
-
-
 def forget_answers(session: Session, account_id: str) -> None:
     """Empty the answers kept for an account: what was erased could be in them.
 
@@ -181,7 +170,7 @@ class Once:
             db.session.rollback()
             return
         if self.key:
-            leave_key(db.session(), self.owner, self.key)
+            db.session.execute(delete(IdempotencyKey).filter_by(owner=self.owner, key=self.key))
         db.session.commit()
 
     def answer(self, made: Answer, *, is_secret: bool = False) -> Response:
@@ -200,8 +189,8 @@ class Once:
             db.session.rollback()
             response.headers["X-Dry-Run"] = "true"
         elif self.key:
-            body = b"" if is_secret else envelope
-            keep_answer(db.session(), self.owner, self.key, status, body)
+            row = update(IdempotencyKey).filter_by(owner=self.owner, key=self.key)
+            db.session.execute(row.values(status=status, body=b"" if is_secret else envelope))
         return response
 
 
