@@ -6,6 +6,7 @@ from dataclasses import asdict
 from urllib.parse import urlsplit
 
 import click
+from sqlalchemy import delete
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.cli.output import Group, Record, Said, command
@@ -17,7 +18,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_alone
 from testimonials.core.settings.parsers import parse_database_url
 from testimonials.core.settings.table import PREFIX, Settings, make_instance
-from testimonials.operations.database import forget_secret, move_database
+from testimonials.operations.database import SecretMark, move_database
 from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep
 from testimonials.operations.server.serve import upgrade_database
@@ -127,7 +128,7 @@ def forget_secret_command() -> Said:
 
     Stop all hosts first. Links that were sent earlier stop working.
     """
-    forget_secret()
+    database.session.execute(delete(SecretMark))
     return Said({"forgotten": True}, "The database now accepts the secret key of the next start.")
 
 

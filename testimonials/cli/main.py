@@ -21,14 +21,18 @@ class _Main(LateGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         # The help needs none of this.
-        from testimonials.core.db.outages import telling_trouble
+        from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
 
         try:
             with telling_trouble():
                 return super().invoke(ctx)
         except OSError as error:
-            if (sentence := _describe_refusal(error)) is None:
+            # A closed pipe is handled by click.
+            if error.errno in (None, errno.EPIPE):
                 raise
+            where = f" ({error.filename})" if error.filename else ""
+            advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
+            sentence = f"The operating system refused: {error.strerror}{where}.{advice}"
             raise click.ClickException(sentence) from None
 
 
@@ -48,18 +52,6 @@ def main(context: click.Context) -> None:
     from flask.cli import ScriptInfo
 
     context.obj = ScriptInfo(create_app=create_app)
-
-
-def _describe_refusal(error: OSError) -> str | None:
-    """Return a sentence about what the system refused; None if the program is at fault."""
-    from testimonials.core.db.outages import MAKE_ROOM, is_disk_full
-
-    # A closed pipe is handled by click.
-    if error.errno in (None, errno.EPIPE):
-        return None
-    where = f" ({error.filename})" if error.filename else ""
-    advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
-    return f"The operating system refused: {error.strerror}{where}.{advice}"
 
 
 def _open_closed_streams() -> None:

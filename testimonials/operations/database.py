@@ -20,7 +20,6 @@ from sqlalchemy import (
     Row,
     Table,
     create_engine,
-    delete,
     func,
     insert,
     inspect,
@@ -269,8 +268,3 @@ def instance_mark() -> str:
     """Return a digest of the secret key that doesn't reveal it."""
     key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:instance", hashlib.sha256).hexdigest()[:16]
-
-
-def forget_secret() -> None:
-    """Let the next start set the mark; the caller commits."""
-    db.session.execute(delete(SecretMark))

@@ -243,7 +243,9 @@ class Supervisor:
             self._start_missing()
             self._note_reports()
             self._note_ends()
-            self._kill_overdue()
+            for worker in self._leaving:
+                if worker.kill_at < time.monotonic():
+                    worker.send(signal.SIGKILL)
             reports = [worker.report for worker in self._working() if not worker.is_ready]
             select.select([self._signals.fileno(), *reports], [], [], 0.25)
         return self._exit_code
@@ -376,11 +378,6 @@ class Supervisor:
             _describe_end(code),
             f" in {delay:g} s" if delay else "",
         )
-
-    def _kill_overdue(self) -> None:
-        for worker in self._leaving:
-            if worker.kill_at < time.monotonic():
-                worker.send(signal.SIGKILL)
 
 
 def describe_count(workers: int) -> str:

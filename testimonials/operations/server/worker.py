@@ -289,7 +289,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
         except ValueError as error:
             raise ParsingError("Bad URI") from error
         if self.content_length >= MAX_BODY_BYTES and self._is_large_form():
-            self.adj = self._allow(self.adj)
+            _large_forms.add(self)
+            self.adj = copy.copy(self.adj)
+            self.adj.max_request_body_size = self.adj.max_form_size
 
     def _is_large_form(self) -> bool:
         is_form = self.headers.get("CONTENT_TYPE", "").startswith("multipart/form-data")
@@ -299,12 +301,6 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             and LARGE_FORM.fullmatch(remove_base_path(self.path, self.adj.base_path))
             and len(_large_forms) < LARGE_FORMS
         )
-
-    def _allow(self, adj: Any) -> Any:
-        _large_forms.add(self)
-        larger = copy.copy(adj)
-        larger.max_request_body_size = adj.max_form_size
-        return larger
 
 
 class _Channel(BoundedChannel):
