@@ -6,59 +6,16 @@ from flask import jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
+from testimonials.auth import cookies, credentials, passkeys, schemas, two_factor
 from testimonials.auth.accounts import replace_key, require_passwords
-from testimonials.auth.cookies import (
-    clear_session_cookie,
-    describe_visitor,
-    read_session_cookie,
-    set_session_cookie,
-    sign_browser_in,
-)
-from testimonials.auth.credentials import (
-    ResetLinkInvalid,
-    SignInRefused,
-    change_password,
-    find_account_to_reset,
-    find_claimed_account,
-    judge_password,
-    lock_checked,
-)
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_password_changed_mail
 from testimonials.auth.events import KEY_REPLACED, PASSWORD_RESET, SESSION_ENDED, SESSION_REFUSED
 from testimonials.auth.lockout import SIGN_IN_PER_ADDRESS, try_password
 from testimonials.auth.magic_links import LinkPurpose, request_link
 from testimonials.auth.models import Account
-from testimonials.auth.passkeys import (
-    PasskeyRefused,
-    Reason,
-    describe_use,
-    has_passkeys,
-    use_passkey,
-)
-from testimonials.auth.schemas import (
-    ForgotForm,
-    GoOnForm,
-    LoginForm,
-    PasskeyAnswerForm,
-    ResetForm,
-    SignupForm,
-    StepForm,
-)
 from testimonials.auth.sessions import SignInMethod, end_session, find_session
 from testimonials.auth.tokens import revoke_all_tokens
-from testimonials.auth.two_factor import (
-    CodeRefused,
-    StepOver,
-    begin_step,
-    find_app,
-    find_wait,
-    is_trusted,
-    read_step,
-    render_step,
-    taking_code,
-    trust_browser,
-)
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter
@@ -102,12 +59,12 @@ def render_login(
         draft=draft,
         is_signup_open=current_settings().signup != "closed",
         notice=translate(NOTICES.get(notice, "")),
-        has_passkeys=has_passkeys(),
+        has_passkeys=passkeys.has_passkeys(),
     )
 
 
 def show_login_again(error: ServiceError, problem: str = "", email: str = "") -> Response:
-    sent, problem = GoOnForm().read().values, problem or error.shown
+    sent, problem = schemas.GoOnForm().read().values, problem or error.shown
     page = render_login(sent["next"], email=email, problem=problem, draft=sent["draft"])
     return answer_privately(page, error.status, error.headers)
 
@@ -136,7 +93,7 @@ def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Resp
 @auth.get("/login")
 def show_login() -> ResponseReturnValue:
     target = safe_target(request.args.get("next", ""))
-    if find_session(read_session_cookie()) is not None:
+    if find_session(cookies.read_session_cookie()) is not None:
         return redirect(target or _home(), 303)
     return render_login(target, notice=request.args.get("notice", ""))
 
@@ -144,81 +101,86 @@ def show_login() -> ResponseReturnValue:
 @auth.post("/login")
 def sign_in() -> ResponseReturnValue:
     """Sign a browser in; the response doesn't tell an unknown address from a wrong password."""
-    sent = LoginForm().read().values
+    sent = schemas.LoginForm().read().values
     email = read_email(sent["email"].strip())
     try:
-        checked = try_password(email, sent["password"], describe_visitor(email))
-        if (has_app := find_app(checked.id) is not None) and not is_trusted(checked):
-            return answer_privately(render_step(checked, begin_step(checked)))
-        with write(partial(lock_checked, checked)) as account:
+        checked = try_password(email, sent["password"], cookies.describe_visitor(email))
+        has_app = two_factor.find_app(checked.id) is not None
+        if has_app and not two_factor.is_trusted(checked):
+            return answer_privately(two_factor.render_step(checked, two_factor.begin_step(checked)))
+        with write(partial(credentials.lock_checked, checked)) as account:
             how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.PASSWORD
-            token = sign_browser_in(account, how)
-    except (SignInRefused, RateLimited) as error:
+            token = cookies.sign_browser_in(account, how)
+    except (credentials.SignInRefused, RateLimited) as error:
         return _refuse(sent["email"].strip(), email, error)
-    response = go_on(**GoOnForm().read().values)
-    set_session_cookie(response, account, token)
+    response = go_on(**schemas.GoOnForm().read().values)
+    cookies.set_session_cookie(response, account, token)
     return response
 
 
 @auth.post("/login/passkey/begin")
 def begin_passkey() -> ResponseReturnValue:
     """Return a challenge for any passkey of this service; it keeps nothing."""
-    return jsonify(describe_use(Reason.SIGN_IN, "", []))
+    return jsonify(passkeys.describe_use(passkeys.Reason.SIGN_IN, "", []))
 
 
 @auth.post("/login/passkey")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def sign_in_with_passkey() -> ResponseReturnValue:
-    sent = PasskeyAnswerForm().read().values
+    sent = schemas.PasskeyAnswerForm().read().values
     try:
-        with write(keep=PasskeyRefused):
-            account, passkey = use_passkey(Reason.SIGN_IN, sent["passkey_token"], sent["passkey"])
+        with write(keep=passkeys.PasskeyRefused):
+            account, passkey = passkeys.use_passkey(
+                passkeys.Reason.SIGN_IN, sent["passkey_token"], sent["passkey"]
+            )
             means = f"the passkey {passkey.name}"
-            cookie = sign_browser_in(account, SignInMethod.PASSKEY, means)
-    except PasskeyRefused as error:
+            cookie = cookies.sign_browser_in(account, SignInMethod.PASSKEY, means)
+    except passkeys.PasskeyRefused as error:
         return show_login_again(error)
-    response = go_on(**GoOnForm().read().values)
-    set_session_cookie(response, account, cookie)
+    response = go_on(**schemas.GoOnForm().read().values)
+    cookies.set_session_cookie(response, account, cookie)
     return response
 
 
 @auth.post("/login/code")
 def sign_in_with_code() -> ResponseReturnValue:
     """Finish signing in with a code, or show the field for a recovery code."""
-    sent = StepForm().read().values
-    step, (account, mark) = sent["step"], read_step(sent["step"])
+    sent = schemas.StepForm().read().values
+    step, (account, mark) = sent["step"], two_factor.read_step(sent["step"])
     if sent["show"]:
-        return answer_privately(render_step(account, step))
+        return answer_privately(two_factor.render_step(account, step))
     try:
-        with taking_code(account, sent["code"], mark) as (account, was_recovery):
+        with two_factor.taking_code(account, sent["code"], mark) as (account, was_recovery):
             means = "password and a recovery code" if was_recovery else ""
-            cookie = sign_browser_in(account, SignInMethod.PASSWORD_AND_APP, means)
-    except (CodeRefused, RateLimited) as error:
-        return answer_privately(render_step(account, step, error), error.status, error.headers)
-    response = go_on(**GoOnForm().read().values)
-    set_session_cookie(response, account, cookie)
+            cookie = cookies.sign_browser_in(account, SignInMethod.PASSWORD_AND_APP, means)
+    except (two_factor.CodeRefused, RateLimited) as error:
+        return answer_privately(
+            two_factor.render_step(account, step, error), error.status, error.headers
+        )
+    response = go_on(**schemas.GoOnForm().read().values)
+    cookies.set_session_cookie(response, account, cookie)
     if sent["trust"]:
-        trust_browser(response, account)
+        two_factor.trust_browser(response, account)
     return response
 
 
-@auth.errorhandler(StepOver)
-def begin_again(error: StepOver) -> ResponseReturnValue:
+@auth.errorhandler(two_factor.StepOver)
+def begin_again(error: two_factor.StepOver) -> ResponseReturnValue:
     return show_login_again(error)
 
 
 @auth.post("/logout")
 def sign_out() -> ResponseReturnValue:
     """Sign this browser out, and go to `next`, where somebody else may sign in."""
-    signed_in = find_session(read_session_cookie())
+    signed_in = find_session(cookies.read_session_cookie())
     if signed_in is not None:
         with write():
             end_session(signed_in.account_id, signed_in.session_id)
             act_as(ActorKind.PERSON, signed_in.account_id)
             record(SESSION_ENDED, signed_in.account_id)
-    target = GoOnForm().read().values["next"]
+    target = schemas.GoOnForm().read().values["next"]
     response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
-    clear_session_cookie(response)
+    cookies.clear_session_cookie(response)
     return response
 
 
@@ -233,11 +195,11 @@ def show_signup() -> ResponseReturnValue:
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the response is the same for an address that has an account."""
     require_passwords()
-    sent = SignupForm().read()
+    sent = schemas.SignupForm().read()
     if sent.errors:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
-    request_link(LinkPurpose.SIGN_UP, email, describe_visitor(email))
+    request_link(LinkPurpose.SIGN_UP, email, cookies.describe_visitor(email))
     text = _("Open the link in it to choose a password. It may take a minute to arrive.")
     return _mail_sent(_("A mail is on its way to %(email)s", email=email), text)
 
@@ -253,11 +215,11 @@ def show_forgot() -> ResponseReturnValue:
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link to choose a new password; the response is the same for an unknown address."""
     require_passwords()
-    sent = ForgotForm().read()
+    sent = schemas.ForgotForm().read()
     if sent.errors:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
-    request_link(LinkPurpose.RESET, email, describe_visitor(email))
+    request_link(LinkPurpose.RESET, email, cookies.describe_visitor(email))
     text = _(
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
@@ -267,31 +229,34 @@ def send_reset_link() -> ResponseReturnValue:
 
 @auth.get("/reset/<token>")
 def show_reset(token: str) -> ResponseReturnValue:
-    return _reset_form(find_account_to_reset(token))
+    return _reset_form(credentials.find_account_to_reset(token))
 
 
 @auth.post("/reset/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign every other browser out and this one in."""
-    account, sent = find_account_to_reset(token), ResetForm().read().values
-    if problem := judge_password(sent["password"], account.email):
+    account, sent = credentials.find_account_to_reset(token), schemas.ResetForm().read().values
+    if problem := credentials.judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
-    password_hash, has_app = hash_password(sent["password"]), find_app(account.id) is not None
+    password_hash, has_app = (
+        hash_password(sent["password"]),
+        two_factor.find_app(account.id) is not None,
+    )
     # A mailbox alone doesn't get past the authenticator app.
     how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.LINK
     try:
-        with taking_code(account, sent["code"]) if has_app else write():
-            account = find_account_to_reset(token)
+        with two_factor.taking_code(account, sent["code"]) if has_app else write():
+            account = credentials.find_account_to_reset(token)
             new_key = _reset(account, password_hash, with_key=sent["replace_key"] is not None)
-            cookie = sign_browser_in(account, how, "reset link")
-    except (CodeRefused, RateLimited) as error:
-        return _reset_form(find_account_to_reset(token), code_problem=error.shown)
+            cookie = cookies.sign_browser_in(account, how, "reset link")
+    except (two_factor.CodeRefused, RateLimited) as error:
+        return _reset_form(credentials.find_account_to_reset(token), code_problem=error.shown)
     return _answer_reset(account, cookie, new_key)
 
 
-@auth.errorhandler(ResetLinkInvalid)
-def show_reset_problem(error: ResetLinkInvalid) -> ResponseReturnValue:
+@auth.errorhandler(credentials.ResetLinkInvalid)
+def show_reset_problem(error: credentials.ResetLinkInvalid) -> ResponseReturnValue:
     return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
 
 
@@ -299,10 +264,10 @@ def _home() -> str:
     return url_for("dashboard.home.show_start")
 
 
-def _refuse(typed: str, email: str, error: SignInRefused | RateLimited) -> Response:
+def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimited) -> Response:
     """Show the form again with the reason."""
     problem = error.shown
-    if minutes := find_wait(error):
+    if minutes := two_factor.find_wait(error):
         problem = ngettext(
             "There were too many attempts. Try again in %(num)s minute, or choose “Forgot it?” to "
             "get a link by mail.",
@@ -313,7 +278,7 @@ def _refuse(typed: str, email: str, error: SignInRefused | RateLimited) -> Respo
     else:
         # For an unknown address too, which must not be faster.
         with write():
-            account = find_claimed_account(email)
+            account = credentials.find_claimed_account(email)
             record(SESSION_REFUSED, account.id if account else None)
     return show_login_again(error, problem, typed)
 
@@ -329,8 +294,8 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
         "auth/sign_in/reset.html",
         email=account.email,
         has_key=account.has_key,
-        replace_key=ResetForm().read().values["replace_key"],
-        asks_for_code=find_app(account.id) is not None,
+        replace_key=schemas.ResetForm().read().values["replace_key"],
+        asks_for_code=two_factor.find_app(account.id) is not None,
         errors=errors,
     )
     return answer_privately(page, 422 if errors else 200)
@@ -338,7 +303,7 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
 
 def _reset(account: Account, password_hash: str, *, with_key: bool) -> str | None:
     """Change the password; `with_key` replace the key too, and end the access tokens."""
-    change_password(account, password_hash)
+    credentials.change_password(account, password_hash)
     new_key = replace_key(account) if with_key else None
     send_password_changed_mail(account.email, with_key=with_key)
     act_as(ActorKind.PERSON, account.id)
@@ -356,5 +321,5 @@ def _answer_reset(account: Account, cookie: str, new_key: str | None) -> Respons
         if new_key
         else redirect(_home(), 303)
     )
-    set_session_cookie(response, account, cookie)
+    cookies.set_session_cookie(response, account, cookie)
     return response

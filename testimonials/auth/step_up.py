@@ -8,6 +8,7 @@ from flask import request
 from marshmallow import fields
 from sqlalchemy import delete, func, select
 
+from testimonials.auth import two_factor
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
 from testimonials.auth.credentials import SignInRefused
@@ -24,13 +25,6 @@ from testimonials.auth.passkeys import (
     use_passkey,
 )
 from testimonials.auth.sessions import SignedIn, SignInMethod, end_sessions, lock_owner, note_proof
-from testimonials.auth.two_factor import (
-    CodeRefused,
-    count_recovery_codes,
-    drop_app,
-    find_wait,
-    taking_code,
-)
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
@@ -101,7 +95,7 @@ def find_ways_in(account: Account) -> WaysIn:
         has_password=account.password_hash is not None and current_settings().has_passwords,
         passkeys=count,
         app=app,
-        recovery_codes=count_recovery_codes(account.id) if app else 0,
+        recovery_codes=two_factor.count_recovery_codes(account.id) if app else 0,
         companies=1 if find_identity(account.id) else 0,
     )
 
@@ -123,7 +117,7 @@ def remove_app(account: Account) -> None:
     ways = find_ways_in(account)
     if ways.app is not None:
         _require_rest(account, ways.count, ways.strong - ways.has_password)
-        drop_app(account.id)
+        two_factor.drop_app(account.id)
 
 
 def remove_password(account: Account, *, but: str) -> None:
@@ -151,7 +145,7 @@ def unlink_company(account: Account) -> str | None:
 def reset_ways_in(account: Account) -> None:
     """Remove passkeys, the app and its codes, unlink the company, and sign every browser out."""
     db.session.execute(delete(Passkey).where(Passkey.account_id == account.id))
-    drop_app(account.id)
+    two_factor.drop_app(account.id)
     unlink_account(account)
     end_sessions(account.id)
 
@@ -288,12 +282,12 @@ def _take_passkey(owner: SignedIn, challenge: str, answer: str) -> tuple[SignedI
 
 def _take_code(owner: SignedIn, code: str) -> tuple[SignedIn, Errors]:
     try:
-        with taking_code(get_account(owner.account_id), code):
+        with two_factor.taking_code(get_account(owner.account_id), code):
             _, token = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
-    except CodeRefused as error:
+    except two_factor.CodeRefused as error:
         return owner, {PROOF_CODE: [error.shown]}
     except RateLimited as error:
-        wait = find_wait(error)
+        wait = two_factor.find_wait(error)
         text = ngettext(
             "Too many wrong codes. Wait %(num)s minute.",
             "Too many wrong codes. Wait %(num)s minutes.",

@@ -25,17 +25,7 @@ from testimonials.core.jobs import Job, every, is_over
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
-from testimonials.operations.backup.creating import (
-    COPY_JOB,
-    LIST_JOB,
-    RETRIED_AFTER,
-    UNTIL,
-    BackupFailed,
-    StoredBackup,
-    find_newest,
-    mail_failure,
-    mail_success,
-)
+from testimonials.operations.backup import creating
 from testimonials.transfer.erasure import NAME, read_known, write_list
 
 # The operator's own command (BACKUP_COMMAND), such as restic or rclone, which takes a backup.
@@ -52,7 +42,7 @@ MOST_LINES = 3
 _SECRET = re.compile(r"(PASS|PASSWORD|PASSPHRASE|SECRET|KEY|TOKEN)$", re.IGNORECASE)
 
 
-class CopyFailed(BackupFailed):
+class CopyFailed(creating.BackupFailed):
     """A backup has not left this machine; the message says why."""
 
     what = "no copy of the backup"
@@ -171,29 +161,31 @@ def is_copy_due(row: Job) -> bool:
 
     Of several hosts, each with a BACKUP_PATH of its own, the one that made it copies it.
     """
-    if not is_copy_wanted() or (newest := find_newest()) is None:
+    if not is_copy_wanted() or (newest := creating.find_newest()) is None:
         return False
     stored = read_stored(current_settings().backup_to or COMMAND)
     if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
         return False
     if row.error is not None or row.leased_until is not None:
-        return is_over(row.started_at, RETRIED_AFTER)
+        return is_over(row.started_at, creating.RETRIED_AFTER)
     return newest.name not in (each.name for each in stored)
 
 
 def read_stored(place: str) -> list[KeptBackup]:
     """Return the backups that were in a place when it was last asked, newest first."""
-    rows = db.session.scalars(select(StoredBackup).where(StoredBackup.place == place))
+    rows = db.session.scalars(
+        select(creating.StoredBackup).where(creating.StoredBackup.place == place)
+    )
     return sort_kept(KeptBackup(row.name, row.size, row.made_at) for row in rows)
 
 
-@every(COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
+@every(creating.COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
 def copy_newest() -> None:
     """Copy the newest backup to BACKUP_TO and have BACKUP_COMMAND take it; mail about failures.
 
     Old copies are removed. Raises `CopyFailed`.
     """
-    if (newest := find_newest()) is None:
+    if (newest := creating.find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
     settings, failures = current_settings(), []
     # If one of them fails, there is still the other.
@@ -206,22 +198,22 @@ def copy_newest() -> None:
     if failures:
         failure = CopyFailed("; ".join(failures))
         with write():
-            mail_failure(
-                COPY_JOB,
+            creating.mail_failure(
+                creating.COPY_JOB,
                 f"The backup was not copied: {failure}",
                 f"The newest backup of {app_url()} was not copied off its machine: {failure}.",
-                f"Copying it is retried every hour. {UNTIL} Earlier copies are kept.",
+                f"Copying it is retried every hour. {creating.UNTIL} Earlier copies are kept.",
             )
         raise failure
     with write():
         text = f"The newest backup of {app_url()} has left its machine."
-        mail_success(COPY_JOB, "Backups are copied again", text)
+        creating.mail_success(creating.COPY_JOB, "Backups are copied again", text)
     logger.info("backup copied: %s", newest.name)
 
 
 def forget_stored() -> None:
     """Forget what was in BACKUP_TO, which may have been emptied on purpose; the caller commits."""
-    db.session.execute(delete(StoredBackup))
+    db.session.execute(delete(creating.StoredBackup))
 
 
 def list_copies(folder: Path) -> list[KeptBackup]:
@@ -305,9 +297,9 @@ def _told() -> Iterator[None]:
 
 def _note(place: str, found: list[KeptBackup]) -> None:
     with write():
-        db.session.execute(delete(StoredBackup))
+        db.session.execute(delete(creating.StoredBackup))
         db.session.add_all(
-            StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
+            creating.StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
             for each in found
         )
 
@@ -327,14 +319,14 @@ def is_list_due(row: Job) -> bool:
     if not current_settings().backup_command:
         return False
     if row.error is not None:
-        return is_over(row.started_at, RETRIED_AFTER)
+        return is_over(row.started_at, creating.RETRIED_AFTER)
     newest = db.session.scalar(select(func.max(Erased.erased_at)))
     if newest is None or not is_over(row.started_at, PAUSE):
         return False
     return row.started_at is None or newest > row.started_at - MARGIN
 
 
-@every(LIST_JOB, "backups", longest=LONGEST_COPY, is_due=is_list_due)
+@every(creating.LIST_JOB, "backups", longest=LONGEST_COPY, is_due=is_list_due)
 def hand_over_list() -> None:
     """Have the operator's command take the list of what was erased; raise `CopyFailed`."""
     folder = Path(current_settings().backup_path)

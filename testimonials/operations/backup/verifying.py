@@ -15,27 +15,7 @@ from testimonials.core.extensions import db
 from testimonials.core.jobs import Job, every, is_over
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
-from testimonials.operations.backup.archive import (
-    DATABASE,
-    Manifest,
-    RestoreRefused,
-    read_archive,
-    working_folder,
-)
-from testimonials.operations.backup.creating import (
-    BACKUP_JOB,
-    COPY_JOB,
-    VERIFY_JOB,
-    BackupFailed,
-    find_newest,
-    remove_backups,
-)
-from testimonials.operations.backup.offsite import (
-    CopyFailed,
-    is_copy_wanted,
-    list_copies,
-    read_stored,
-)
+from testimonials.operations.backup import archive, creating, offsite
 from testimonials.operations.backup.restoring import check_backup, list_erased
 from testimonials.operations.database import opened_file
 from testimonials.testimonials.counts import find_wrong_counts
@@ -62,12 +42,12 @@ class BackupState:
 def describe_backups() -> BackupState:
     """Return how backups are; asks no other machine."""
     settings = current_settings()
-    names = (BACKUP_JOB, COPY_JOB, VERIFY_JOB)
+    names = (creating.BACKUP_JOB, creating.COPY_JOB, creating.VERIFY_JOB)
     made, copied, verified = (db.session.get(Job, name) or Job(id=name) for name in names)
     place = settings.backup_to
-    found = read_stored(place) if place else list_kept(Path(settings.backup_path))
+    found = offsite.read_stored(place) if place else list_kept(Path(settings.backup_path))
     newest = next((each for each in found if each.is_scheduled), None)
-    steps = [made, copied] if is_copy_wanted() else [made]
+    steps = [made, copied] if offsite.is_copy_wanted() else [made]
     return BackupState(
         place=settings.backup_to or settings.backup_path,
         last_at=newest.made_at if newest else None,
@@ -88,7 +68,7 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     kept = list_kept(folder)
     newest = {each.is_scheduled: each for each in reversed(kept)}
     old = [each for each in kept if each not in newest.values()]
-    remove_backups(folder, [] if is_trial else old)
+    creating.remove_backups(folder, [] if is_trial else old)
     return old
 
 
@@ -101,7 +81,7 @@ RETRIED_AFTER = timedelta(days=1)
 WORK = ".unfinished-verify-"
 
 
-class VerifyFailed(BackupFailed):
+class VerifyFailed(creating.BackupFailed):
     """A backup can't be restored; the message says why."""
 
     what = "no backup that can be restored"
@@ -112,7 +92,7 @@ class Verified:
     """A backup that was restored on trial."""
 
     source: Path
-    manifest: Manifest
+    manifest: archive.Manifest
     # How much of it was erased after it was made, and was again.
     erased_again: int
 
@@ -120,7 +100,9 @@ class Verified:
 def is_verify_due(row: Job) -> bool:
     """Return whether it is time to verify again, sooner if the last time failed."""
     settings = current_settings()
-    has_one = read_stored(settings.backup_to) if settings.backup_to else find_newest()
+    has_one = (
+        offsite.read_stored(settings.backup_to) if settings.backup_to else creating.find_newest()
+    )
     if not settings.backup_verify_days or not has_one:
         return False
     length = timedelta(days=settings.backup_verify_days)
@@ -129,14 +111,14 @@ def is_verify_due(row: Job) -> bool:
     return is_over(row.started_at, length)
 
 
-@every(VERIFY_JOB, "backups", longest=LONGEST_VERIFY, is_due=is_verify_due)
+@every(creating.VERIFY_JOB, "backups", longest=LONGEST_VERIFY, is_due=is_verify_due)
 def verify_newest() -> Verified:
     """Verify the newest backup in BACKUP_TO, or in BACKUP_PATH; raise `VerifyFailed`."""
     settings = current_settings()
     folder = Path(settings.backup_to or settings.backup_path)
     try:
-        found = list_copies(folder) if settings.backup_to else list_kept(folder)
-    except CopyFailed as error:
+        found = offsite.list_copies(folder) if settings.backup_to else list_kept(folder)
+    except offsite.CopyFailed as error:
         raise VerifyFailed(str(error)) from None
     newest = next((each for each in found if each.is_scheduled), None)
     if newest is None:
@@ -153,14 +135,14 @@ def verify(settings: Settings, source: Path) -> Verified:
     checksums and not kept. Raises `VerifyFailed`.
     """
     try:
-        with working_folder(settings.instance_path, WORK) as work:
+        with archive.working_folder(settings.instance_path, WORK) as work:
             with source.open("rb") as stream:
-                manifest = read_archive(stream, work, keeps_recordings=False)
+                manifest = archive.read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)
-            erased = list_erased(source, settings, settings.database_file, work / DATABASE)
-            erased_again = erase_again(work, work / DATABASE, erased)
-            findings = _check_whole(work / DATABASE)
-    except (RestoreRefused, ListDamaged, migrate.SchemaError) as error:
+            erased = list_erased(source, settings, settings.database_file, work / archive.DATABASE)
+            erased_again = erase_again(work, work / archive.DATABASE, erased)
+            findings = _check_whole(work / archive.DATABASE)
+    except (archive.RestoreRefused, ListDamaged, migrate.SchemaError) as error:
         raise VerifyFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())

@@ -32,14 +32,7 @@ from testimonials.core.settings.table import (
     unknown_variables,
 )
 from testimonials.operations.database import require_known_secret
-from testimonials.operations.server.supervisor import (
-    RESTARTS,
-    Seat,
-    Supervisor,
-    describe_count,
-    note_signals,
-    restarts,
-)
+from testimonials.operations.server import supervisor
 from testimonials.operations.server.worker import BACKLOG, Server, run_until_ended, use_one_arena
 from testimonials.widget.script import keep_script
 from testimonials.widget.versions import begin_versions
@@ -134,7 +127,7 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
 
     SIGHUP reloads the settings.
     """
-    signals = note_signals()
+    signals = supervisor.note_signals()
     flags = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in flags.items() if value is not None}
     settings = load_settings(overrides=overrides)
@@ -156,7 +149,7 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
         set_up_logs(settings.log_level, settings.log_format)
         return settings
 
-    def work(settings: Settings, seat: Seat) -> None:
+    def work(settings: Settings, seat: supervisor.Seat) -> None:
         # It forks, so before there are threads or connections, and before this is pinned.
         decoder.start(settings.threads)
         # Counting from the parent's id keeps two services from sharing the first core.
@@ -167,9 +160,9 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
     def announce() -> None:
         is_file = bound_host.startswith(UNIX)
         address = bound_host if is_file else listening_url(bound_host, bound_port)
-        logger.info("listening on %s (%s)", address, describe_count(settings.workers))
+        logger.info("listening on %s (%s)", address, supervisor.describe_count(settings.workers))
 
-    code = Supervisor(signals, listener, load, work, announce).run(settings)
+    code = supervisor.Supervisor(signals, listener, load, work, announce).run(settings)
     _tidy_up(settings, "" if passed else bound_host)
     logger.info("stopped")
     raise SystemExit(code)
@@ -187,10 +180,10 @@ def _tidy_up(settings: Settings, host: str) -> None:
         )
 
 
-def _answer(app: Flask, seat: Seat, listener: socket.socket, *, sample: bool) -> None:
+def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sample: bool) -> None:
     """Run a worker; whatever has threads or connections is made here, after the fork."""
     settings = current_settings(app)
-    app.extensions[RESTARTS] = lambda: restarts[0]
+    app.extensions[supervisor.RESTARTS] = lambda: supervisor.restarts[0]
     addresses = None
     if seat.is_first:
         with app.app_context(), telling_trouble():
