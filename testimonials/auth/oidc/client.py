@@ -5,11 +5,11 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, urlencode
 
 from flask import current_app
@@ -24,9 +24,7 @@ from testimonials.core.http.urls import company_return_url
 from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask
 from testimonials.core.settings.current import current_settings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+T = TypeVar("T")
 
 # Asking the provider: only what the operator's issuer names, briefly, and by few at once.
 #
@@ -77,27 +75,19 @@ class Line:
         self._failed_at = float("-inf")
         self._reason = ""
 
-    def get(self, url: str, headers: Mapping[str, str] | None = None) -> Json:
-        """Return the JSON object at a URL; raise `ProviderAway` and `ProviderRefused`."""
-        return self._ask(url, "GET", headers or {}, None)
+    def ask(self, url: str, more: Mapping[str, str], form: Mapping[str, str] | None = None) -> Json:
+        """Return the JSON object at a URL, to which a form is sent if there is one.
 
-    def post(self, url: str, form: Mapping[str, str], headers: Mapping[str, str]) -> Json:
-        kind = {"Content-Type": "application/x-www-form-urlencoded"}
-        return self._ask(url, "POST", kind | dict(headers), urlencode(form).encode())
-
-    def _ask(self, url: str, method: str, headers: Mapping[str, str], body: bytes | None) -> Json:
-        agent = {"User-Agent": "testimonials", "Accept": "application/json"}
+        Raises `ProviderAway` and `ProviderRefused`.
+        """
+        headers = {"User-Agent": "testimonials", "Accept": "application/json", **more}
+        sent: dict[str, Any] = {"headers": headers}
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            sent |= {"method": "POST", "body": urlencode(form).encode()}
         with self._turn():
             try:
-                answer = ask(
-                    url,
-                    SECONDS,
-                    MOST_BYTES,
-                    lambda *_: True,
-                    method=method,
-                    headers=agent | dict(headers),
-                    body=body,
-                )
+                answer = ask(url, SECONDS, MOST_BYTES, lambda *_: True, **sent)
             except (OSError, AddressRefused, UrlRefused) as error:
                 self._note_failure(f"{url}: {error or type(error).__name__}")
         return self._read(url, answer)
@@ -116,7 +106,7 @@ class Line:
         return found
 
     @contextmanager
-    def _turn(self) -> "Iterator[None]":
+    def _turn(self) -> Iterator[None]:
         if time.monotonic() < self._failed_at + PAUSE_SECONDS:
             raise ProviderAway(self._reason)
         if not self._turns.acquire(timeout=TURN_SECONDS):
@@ -170,44 +160,41 @@ class Provider:
 
         Raises `ProviderAway`.
         """
-        known = self._metadata
-        if known is not None and _is_fresh(known[0], KEPT):
-            return known[1]
-        try:
-            issuer = current_settings().oidc_issuer.rstrip("/")
-            found = read_metadata(self.line.get(issuer + WELL_KNOWN))
-        except ProviderAway:
-            if known is None:
-                raise
-            return known[1]
-        self._metadata = (clock.now(), found)
-        return found
+        url = current_settings().oidc_issuer.rstrip("/") + WELL_KNOWN
+        known = _renew(self._metadata, KEPT, lambda: read_metadata(self.line.ask(url, {})))
+        self._metadata = known
+        return known[1]
 
     def find_keys(self, kid: str | None) -> list[Json]:
         """Return the provider's keys with this id, or all of them for None.
 
         They are fetched anew after an hour, and when none has the id. Raises `ProviderAway`.
         """
-        uri = self.metadata().jwks_uri
-        known = self._keys
+        uri, known = self.metadata().jwks_uri, self._keys
+
+        def fetch() -> list[Json]:
+            found = self.line.ask(uri, {}).get("keys")
+            given = found if isinstance(found, list) else []
+            return [each for each in given if isinstance(each, dict)]
+
         # Nobody waits for another who asks for the same: it would take them equally long.
         age = KEPT if known is None or _having(known[1], kid) else KEYS_EVERY
-        if known is None or not _is_fresh(known[0], age):
-            known = self._fetch_keys(uri, known)
-        return _having(known[1], kid)
+        self._keys = _renew(known, age, fetch)
+        return _having(self._keys[1], kid)
 
-    def _fetch_keys(
-        self, uri: str, known: tuple[datetime, list[Json]] | None
-    ) -> tuple[datetime, list[Json]]:
-        try:
-            found = self.line.get(uri).get("keys")
-        except ProviderAway:
-            if known is None:
-                raise
-            return known
-        keys = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-        self._keys = (clock.now(), keys)
-        return self._keys
+
+def _renew(
+    known: tuple[datetime, T] | None, age: timedelta, fetch: Callable[[], T]
+) -> tuple[datetime, T]:
+    """Return what is known, fetched anew if it is older; the same while the provider is away."""
+    if known is not None and abs(clock.now() - known[0]) < age:
+        return known
+    try:
+        return clock.now(), fetch()
+    except ProviderAway:
+        if known is None:
+            raise
+        return known
 
 
 def current_provider() -> Provider:
@@ -249,10 +236,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _having(keys: list[Json], kid: str | None) -> list[Json]:
     return [key for key in keys if kid is None or key.get("kid") == kid]
-
-
-def _is_fresh(since: datetime, age: timedelta) -> bool:
-    return abs(clock.now() - since) < age
 
 
 # The code flow of OpenID Connect with PKCE: where a browser goes, and what its answer proves.
@@ -353,7 +336,7 @@ def _redeem(provider: Provider, metadata: Metadata, code: str, verifier: str) ->
         # Both are encoded as in a form first (RFC 6749, 2.3.1).
         both = f"{quote(client, safe='')}:{quote(secret, safe='')}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(both).decode()}"
-    return provider.line.post(metadata.token_endpoint, form, headers)
+    return provider.line.ask(metadata.token_endpoint, headers, form)
 
 
 def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str) -> Json:
@@ -363,7 +346,7 @@ def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str)
     if all(name in claims for name in wanted) or not metadata.userinfo_endpoint or not access:
         return claims
     try:
-        found = provider.line.get(metadata.userinfo_endpoint, {"Authorization": f"Bearer {access}"})
+        found = provider.line.ask(metadata.userinfo_endpoint, {"Authorization": f"Bearer {access}"})
     except ProviderRefused:
         # What is missing is never taken for a yes.
         return claims
