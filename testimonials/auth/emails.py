@@ -1,7 +1,6 @@
 """The mails about accounts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from testimonials.auth.accounts import operator_address
 from testimonials.auth.magic_links import make_not_me_link
@@ -11,20 +10,7 @@ from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
-
-@dataclass(frozen=True)
-class ProjectSummary:
-    """What mails and pages show of a project."""
-
-    name: str
-    slug: str
-    page_url: str
-    widget_url: str
-    testimonial_count: int
-    sample_count: int
-
-
-# Sent with the id of an account: who knows its projects answers with a `ProjectSummary` of each.
+# Sent with the id of an account: who knows its projects answers with what mails show of each.
 summarizing = Signal()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, literal, select
 
-from testimonials.auth.emails import ProjectSummary, summarizing
+from testimonials.auth.emails import summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -138,25 +138,22 @@ def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict
 
 
 @summarizing.connect
-def summarize_projects(account_id: str) -> list[ProjectSummary]:
-    """Return a summary of each of the account's projects, for mails and the claim page."""
-    summaries = []
-    projects = list_projects(account_id)
+def summarize_projects(account_id: str) -> list[dict[str, Any]]:
+    """Return what mails and the claim page show of each of the account's projects."""
+    found, projects = [], list_projects(account_id)
     by_project = count_by_project(project.id for project in projects)
     for project in projects:
         counts = by_project[project.id]
         counts.pop("spam", None)
-        summaries.append(
-            ProjectSummary(
-                name=project.name,
-                slug=project.slug,
-                page_url=collection_page_url(project.slug, project.own_host),
-                widget_url=widget_page_url(project.id),
-                testimonial_count=sum(counts.values()) - counts.get("demo", 0),
-                sample_count=counts.get("demo", 0),
-            )
-        )
-    return summaries
+        samples = counts.pop("demo", 0)
+        about = {
+            "name": project.name,
+            "slug": project.slug,
+            "page_url": collection_page_url(project.slug, project.own_host),
+            "widget_url": widget_page_url(project.id),
+        }
+        found.append(about | {"testimonial_count": sum(counts.values()), "sample_count": samples})
+    return found
 
 
 # Pictures that are no longer used.
