@@ -8,7 +8,6 @@ from sqlalchemy import select
 from testimonials.auth.accounts import require_passwords
 from testimonials.auth.credentials import SignInRefused, check_password
 from testimonials.auth.models import Account
-from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import hash_secret, new_identifier
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
@@ -113,13 +112,3 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
     limiter.forget(limit, key)
     limiter.forget(SIGN_IN_UNGUESSED, address_key)
     return account
-
-
-def confirm_password(owner: SignedIn, password: str) -> None:
-    """Check the password of the person signed in; raise `SignInRefused` or `RateLimited`.
-
-    Wrong passwords that others enter in the sign-in form don't count here.
-    """
-    limiter.count(CONFIRM_PER_SESSION, owner.session_id)
-    check_password(owner.email, password)
-    limiter.forget(CONFIRM_PER_SESSION, owner.session_id)

@@ -11,10 +11,10 @@ from sqlalchemy import delete, func, select
 from testimonials.auth import two_factor
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
-from testimonials.auth.credentials import SignInRefused
+from testimonials.auth.credentials import SignInRefused, check_password
 from testimonials.auth.emails import send_proof_mail
 from testimonials.auth.events import PASSWORD_REFUSED
-from testimonials.auth.lockout import LINK_PER_MAILBOX, confirm_password
+from testimonials.auth.lockout import CONFIRM_PER_SESSION, LINK_PER_MAILBOX
 from testimonials.auth.login import draft_purpose
 from testimonials.auth.models import Account, AuthenticatorApp, Passkey
 from testimonials.auth.oidc.accounts import find_identity, unlink_account
@@ -261,12 +261,15 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
 
 def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
     """Return the error for a wrong password, for the form's field; record that it was wrong."""
+    # Wrong passwords that others enter in the sign-in form don't count here.
+    limiter.count(CONFIRM_PER_SESSION, owner.session_id)
     try:
-        confirm_password(owner, password)
+        check_password(owner.email, password)
     except SignInRefused:
         with write():
             record(PASSWORD_REFUSED, owner.account_id)
         return {field: [gettext("This is not your password.")]}
+    limiter.forget(CONFIRM_PER_SESSION, owner.session_id)
     return {}
 
 
