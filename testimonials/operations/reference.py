@@ -68,36 +68,23 @@ def _document() -> dict[str, Any]:
     return describe_api(current_app._get_current_object())  # type: ignore[attr-defined]
 
 
-# A status, and what it means.
-Answer = tuple[str, str]
-
-
 def describe_reference(document: Document, base_url: str) -> dict[str, Any]:
     """Return what the pages of the reference show."""
-    operations = describe_operations(document, base_url)
-    return {
-        "api": document,
-        "operations": operations,
-        "common": find_common_answers(operations),
-        "shared": describe_shared(document),
-        "schemas": describe_schemas(document),
-        "base_url": base_url,
-    }
-
-
-def describe_operations(document: Document, base_url: str) -> list[dict[str, Any]]:
-    """Return each operation as the page shows it: fields, answers, and a call to copy."""
-    return [
+    operations = [
         _describe_operation(document, base_url, path, method, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-
-
-def find_common_answers(operations: list[dict[str, Any]]) -> list[Answer]:
-    """Return the answers that more than two operations give, which are explained once."""
     counts = Counter(answer for operation in operations for answer in operation["answers"])
-    return sorted(answer for answer, count in counts.items() if count > 2)
+    return {
+        "api": document,
+        "operations": operations,
+        # What more than two of them answer is explained once.
+        "common": sorted(answer for answer, count in counts.items() if count > 2),
+        "shared": describe_shared(document),
+        "schemas": describe_schemas(document),
+        "base_url": base_url,
+    }
 
 
 def describe_schemas(document: Document) -> list[dict[str, Any]]:
@@ -160,6 +147,7 @@ def describe_rules(field: Document) -> str:
 def _describe_operation(
     document: Document, base_url: str, path: str, method: str, operation: Document
 ) -> dict[str, Any]:
+    """Return an operation as the page shows it: fields, answers, and a call to copy."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     example = json.dumps(content["example"], ensure_ascii=False, indent=2) if content else None
     return {
