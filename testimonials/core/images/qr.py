@@ -1,10 +1,7 @@
 """QR codes of a link, to show in a page and to print."""
 
 import io
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from segno import QRCode
+from typing import Any
 
 # Four white modules on each side, which many readers need.
 QUIET_ZONE = 4
@@ -13,7 +10,7 @@ DARK, LIGHT = "#000000", "#FFFFFF"
 SCALES = {"svg": 10, "png": 25}
 
 
-def make_qr_code(link: str) -> "QRCode":
+def make_qr_code(link: str) -> Any:
     """Return a code that is still readable with 15% of it dirty or torn (error level M)."""
     # Few requests need it.
     from segno import make_qr
@@ -23,9 +20,8 @@ def make_qr_code(link: str) -> "QRCode":
 
 def draw_inline(link: str) -> str:
     """Return the code as an `svg` element that fills its container."""
-    return make_qr_code(link).svg_inline(
-        border=QUIET_ZONE, dark=DARK, light=LIGHT, omitsize=True, svgclass="qr", lineclass=None
-    )
+    look = {"border": QUIET_ZONE, "dark": DARK, "light": LIGHT, "svgclass": "qr"}
+    return str(make_qr_code(link).svg_inline(**look, omitsize=True, lineclass=None))
 
 
 def draw_file(link: str, kind: str) -> bytes:
