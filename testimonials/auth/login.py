@@ -239,10 +239,8 @@ def reset_password(token: str) -> ResponseReturnValue:
     account, sent = credentials.find_account_to_reset(token), schemas.ResetForm().read().values
     if problem := credentials.judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
-    password_hash, has_app = (
-        hash_password(sent["password"]),
-        two_factor.find_app(account.id) is not None,
-    )
+    password_hash = hash_password(sent["password"])
+    has_app = two_factor.find_app(account.id) is not None
     # A mailbox alone doesn't get past the authenticator app.
     how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.LINK
     try:

@@ -19,7 +19,7 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db import sqlite
 from testimonials.core.db.engine import Base, Timestamp
-from testimonials.core.db.kept_backups import SCHEDULED, KeptBackup, list_kept
+from testimonials.core.db.kept_backups import SCHEDULED, KeptBackup, list_kept, read_time
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
@@ -207,9 +207,9 @@ def make_scheduled_backup() -> Path:
     try:
         target = _make(SCHEDULED)
         # The new one is kept even if the clock was ahead when the others were made.
-        kept = [each for each in list_kept(target.parent) if each.name != target.name]
-        others = [each for each in kept if each.is_scheduled]
-        remove_backups(target.parent, others[current_settings().backup_keep - 1 :])
+        names = {path.name for path in target.parent.iterdir()} - {target.name}
+        others = sorted(each for each in names if each.startswith(SCHEDULED) and read_time(each))
+        remove_backups(target.parent, others[::-1][current_settings().backup_keep - 1 :])
     except BackupFailed as error:
         with write():
             mail_failure(
@@ -276,8 +276,8 @@ def _make(kind: str) -> Path:
     return target
 
 
-def remove_backups(folder: Path, found: Iterable[KeptBackup]) -> None:
-    for path in (folder / each.name for each in found):
+def remove_backups(folder: Path, names: Iterable[str]) -> None:
+    for path in map(folder.joinpath, names):
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

@@ -68,7 +68,7 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     kept = list_kept(folder)
     newest = {each.is_scheduled: each for each in reversed(kept)}
     old = [each for each in kept if each not in newest.values()]
-    creating.remove_backups(folder, [] if is_trial else old)
+    creating.remove_backups(folder, [] if is_trial else [each.name for each in old])
     return old
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.db.kept_backups import KeptBackup, choose_expired
+from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.backup.verifying import describe_backups, drop_old
 from tests.conftest import MakeApp
@@ -35,10 +35,10 @@ def app(make_app: MakeApp, folder: Path) -> Iterator[Flask]:
 
 
 def test_what_is_there_is_listed_newest_first(app: Flask, folder: Path) -> None:
-    state = describe_backups()
-    assert [each.name for each in state.kept] == [*SCHEDULED[::-1], *BEFORE[::-1]]
-    assert state.kept[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
-    assert (state.place, state.last_at, state.last_size) == (str(folder), *state.kept[0][:0:-1])
+    state, found = describe_backups(), list_kept(folder)
+    assert [each.name for each in found] == [*SCHEDULED[::-1], *BEFORE[::-1]]
+    assert found[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
+    assert (state.place, state.last_at, state.last_size) == (str(folder), *found[0][:0:-1])
     assert (state.last_error, state.verified_at, state.is_running) == (None, None, False)
 
 
