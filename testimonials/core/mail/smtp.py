@@ -178,7 +178,16 @@ class SmtpTransport:
                 f"The message can't be built: {error}", is_permanent=True
             ) from None
         with self._conversation() as server:
-            self._submit(server, mail.recipient, content)
+            options = []
+            if not mail.recipient.isascii():
+                if not server.has_extn("smtputf8"):
+                    raise DeliveryFailed(
+                        "The mail server can't deliver to addresses with letters outside ASCII.",
+                        is_permanent=True,
+                    )
+                options = ["SMTPUTF8", "BODY=8BITMIME"]
+            sender = parseaddr(self.sender)[1]
+            server.sendmail(sender, [mail.recipient], content, mail_options=options)
         return MailState.SENT
 
     def check(self) -> None:
@@ -212,17 +221,6 @@ class SmtpTransport:
                 raise smtplib.SMTPException("The user and password may only have ASCII letters.")
             server.login(self.user, self.password)
 
-    def _submit(self, server: Connection, recipient: str, content: bytes) -> None:
-        options = []
-        if not recipient.isascii():
-            if not server.has_extn("smtputf8"):
-                raise DeliveryFailed(
-                    "The mail server can't deliver to addresses with letters outside ASCII.",
-                    is_permanent=True,
-                )
-            options = ["SMTPUTF8", "BODY=8BITMIME"]
-        server.sendmail(parseaddr(self.sender)[1], [recipient], content, mail_options=options)
-
     def _describe(self, error: Exception) -> DeliveryFailed:
         """Return what an error of the conversation means for this mail and for the next ones."""
         step = self.dialogue.step
@@ -247,20 +245,15 @@ class SmtpTransport:
         )
 
 
-class LogTransport:
-    """Prints mail to the log if no mail server is set."""
-
-    def send(self, mail: OutboxMail) -> MailState:
-        logger.info(
-            "mail to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
-            "Subject: %s\n\n%s",
-            mail.recipient,
-            mail.id,
-            mail.subject,
-            mail.text,
-            extra={"is_mail": True},
-        )
-        return MailState.PRINTED
+def print_mail(mail: OutboxMail) -> MailState:
+    """Print a mail to the log, where no mail server is set."""
+    logger.info(
+        "mail to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
+        "Subject: %s\n\n%s",
+        *(mail.recipient, mail.id, mail.subject, mail.text),
+        extra={"is_mail": True},
+    )
+    return MailState.PRINTED
 
 
 # The job that sends a mail. It uses the network between two transactions, never inside one.
@@ -293,11 +286,10 @@ def send() -> None:
             return
         mail.state, mail.tried_at = MailState.SENDING, clock.now()
         mail.attempts = current_job().attempts
-    settings = current_settings()
-    failure, url = None, settings.smtp_url
-    transport = SmtpTransport(url, settings.mail_from) if url else LogTransport()
+    settings, failure = current_settings(), None
+    url = settings.smtp_url
     try:
-        state = transport.send(mail)
+        state = SmtpTransport(url, settings.mail_from).send(mail) if url else print_mail(mail)
     except DeliveryFailed as error:
         failure = error
         state = MailState.FAILED if error.is_permanent else MailState.QUEUED
