@@ -4,7 +4,7 @@ from typing import Any
 
 from flask import Response, request
 
-from testimonials.auth.accounts import NewAccess, is_known_email, start_account
+from testimonials.auth.accounts import is_known_email, start_account
 from testimonials.auth.callers import Caller
 from testimonials.auth.email_addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
@@ -69,7 +69,13 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
     send_claim_mail(account, link, is_resend=False, issued_to=by)
     act_as(ActorKind.AGENT, account.key_last_four)
     record(KEY_ISSUED, account.id, browser=program)
-    return _describe_access(access)
+    days = current_settings().claim_days
+    return {
+        "accountId": account.id,
+        "apiKey": access.api_key,
+        "claimRequired": True,
+        "expiresInDays": int(days) if days.is_integer() else days,
+    }
 
 
 @auth.resource("GET /v1/me", by_key=True, data=AccountSchema)
@@ -79,13 +85,3 @@ def get_me(caller: Caller) -> Caller:
     Gives the account they belong to and, of an access token, what it may do.
     """
     return caller
-
-
-def _describe_access(access: NewAccess) -> dict[str, Any]:
-    days = current_settings().claim_days
-    return {
-        "accountId": access.account.id,
-        "apiKey": access.api_key,
-        "claimRequired": True,
-        "expiresInDays": int(days) if days.is_integer() else days,
-    }

@@ -225,10 +225,6 @@ def list_tokens(account_id: str | None, project_id: str | None = None) -> list[L
     ]
 
 
-def count_tokens(account_id: str) -> int:
-    return sum(each.token.state in WORKING for each in list_tokens(account_id))
-
-
 def find_token(account_id: str, token_id: str, project_id: str | None = None) -> AccessToken:
     """Return one of the account's tokens, locked; raise `NotFound`.
 

@@ -24,7 +24,7 @@ from testimonials.auth.sessions import end_sessions, list_sessions
 from testimonials.auth.step_up import find_ways_in, reset_ways_in
 from testimonials.auth.tokens import (
     DEFAULT_DAYS,
-    count_tokens,
+    WORKING,
     find_last_use,
     get_token,
     list_tokens,
@@ -193,6 +193,7 @@ def delete_command(account: Account, yes: bool) -> Said:
 
 
 def _describe_account(account: Account) -> Record:
+    ways, tokens = find_ways_in(account), list_tokens(account.id)
     return {
         "accountId": account.id,
         "email": account.email,
@@ -202,23 +203,16 @@ def _describe_account(account: Account) -> Record:
         "keyLastFour": account.key_last_four,
         "keyCreatedAt": iso(account.key_created_at),
         "projects": count_projects(account.id),
-        "tokens": count_tokens(account.id),
+        "tokens": sum(each.token.state in WORKING for each in tokens),
         "recordingBytes": find_account_share(account.id).bytes,
         "suspendedAt": iso(account.suspended_at) if account.suspended_at else None,
-        **_describe_ways_in(account),
-        "plan": account.plan,
-        "projectLimit": project_limit_of(account),
-        "createdAt": iso(account.created_at),
-    }
-
-
-def _describe_ways_in(account: Account) -> Record:
-    ways = find_ways_in(account)
-    return {
         "password": ways.has_password,
         "passkeys": ways.passkeys,
         "authenticatorApp": ways.app is not None,
         "requiresStrong": account.requires_strong,
+        "plan": account.plan,
+        "projectLimit": project_limit_of(account),
+        "createdAt": iso(account.created_at),
     }
 
 

@@ -186,10 +186,11 @@ def deliveries_command(webhook: str, limit: int) -> Said:
             "type": row.event_type,
             "state": row.state,
             "tries": row.tries,
-            "last": _tell_last(row.attempts),
+            "last": last and (last["error"] or last["status"]),
             "createdAt": iso(row.created_at),
         }
         for row in found
+        for last in (row.attempts[-1:] or [None])
     ]
     return Said(DeliverySchema(many=True).dump(found), rows)
 
@@ -213,11 +214,6 @@ def send_test_command(webhook: str) -> Record:
     """Let the running service send a test to a webhook endpoint."""
     row = log.send_test(endpoints.get_endpoint(webhook))
     return {"delivery": row.id, "messageId": DeliverySchema().name_message(row)}
-
-
-def _tell_last(attempts: list[dict[str, object]]) -> object:
-    last = attempts[-1] if attempts else {"error": None, "status": None}
-    return last["error"] or last["status"]
 
 
 @click.group(cls=Group)

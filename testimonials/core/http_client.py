@@ -137,7 +137,10 @@ def ask(
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
-        stream = _encrypt(stream, host)
+        # Its handshake, which verifies the host, is still to come.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=host, do_handshake_on_connect=False
+        )
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     # A server that sends a byte now and then would stay within the timeout of each read.
@@ -162,13 +165,6 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
-
-
-def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
-    """Return a TLS connection; its handshake, which verifies the host, is still to come."""
-    return ssl.create_default_context().wrap_socket(
-        stream, server_hostname=host, do_handshake_on_connect=False
-    )
 
 
 @refusing(lambda _fault: UrlRefused())

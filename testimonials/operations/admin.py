@@ -226,7 +226,12 @@ def describe_server() -> dict[str, Any]:
     jobs, domains = list_jobs(), count_domains()
     return {
         "troubles": find_troubles(backups, storage, jobs, domains.troubled),
-        "versions": _describe_versions(),
+        "versions": {
+            "version": __version__,
+            "python": platform.python_version(),
+            "database": check_database().detail,
+            "up": _describe_span(clock.now() - STARTED_AT),
+        },
         "storage": storage,
         "backups": backups,
         "mails": count_mails(db.session()),
@@ -237,16 +242,6 @@ def describe_server() -> dict[str, Any]:
         "project_limit": settings.project_limit,
         "recordings_limit": settings.account_recordings_megabytes,
         "hit_limits": _list_hit_limits(),
-    }
-
-
-def _describe_versions() -> dict[str, str]:
-    """Return what runs here, since when, and whether the database has the schema that it needs."""
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "database": check_database().detail,
-        "up": _describe_span(clock.now() - STARTED_AT),
     }
 
 

@@ -126,12 +126,12 @@ class FormSchema(Schema):
         typed: dict[str, Any] = {
             name: self._read(form, name) for name in self.fields if not is_partial or name in form
         }
-        given = {
-            name: self._to_value(name, text)
-            for name, text in typed.items()
+        given = {}
+        for name, text in typed.items():
+            field = self.fields[name]
             # Of a secret, spaces count.
-            if (text.strip() if not isinstance(self.fields[name], Choices | Secret) else text)
-        }
+            if text if isinstance(field, Choices | Secret) else text.strip():
+                given[name] = field.from_text(text) if isinstance(field, RuleField) else text
         skipped = [name for name in self.fields if name not in typed]
         typed = {n: text for n, text in typed.items() if not isinstance(self.fields[n], Secret)}
         try:
@@ -144,10 +144,6 @@ class FormSchema(Schema):
         if isinstance(field, Choices) and isinstance(form, MultiDict):
             return field.collect(form, name)
         return _read_text(form, name)
-
-    def _to_value(self, name: str, text: str) -> Any:
-        field = self.fields[name]
-        return field.from_text(text) if isinstance(field, RuleField) else text
 
 
 def list_sent() -> list[tuple[str, str]]:

@@ -63,7 +63,9 @@ def make_backup(settings: Settings, target: Path) -> archive.Manifest:
             # The copy and, at worst, an archive of the same size.
             recordings = settings.instance_path.glob(f"{FOLDER}/*")
             recorded = sum(path.stat().st_size for path in recordings)
-            archive.require_room(folder, 2 * _measure_database(settings) + recorded)
+            file = settings.database_file
+            size = file.stat().st_size if file else measure_postgres(settings.database_url)
+            archive.require_room(folder, 2 * size + recorded)
             manifest = _write(settings, folder)
             give_to_owner(folder / "archive", target.parent)
             (folder / "archive").rename(target)
@@ -80,13 +82,6 @@ def make_backup(settings: Settings, target: Path) -> archive.Manifest:
             f"{target.parent} can't be written to: {error.strerror or error}"
         ) from None
     return manifest
-
-
-def _measure_database(settings: Settings) -> int:
-    """Return how many bytes a copy of the database may take."""
-    if settings.database_file is None:
-        return measure_postgres(settings.database_url)
-    return settings.database_file.stat().st_size
 
 
 def _write(settings: Settings, folder: Path) -> archive.Manifest:
