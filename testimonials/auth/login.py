@@ -113,9 +113,7 @@ def sign_in() -> ResponseReturnValue:
             token = cookies.sign_browser_in(account, how)
     except (credentials.SignInRefused, RateLimited) as error:
         return _refuse(sent["email"].strip(), email, error)
-    response = go_on(**schemas.GoOnForm().read().values)
-    cookies.set_session_cookie(response, account, token)
-    return response
+    return _let_in(account, token)
 
 
 @auth.post("/login/passkey/begin")
@@ -137,9 +135,7 @@ def sign_in_with_passkey() -> ResponseReturnValue:
             cookie = cookies.sign_browser_in(account, SignInMethod.PASSKEY, means)
     except passkeys.PasskeyRefused as error:
         return show_login_again(error)
-    response = go_on(**schemas.GoOnForm().read().values)
-    cookies.set_session_cookie(response, account, cookie)
-    return response
+    return _let_in(account, cookie)
 
 
 @auth.post("/login/code")
@@ -154,11 +150,9 @@ def sign_in_with_code() -> ResponseReturnValue:
             means = "password and a recovery code" if was_recovery else ""
             cookie = cookies.sign_browser_in(account, SignInMethod.PASSWORD_AND_APP, means)
     except (two_factor.CodeRefused, RateLimited) as error:
-        return answer_privately(
-            two_factor.render_step(account, step, error), error.status, error.headers
-        )
-    response = go_on(**schemas.GoOnForm().read().values)
-    cookies.set_session_cookie(response, account, cookie)
+        page = two_factor.render_step(account, step, error)
+        return answer_privately(page, error.status, error.headers)
+    response = _let_in(account, cookie)
     if sent["trust"]:
         two_factor.trust_browser(response, account)
     return response
@@ -256,6 +250,12 @@ def reset_password(token: str) -> ResponseReturnValue:
 @auth.errorhandler(credentials.ResetLinkInvalid)
 def show_reset_problem(error: credentials.ResetLinkInvalid) -> ResponseReturnValue:
     return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
+
+
+def _let_in(account: Account, cookie: str) -> Response:
+    response = go_on(**schemas.GoOnForm().read().values)
+    cookies.set_session_cookie(response, account, cookie)
+    return response
 
 
 def _home() -> str:
