@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from apispec import APISpec
@@ -22,99 +23,17 @@ from testimonials.core.images.uploads import UPLOADED_TYPES
 from testimonials.core.late import load_all
 from testimonials.core.settings.current import current_settings
 
-# The headers and parameters that many calls share, as the OpenAPI document describes them.
-
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "idempotencyKey": {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "schema": {"type": "string", "pattern": f"^(?:{KEY_PATTERN})$"},
-        "description": "A new text for each write, such as a UUID: 1 to 255 ASCII characters, bare "
-        "or quoted. Sent again within 24 hours, the same call isn't carried out a second time, and "
-        "the first answer is given again; another call is refused (422). Errors are not kept: a "
-        "call that failed may be repeated with its key.",
-    },
-    "ifMatch": {
-        "name": "If-Match",
-        "in": "header",
-        "schema": {"type": "string"},
-        "description": "The `ETag` that you read: the change is made only if it still holds, "
-        "and refused otherwise (412).",
-    },
-    "ifNoneMatch": {
-        "name": "If-None-Match",
-        "in": "header",
-        "schema": {"type": "string"},
-        "description": "The `ETag` that you have: 304 if it still holds.",
-    },
-    "dryRun": {
-        "name": "dryRun",
-        "in": "query",
-        "schema": {"type": "boolean"},
-        "description": "true: everything is checked and answered, and nothing is changed, mailed "
-        "or kept. Ids in the answer belong to nothing; secrets are left out.",
-    },
-}
-
-TEXT, TRUE = {"type": "string"}, {"type": "string", "enum": ["true"]}
-HEADERS: dict[str, tuple[dict[str, Any], str]] = {
-    "ETag": (TEXT, "The version of `data`; a change answers with the one that its GET has."),
-    "Link": (TEXT, 'URL of the next page, as `<URL>; rel="next"`, while there are more.'),
-    "Idempotent-Replayed": (
-        TRUE,
-        "The call was carried out before; this is the answer that it got.",
-    ),
-    "X-Dry-Run": (TRUE, "Nothing was changed."),
-    "Retry-After": ({"type": "integer", "minimum": 0}, "Seconds to wait before the next try."),
-    "RateLimit-Policy": (TEXT, "The limit: its name, `q` requests in `w` seconds."),
-    "RateLimit": (TEXT, "`r` requests are left; the count starts anew in `t` seconds."),
-}
-
-
-def headers(*names: str) -> dict[str, Any]:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-
-
-# The answers of the API's calls, as the OpenAPI document describes them.
-
-ERRORS = {
-    400: "A field is missing or invalid; `message` says what to change, `errors` lists by field.",
-    401: "The credentials are missing, don't match, or are no longer valid.",
-    402: "`code` is PROJECT_LIMIT_REACHED: the account is at its project limit.",
-    403: "The credentials don't allow this call; `message` names the scope that does.",
-    404: "The project, or the thing in it, does not exist or does not belong to the account.",
-    409: "What is stored now doesn't allow this; `message` says why.",
-    410: "It is gone; `message` says why.",
-    412: "The resource is another than `If-Match` names. Nothing was changed.",
-    413: "The body is too large; `message` gives the limit.",
-    422: "It can't be done with what is stored; `message` says why.",
-    429: "Rate limit exceeded; `Retry-After` gives the seconds to wait.",
-    503: "Too many at once; `Retry-After` gives the seconds to wait.",
-}
-ERROR_HEADERS = {
-    412: ("ETag",),
-    429: ("Retry-After", "RateLimit-Policy", "RateLimit"),
-    503: ("Retry-After",),
-}
-ERROR_SCHEMA = {
-    "type": "object",
-    "required": ["message", "code"],
-    "properties": {
-        "message": {"type": "string", "description": "What is wrong and how to fix it."},
-        "code": {"type": "string", "description": "Stable, UPPER_SNAKE; see the error codes."},
-        "errors": {
-            "type": "object",
-            "description": "On 400: field name to the list of broken rules.",
-            "additionalProperties": {"type": "array", "items": {"type": "string"}},
-        },
-    },
-    "not": {"required": ["data"]},
-}
+# What many calls share (parameters, headers, errors), as the OpenAPI document describes it.
+_SHARED = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))
 # By its name, since it belongs to a feature.
 PROPOSAL = "ProposalSchema"
 
 # Registers a schema of this name, and returns a reference to it.
 Register = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+def headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def describe_responses(operation: Operation, register: Register) -> dict[str, Any]:
@@ -140,10 +59,10 @@ def describe_responses(operation: Operation, register: Register) -> dict[str, An
     statuses = {400, *operation.raises, *(each for each, holds in conditions.items() if holds)}
     for status in sorted(statuses):
         found[str(status)] = {
-            "description": ERRORS[status],
+            "description": _SHARED["errors"][str(status)],
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
-        if names := ERROR_HEADERS.get(status):
+        if names := _SHARED["errorHeaders"].get(str(status)):
             found[str(status)]["headers"] = headers(*names)
     return dict(sorted(found.items()))
 
@@ -203,29 +122,6 @@ class ErrorCode:
     remedy: str
 
 
-LATER = "Try again after the seconds in `Retry-After`; with an Idempotency-Key nothing is doubled."
-
-# What has no class of its own: routing, limits of the server, outages.
-GENERAL = (
-    ErrorCode("BAD_REQUEST", 400, "The request isn't valid HTTP.", "Correct the request."),
-    ErrorCode(
-        "METHOD_NOT_ALLOWED", 405, "The path has no such method.", "Use one that `Allow` lists."
-    ),
-    ErrorCode("BODY_TOO_LARGE", 413, "The body is too large.", "Send less in one call."),
-    ErrorCode("URI_TOO_LONG", 414, "The URL is too long.", "Shorten the query."),
-    ErrorCode(
-        "INTERNAL_ERROR",
-        500,
-        "Something failed here. Nothing was changed.",
-        "Try again later; report `X-Request-Id` to the operator if it stays.",
-    ),
-    ErrorCode("BUSY", 503, "Others are writing. Nothing was changed.", LATER),
-    ErrorCode("DATABASE_AWAY", 503, "The database can't be reached.", LATER),
-    ErrorCode("STORAGE_FAILED", 503, "Nothing can be saved at the moment.", LATER),
-    ErrorCode("COUNTING_FAILED", 503, "Requests can't be counted. Nothing was changed.", LATER),
-)
-
-
 def list_error_codes() -> list[ErrorCode]:
     """Return what a call of the API may answer, by status and code."""
     load_all()
@@ -234,7 +130,9 @@ def list_error_codes() -> list[ErrorCode]:
         for each in _subclasses(ServiceError)
         if "meaning" in vars(each)
     )
-    return sorted((*GENERAL, *own), key=lambda each: (each.status, each.code))
+    # What has no class of its own: routing, limits of the server, outages.
+    general = (ErrorCode(*each) for each in _SHARED["generalErrors"])
+    return sorted((*general, *own), key=lambda each: (each.status, each.code))
 
 
 def _subclasses(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
@@ -274,14 +172,6 @@ def _titles() -> dict[str, str]:
 
 # The OpenAPI 3.1 document, made from the views and the schemas that check the requests.
 
-INTRODUCTION = """\
-Create projects, configure a testimonial widget, fetch an embed snippet, write and read \
-testimonials. Every successful response is `{"message": string, "data": payload}` with status 200. \
-Every error is `{"message": string, "code": string}` and, on 400, `errors` by field; with `Accept: \
-application/problem+json` it has the fields of RFC 9457 too. Every request but POST \
-/v1/auth/agent-init needs the headers `x-service-account-id` and `x-api-key`, or `Authorization: \
-Bearer` with an access token. Every query parameter that a call doesn't have is an error. Fields \
-and endpoints may be added at any time; ignore fields you don't know."""
 KEY_HEADERS = {"accountId": "x-service-account-id", "apiKey": "x-api-key"}
 KEY: dict[str, list[str]] = {"accountId": [], "apiKey": []}
 TOKEN: dict[str, list[str]] = {"accessToken": []}
@@ -301,7 +191,7 @@ def build_openapi(app: Flask, version: str) -> dict[str, Any]:
         version=version,
         openapi_version="3.1.0",
         plugins=[marshmallow],
-        info={"description": INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}},
+        info=_SHARED["info"],
         servers=[{"url": current_settings(app).base_url}],
     )
     _describe_shared(spec)
@@ -331,11 +221,13 @@ def _describe_shared(spec: APISpec) -> None:
     for name, header in KEY_HEADERS.items():
         spec.components.security_scheme(name, {"type": "apiKey", "in": "header", "name": header})
     spec.components.security_scheme("accessToken", {"type": "http", "scheme": "bearer"})
-    spec.components.schema("Error", ERROR_SCHEMA)
-    for name, described in PARAMETERS.items():
+    spec.components.schema("Error", _SHARED["errorSchema"])
+    key = {"schema": {"type": "string", "pattern": f"^(?:{KEY_PATTERN})$"}}
+    for name, described in _SHARED["parameters"].items():
+        described |= key if name == "idempotencyKey" else {}
         spec.components.parameter(name, described["in"], described)
-    for name, (schema, text) in HEADERS.items():
-        spec.components.header(name, {"schema": schema, "description": text})
+    for name, described in _SHARED["headers"].items():
+        spec.components.header(name, described)
 
 
 def operations(app: Flask) -> Iterator[tuple[Rule, Operation]]:
