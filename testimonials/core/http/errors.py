@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from flask import Flask, Response, current_app, g, jsonify, render_template, request
@@ -30,62 +31,8 @@ from testimonials.core.late import find_late, load_all
 
 # Method and path, and where it is done: a page of the project, of the account, or another call.
 # {} is the page's URL.
-PLACES = (
-    (r"DELETE projects/(\w+)", "settings", "The owner deletes a project in the dashboard: {}"),
-    (
-        r"(?:PATCH|PUT|POST) projects/(\w+)",
-        "settings",
-        "The owner changes a project's address and status in the dashboard: {}. The page is "
-        "changed by PATCH /v1/projects/:id/page-config, the widget by PATCH "
-        "/v1/projects/:id/widget-config.",
-    ),
-    (
-        r"(?:POST|PUT|PATCH) projects/(\w+)/(?:testimonials|submissions)/\w+/"
-        r"(?:approve|reject|publish|hide|spam)",
-        "inbox",
-        "Decide by POST /v1/projects/:id/submissions/decisions; the owner does so in the "
-        "dashboard: {}",
-    ),
-    (
-        r"\w+ projects/(\w+)/(?:settings|status|slug|transfer|archive)",
-        "settings",
-        "The owner does this in the dashboard: {}",
-    ),
-    (
-        r"\w+ projects/(\w+)/(?:import|imports|testimonials/import)",
-        "import",
-        "Files are imported in the dashboard: {}",
-    ),
-    (
-        r"\w+ projects/(\w+)/(?:export|exports|testimonials/export)",
-        "settings",
-        "Files are exported in the dashboard: {}. GET /v1/projects/:id/testimonials lists all.",
-    ),
-    (
-        r"\w+ projects/(\w+)/(?:team|members|invitations|users)(?:/.*)?",
-        "people",
-        "The owner invites colleagues in the dashboard: {}",
-    ),
-    (
-        r"\w+ projects/(\w+)/notifications",
-        "notifications",
-        "Everybody chooses their own mails in the dashboard: {}",
-    ),
-    (
-        r"(?:POST|PUT|PATCH|DELETE) projects/(\w+)/widgets(?:/.*)?",
-        "widgets",
-        "Saved widgets are made and changed in the dashboard: {}",
-    ),
-    (
-        r"\w+ (?:me|account|accounts)(?:/.*)?",
-        "",
-        "The owner changes or deletes the account in the dashboard: {}",
-    ),
-    (
-        r"\w+ (?:tokens|access-tokens|keys|api-keys|auth/(?:tokens?|keys?))(?:/.*)?",
-        "",
-        "The owner makes access tokens in the dashboard, and replaces the account's key there: {}",
-    ),
+PLACES: list[tuple[str, str, str]] = json.loads(
+    Path(__file__).with_name("places.json").read_text(encoding="utf-8")
 )
 SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|reset|refresh)"
 
