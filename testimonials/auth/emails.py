@@ -1,6 +1,8 @@
 """The mails about accounts."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from testimonials.auth.accounts import operator_address
 from testimonials.auth.magic_links import make_not_me_link
@@ -10,6 +12,8 @@ from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
+# The words of mails, in English, by what they are for.
+MAILS = json.loads(Path(__file__).with_name("emails.json").read_text(encoding="utf-8"))
 # Sent with the id of an account: who knows its projects answers with what mails show of each.
 summarizing = Signal()
 
@@ -38,111 +42,38 @@ def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: 
 
 
 def send_signup_mail(account: Account, link: str) -> None:
-    lines = ["This link opens your page. See what it looks like, and make it yours."]
-    if account.has_key:
-        lines.append(
-            f"An agent has held a key to this account since {clock.day(account.key_created_at)}"
-            ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
-            "added, and you decide whether to keep that and the key."
-        )
-    send_plain_mail(
-        account.email,
-        "signup",
-        "Your page is one step away",
-        lines,
-        footnote=f"The link works for {describe_days_left(account)} and only once. If you did not "
-        "ask for it, ignore this mail: without a password the account is deleted automatically.",
-        link=link,
-        button="Open my page",
+    agent = (
+        f"An agent has held a key to this account since {clock.day(account.key_created_at)}"
+        ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
+        "added, and you decide whether to keep that and the key."
     )
+    left, words = describe_days_left(account), agent if account.has_key else ""
+    _send(account.email, "signup", link, agent=words, left=left)
 
 
 def send_account_exists_mail(email: str) -> None:
-    send_plain_mail(
-        email,
-        "account-exists",
-        "You already have an account",
-        [
-            "Somebody, perhaps you, asked to sign up with this address. It already has an account, "
-            "so nothing has changed. Sign in with your password, or choose a new one there."
-        ],
-        footnote="If it wasn’t you, ignore this mail.",
-        link=login_url(),
-        button="Sign in",
-    )
+    _send(email, "account-exists", login_url())
 
 
 def send_reset_mail(email: str, link: str) -> None:
-    send_plain_mail(
-        email,
-        "reset",
-        "Choose a new password",
-        ["Open this link to choose a new password. That signs you out of every browser."],
-        footnote="The link works for one hour and only once. If you did not ask for it, ignore "
-        "this mail: your password stays as it is.",
-        link=link,
-        button="Choose a new password",
-    )
+    _send(email, "reset", link)
 
 
 def send_proof_mail(email: str, link: str, minutes: int) -> None:
-    send_plain_mail(
-        email,
-        "proof",
-        "Confirm that it’s you",
-        [
-            "Somebody who is signed in to your account is about to do what needs a confirmation. "
-            "If that is you, open this link in the same browser."
-        ],
-        footnote=f"The link works for {minutes} minutes and only once. If it isn’t you, don’t open "
-        "it; sign out everywhere under Account, Where you’re signed in.",
-        link=link,
-        button="It’s me",
-    )
+    _send(email, "proof", link, minutes=minutes)
 
 
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
-    send_plain_mail(
-        new_email,
-        "email-change",
-        "Confirm your new address",
-        [
-            f"Somebody who is signed in to the account of {old_email} wants to use this address "
-            "instead, to sign in and to receive mail.",
-            f"If that is you, open the link where you are signed in, or sign in as {old_email}.",
-        ],
-        footnote="The link works for one hour and only once. If you did not ask for it, ignore "
-        "this mail: nothing will change.",
-        link=link,
-        button="Use this address",
-    )
+    _send(new_email, "email-change", link, old=old_email)
 
 
 def send_address_changed_mail(old_email: str, new_email: str) -> None:
-    send_plain_mail(
-        old_email,
-        "address-changed",
-        "Your account has a new address",
-        [
-            f"On {clock.day(clock.now())} your account left this address. You now sign in as "
-            f"{new_email}, and mail goes there.",
-            "If it wasn’t you, somebody else is in your account. Write to the operator of "
-            f"{app_url()} at once, from this address: {operator_address()}.",
-        ],
-        footnote="If it was you, you don’t need to do anything.",
-    )
+    day, whom = clock.day(clock.now()), {"service": app_url(), "operator": operator_address()}
+    _send(old_email, "address-changed", day=day, email=new_email, **whom)
 
 
 def send_security_mail(email: str, what: str) -> None:
-    send_plain_mail(
-        email,
-        "security",
-        "Your account was changed",
-        [what],
-        footnote="If it was you, you don’t need to do anything.",
-        link=forgot_url(),
-        button="It wasn’t me",
-    )
+    _send(email, "security", forgot_url(), what=what)
 
 
 def send_password_changed_mail(email: str, *, with_key: bool) -> None:
@@ -195,30 +126,19 @@ def send_suspended_mail(account: Account) -> None:
         if account.hides_widgets
         else "What your widgets and walls show stays there."
     )
-    send_plain_mail(
-        account.email,
-        "suspended",
-        "Your account is suspended",
-        [
-            "The operator has suspended your account. The reason:",
-            account.suspended_reason or "",
-            "Nobody can sign in to it, its keys and tokens are refused, and its pages take no "
-            f"testimonials. {widgets} Nothing was deleted.",
-        ],
-        footnote=f"If you think that this is wrong, write to {operator_address()}.",
-    )
+    values = {"reason": account.suspended_reason or "", "operator": operator_address()}
+    _send(account.email, "suspended", widgets=widgets, **values)
 
 
 def send_restored_mail(account: Account) -> None:
+    _send(account.email, "restored", login_url())
+
+
+def _send(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
+    """Send a mail of the file, with `values` in its %(name)s placeholders."""
+    mail = MAILS[purpose]
+    lines = [text for line in mail["lines"] if (text := line % values)]
+    footnote, button = mail["footnote"] % values, mail["button"]
     send_plain_mail(
-        account.email,
-        "restored",
-        "Your account works again",
-        [
-            "The operator has restored your account. Your pages take testimonials again, keys and "
-            "tokens work as before, and what waited is being sent. Sign in again to go on."
-        ],
-        footnote="You get this mail because this address has an account.",
-        link=login_url(),
-        button="Sign in",
+        recipient, purpose, mail["title"], lines, footnote=footnote, link=link, button=button
     )

@@ -33,8 +33,7 @@ from testimonials.core.jobs import enqueue
 from testimonials.core.mail.outbox import SEND, OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
-from testimonials.operations.backup.creating import BACKUP_JOB, mail_failure, mail_success
-from testimonials.operations.backup.offsite import COPY_JOB
+from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, mail_failure, mail_success
 from testimonials.projects.emails import (
     send_handed_over_mail,
     send_invitation_mail,
