@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from testimonials import __version__, create_app
-from testimonials.cli.groups import ADMIN, OWN, LateGroup
+from testimonials.cli.groups import COMMANDS, LateGroup
 
 
 class _Main(LateGroup):
@@ -17,7 +17,7 @@ class _Main(LateGroup):
     Faults of the program keep their traceback.
     """
 
-    late = ADMIN | OWN
+    late = COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
         # The help needs none of this.
