@@ -1,5 +1,7 @@
 """The sample account and project that a first start can show."""
 
+import json
+from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -16,36 +18,8 @@ from testimonials.testimonials.testimonials import add_approved_testimonial
 from testimonials.widget.settings import update_widget_config
 
 EMAIL = "rosa@example.com"
-PROJECT = {
-    "businessName": "Fern & Fable Salon",
-    "headline": "How was your visit?",
-    "description": "Two sentences are plenty. Your words help the next person choose.",
-    "website": "https://example.com",
-}
-TESTIMONIALS = (
-    {
-        "author_name": "Hannah Whitlock",
-        "author_role": "Wedding client",
-        "text": "I arrived with a photo from 1998 and very little hope. Noor asked three good "
-        "questions, put the photo away, and gave me hair that stayed up through rain, two "
-        "ceremonies and my uncle’s dancing. Worth every minute.",
-        "rating": 5.0,
-    },
-    {
-        "author_name": "ليلى منصور",
-        "author_role": "مصممة داخلية",
-        "text": "صالون هادئ ونظيف، والموعد يبدأ في وقته دائمًا. طلبت خصلات خفيفة تناسب لون شعري "
-        "الطبيعي، وكانت النتيجة أجمل مما تخيلت.",
-        "rating": 5.0,
-    },
-    {
-        "author_name": "Paul Brandt",
-        "author_role": "Saturday regular",
-        "text": "My daughter and I get our hair done on the same Saturday. It has become the "
-        "nicest hour of our month. Parking is the only thing I’d change.",
-        "rating": 4.5,
-    },
-)
+# The project, and its testimonials, newest first.
+SALON = json.loads(Path(__file__).with_name("salon.json").read_text(encoding="utf-8"))
 
 
 class Sample(NamedTuple):
@@ -82,11 +56,11 @@ def prepare_sample() -> Sample:
 
 def _create_project(account: Account) -> Project:
     try:
-        project = create_project(account.id, dict(PROJECT))
+        project = create_project(account.id, dict(SALON["project"]))
     except SlugTaken:
         # Somebody's own project has the slug already.
-        project = create_project(account.id, PROJECT | {"slug": random_slug()})
-    for values in reversed(TESTIMONIALS):
+        project = create_project(account.id, SALON["project"] | {"slug": random_slug()})
+    for values in reversed(SALON["testimonials"]):
         add_approved_testimonial(project, dict(values))
     update_widget_config(project, {"palette": "emerald"})
     return project

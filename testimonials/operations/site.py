@@ -1,5 +1,7 @@
 """The front page, and what programs ask every service for."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from flask import Response, current_app, jsonify, render_template, request
@@ -22,21 +24,7 @@ from testimonials.widget.words import write_words
 
 # No project has this id; the page's script answers for it.
 PROJECT_ID = "bakery"
-SAMPLES = (
-    (
-        "Hannah Weir",
-        "The seeded loaf is the first thing my children eat without being asked. Twice a week "
-        "isn’t enough.",
-        5,
-    ),
-    ("Lucía Ferrán", "Open at six, when my night shift ends. Still warm.", 5),
-    ("Tom Okerele", "They remember your order and your dog’s name.", 5),
-    (
-        "Aiko Tane",
-        "Good rye. Saturdays are a long wait, so I come on Fridays now and stay for a coffee.",
-        4,
-    ),
-)
+SAMPLES = json.loads(Path(__file__).with_name("bakery.json").read_text(encoding="utf-8"))
 ROLE = "Invented bakery"
 LOOK = {"cardStyle": "quote", "palette": "indigo", "showDates": False, "showCtaButton": False}
 LAYOUTS = {"masonry": "Masonry", "list": "List", "carousel": "Carousel"}
