@@ -29,6 +29,8 @@ not_me_purpose = TokenPurpose("not-me")
 class LinkInvalid(ServiceError):
     """The link is invalid (cut off, changed, or never ours), expired, replaced or used."""
 
+    code = "LINK_INVALID"
+
     def __init__(self, reason: str = "invalid") -> None:
         super().__init__()
         self.reason, self.code = reason, f"LINK_{reason.upper()}"

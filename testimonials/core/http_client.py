@@ -137,10 +137,7 @@ def ask(
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
-        # Its handshake, which verifies the host, is still to come.
-        stream = ssl.create_default_context().wrap_socket(
-            stream, server_hostname=host, do_handshake_on_connect=False
-        )
+        stream = _encrypt(stream, host)
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     # A server that sends a byte now and then would stay within the timeout of each read.
@@ -165,6 +162,13 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
+
+
+def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
+    """Return a TLS connection; its handshake, which verifies the host, is still to come."""
+    return ssl.create_default_context().wrap_socket(
+        stream, server_hostname=host, do_handshake_on_connect=False
+    )
 
 
 @refusing(lambda _fault: UrlRefused())

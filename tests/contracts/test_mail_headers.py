@@ -103,7 +103,7 @@ def find_kinds() -> Iterator[Kind]:
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             if name == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
-            elif name in ("send_plain_mail", "send_mail"):
+            elif name in ("send_plain_mail", "send_mail", "_send_written"):
                 purpose, can_be_ended = node.args[1], "list_unsubscribe" in keywords
             else:
                 continue
