@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, jsonify, make_response, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    current_app,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 from flask.typing import ResponseReturnValue
 from marshmallow.fields import Field
 from werkzeug import Response
@@ -120,6 +129,8 @@ def _ask_for_more() -> Response:
 #     domains.set_domain(access.project, host)
 #     return Done(_("Add these records now."))
 
+# Where the macros of all pages are.
+PIECES = ("_macros.html", "dashboard/_macros.html", "dashboard/_rows.html")
 # A fault of these leads back to the form; others have a page of their own.
 CORRECTABLE = (400, 402, 409, 422, 429)
 
@@ -165,7 +176,8 @@ class AccountPage:
         """Show the page with the values that `view` returns, or another answer.
 
         The template gets a `notice` too, `errors` by field, and what was `typed` where the form was
-        refused; without that, the view may say with what the form is filled in.
+        refused; without that, the view may say with what the form is filled in. The macros of
+        `PIECES` need no import, but where others import a template.
         """
         self.endpoint = f".{view.__name__}"
         self.describe = view
@@ -265,7 +277,7 @@ class AccountPage:
         values = self.describe(who, **self.values_of(mine))
         if isinstance(values, Response):
             return values
-        frame = {"notice": read_notice(), "errors": {}, "typed": {}}
+        frame = _list_pieces() | {"notice": read_notice(), "errors": {}, "typed": {}}
         frame["shell"] = values.get("shell") or build_shell(who, self.nav)
         page = render_template(f"dashboard/{self.template}", **frame | values | more)
         return answer_privately(page, status)
@@ -305,6 +317,12 @@ class AccountPage:
         if done.finish is not None:
             done.finish(response)
         return response
+
+
+def _list_pieces() -> Values:
+    """Return the macros that every page may use, by their names."""
+    found = (current_app.jinja_env.get_template(name).module for name in PIECES)
+    return {name: piece for each in found for name, piece in vars(each).items() if name[0] != "_"}
 
 
 def _read(form: type[FormSchema], takes: int) -> SentForm:
