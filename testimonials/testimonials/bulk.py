@@ -14,7 +14,6 @@ from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import mark_changed
 from testimonials.projects.proposals import propose
 from testimonials.projects.proposals_api import ProposalSchema
-from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import TestimonialAddSchema
@@ -152,4 +151,4 @@ def write_added(project: Project, rows: Sequence[Testimonial], caller: Caller) -
     db.session.add_all(rows)
     mark_changed(project)
     db.session.flush()
-    record_additions(project, rows, TESTIMONIAL_CREATED, caller.label)
+    record_additions(project, rows, caller.label)

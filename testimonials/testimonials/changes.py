@@ -19,7 +19,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project, Proposal
-from testimonials.testimonials.events import TESTIMONIAL_CREATED
 from testimonials.testimonials.fields import (
     AuthorAvatar,
     AuthorName,
@@ -67,7 +66,7 @@ def add_testimonial(
         for row in find_by_external_ids(project, [name]).values():
             return Outcome({"testimonialId": row.id}, row)
     row = add_approved_testimonial(project, values)
-    record_additions(project, [row], TESTIMONIAL_CREATED, actor)
+    record_additions(project, [row], actor)
     return Outcome({"testimonialId": row.id}, row)
 
 

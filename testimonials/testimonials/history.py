@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, literal, select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Actor, Event, EventType, Turn, record_changes
+from testimonials.core.audit import IS_HISTORY, Actor, Event, Turn, record_changes
 from testimonials.core.db.identifiers import name_part, new_identifier
 from testimonials.core.db.transactions import delete_rows, in_batches
 from testimonials.core.extensions import db
 from testimonials.core.jobs import enqueue_anew
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
-from testimonials.testimonials.events import REPLY_CHANGED, name_change
+from testimonials.testimonials.events import REPLY_CHANGED, TESTIMONIAL_CREATED, name_change
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.record import (
     HASHED,
-    STATE,
     WORDS,
     describe_words,
     find_digests,
@@ -74,38 +73,15 @@ def change_all(
     return part.id, len(changes)
 
 
-def delete_matching(
-    project: Project, actor: str, part: "Part", *conditions: ColumnElement[bool]
-) -> int:
-    """Move what matches, in the locked project, to the trash as a part; record it.
-
-    Without models, which would take most of the time for twenty thousand rows.
-    """
-    now, row = clock.now(), Testimonial
-    gone = literal(now, row.deleted_at.type).label("deleted_at")
-    conditions = (*conditions, row.deleted_at.is_(None))
-    told = (row.id, row.status, row.held_for, row.updated_at, gone, *STATE)
-    query = select(*told).where(*conditions)
-    found: Sequence[Any] = db.session.execute(query).all()
-    if found:
-        latest = max(now, max(each.updated_at for each in found) + clock.MILLISECOND)
-        db.session.execute(
-            update(row)
-            .where(*conditions)
-            .values(deleted_at=now, updated_at=latest)
-            .execution_options(synchronize_session=False)
-        )
-        mark_changed(project)
-        _record(project, [(each, {"deleted_at": None}) for each in found], part, actor, "delete")
-    return len(found)
-
-
-def record_additions(
-    project: Project | Turn, rows: Sequence[Testimonial], type: EventType, actor: str
-) -> None:
+def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor: str) -> None:
     """Begin the history of testimonials that were added to the project at once."""
     entries = [
-        {"testimonial_id": row.id, "type": str(type), "before": {}, "created_at": row.updated_at}
+        {
+            "testimonial_id": row.id,
+            "type": str(TESTIMONIAL_CREATED),
+            "before": {},
+            "created_at": row.updated_at,
+        }
         | write_entry(row, "received", hashes={})
         for row in rows
     ]

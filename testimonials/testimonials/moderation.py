@@ -15,7 +15,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
-from testimonials.testimonials.events import BY_HAND, TESTIMONIAL_CREATED
+from testimonials.testimonials.events import BY_HAND
 from testimonials.testimonials.highlights import Ranges, follow_edit
 from testimonials.testimonials.history import Part, change_all, in_parts, record_additions
 from testimonials.testimonials.inbox import find_rows
@@ -251,7 +251,7 @@ def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Tes
     row = add_row(project, columns | {"status": "approved", "source": "manual"})
     row.reviewed_at = row.created_at
     db.session.flush()
-    record_additions(project, [row], TESTIMONIAL_CREATED, actor)
+    record_additions(project, [row], actor)
     return row
 
 

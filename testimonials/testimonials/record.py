@@ -25,14 +25,6 @@ from testimonials.testimonials.models import Recording, Testimonial
 
 # Entries. None has words or names, only their salted hash: the salt goes with the testimonial.
 
-# What an entry says of a testimonial, whatever happened to it.
-STATE = (
-    Testimonial.source,
-    Testimonial.rating,
-    Testimonial.set_aside,
-    Testimonial.purchase_verified_at,
-    Testimonial.email_verified_at,
-)
 # Column of the words that are shown to what they are called.
 WORDS = {
     "text": "text",

@@ -26,8 +26,9 @@ from testimonials.core.jobs import Interrupted, current_job, hold_job, job
 from testimonials.projects.access import Role, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project, mark_changed
-from testimonials.testimonials.history import Part, delete_matching, in_parts
+from testimonials.testimonials.history import Part, in_parts
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation import DELETE, apply_action
 from testimonials.transfer.models import TableImport, WaitingArchive
 from testimonials.transfer.tables.columns import change_mapping, guess_mapping
 from testimonials.transfer.tables.files import MAX_LINES, read_table
@@ -181,7 +182,8 @@ def undo_import(
 
     def work(some: Sequence[str], part: Part) -> int:
         row = find_import(project.id, import_id, for_update=True)
-        removed = delete_matching(project, actor, part, *wanted, Testimonial.id.in_(some))
+        added = select(Testimonial).where(*wanted, Testimonial.id.in_(some))
+        _, removed = apply_action(project, db.session.scalars(added).all(), DELETE, actor, part)
         row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
         if row.state == RUNNING:
             row.state = STOPPED

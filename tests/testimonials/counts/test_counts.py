@@ -22,7 +22,7 @@ from testimonials.projects.projects import lock_project
 from testimonials.testimonials import history, models
 from testimonials.testimonials.counts import count_again, count_days, find_wrong_counts
 from testimonials.testimonials.fields import count_answers, count_sent
-from testimonials.testimonials.history import Part, change_all, delete_matching
+from testimonials.testimonials.history import change_all
 from testimonials.testimonials.inbox import count_tabs, find_rows
 from testimonials.testimonials.moderation import WITH_REASON, apply_action
 from testimonials.testimonials.tags import add_tag, delete_tag, list_project_tags, rename_tag
@@ -163,9 +163,9 @@ class Walk:
             row.avatar_id = self.random.choice((None, new_identifier()))
 
     def trash(self) -> None:
-        status = self.random.choice(STATUSES)
-        part = Part(new_identifier())
-        delete_matching(self.project(), WHO, part, models.Testimonial.status == status)
+        project, status = self.project(), self.random.choice(STATUSES)
+        query = select(models.Testimonial).where(models.Testimonial.status == status)
+        apply_action(project, db.session.scalars(query).all(), "delete", WHO)
 
     def undo(self) -> None:
         undo_last(self.project(), WHO)
