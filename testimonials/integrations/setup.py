@@ -26,7 +26,6 @@ from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
 from testimonials.projects.website import read_later
-from testimonials.testimonials.bulk import write_added
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.inbox import count_samples, count_tabs
@@ -36,6 +35,7 @@ from testimonials.testimonials.testimonials import (
     delete_demos,
     find_by_external_ids,
     prepare_approved,
+    write_added,
 )
 from testimonials.widget.embed import build_snippet
 from testimonials.widget.settings import rate
@@ -296,7 +296,7 @@ def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
             edit = {key: value for key, value in values.items() if key in _EDITABLE}
             names = {"externalId": name, "testimonialId": row.id}
             steps.settle("testimonials", "testimonial.edit", edit, row.id, **names)
-    write_added(steps.project, added, steps.caller)
+    write_added(steps.project, added, steps.caller.label)
 
 
 _EDITABLE = {field.attribute or name for name, field in TestimonialEditSchema().fields.items()}

@@ -11,13 +11,15 @@ from testimonials.auth.callers import Caller
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.projects import mark_changed
 from testimonials.projects.proposals import propose
 from testimonials.projects.proposals_api import ProposalSchema
-from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import TestimonialAddSchema
-from testimonials.testimonials.testimonials import find_by_external_ids, prepare_approved
+from testimonials.testimonials.testimonials import (
+    find_by_external_ids,
+    prepare_approved,
+    write_added,
+)
 
 
 class BulkResultSchema(Schema):
@@ -85,14 +87,13 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
             result = (
                 _propose(caller, project, values, reason)
                 if caller.drafts_only
-                else _add(project, values)
+                else {"status": "created", "testimonial": prepare_approved(project, values)}
             )
             if name and "errors" not in result:
                 known[name] = result.get("testimonial") or result.get("proposal")
         results.append({"index": index} | (result or {}))
-    write_added(
-        project, [each["testimonial"] for each in results if each["status"] == "created"], caller
-    )
+    added = [each["testimonial"] for each in results if each["status"] == "created"]
+    write_added(project, added, caller.label)
     return results
 
 
@@ -110,10 +111,6 @@ def _check(sent: Any) -> tuple[dict[str, Any] | None, dict[str, list[str]]]:
         return _ADD.check(sent), {}
     except ValidationError as error:
         return None, error.messages_dict
-
-
-def _add(project: Project, values: dict[str, Any]) -> dict[str, Any]:
-    return {"status": "created", "testimonial": prepare_approved(project, values)}
 
 
 def _propose(
@@ -142,13 +139,3 @@ def _find_waiting(project: Project, names: Sequence[str]) -> dict[str, Proposal]
         name.in_(names),
     )
     return {each.values["externalId"]: each for each in db.session.scalars(query)} if names else {}
-
-
-def write_added(project: Project, rows: Sequence[Testimonial], caller: Caller) -> None:
-    """Write what `prepare_approved` made in a few statements, and record it as one event."""
-    if not rows:
-        return
-    db.session.add_all(rows)
-    mark_changed(project)
-    db.session.flush()
-    record_additions(project, rows, caller.label)

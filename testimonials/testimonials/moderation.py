@@ -17,12 +17,12 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import BY_HAND
 from testimonials.testimonials.highlights import Ranges, follow_edit
-from testimonials.testimonials.history import Part, change_all, in_parts, record_additions
+from testimonials.testimonials.history import Part, change_all, in_parts
 from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import find_spellings, spell
-from testimonials.testimonials.testimonials import add_row
+from testimonials.testimonials.testimonials import prepare_approved, write_added
 
 # What the only recording is, "" for several, that can't be approved without words.
 MUTE = {
@@ -247,11 +247,9 @@ def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str 
 
 def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
     """Add an approved testimonial from columns; `project` is locked."""
-    columns = values | _spell_tags(project, values)
-    row = add_row(project, columns | {"status": "approved", "source": "manual"})
+    row = prepare_approved(project, values | _spell_tags(project, values))
     row.reviewed_at = row.created_at
-    db.session.flush()
-    record_additions(project, [row], actor)
+    write_added(project, [row], actor)
     return row
 
 

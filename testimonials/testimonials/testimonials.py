@@ -26,6 +26,7 @@ from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.models import PICTURES, Project
 from testimonials.projects.projects import list_projects, mark_changed, project_created
 from testimonials.testimonials.counts import count_states
+from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.samples import write_samples
 
@@ -52,9 +53,18 @@ def add_approved_testimonial(project: Project | Turn, columns: dict[str, Any]) -
 def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
     """Return a testimonial of the locked project as `add_approved_testimonial` adds it.
 
-    For adding many at once: the caller adds them to the session and calls `mark_changed`.
+    For adding many at once, by `write_added`.
     """
     return Testimonial(id=new_identifier(), **_approve(project, columns, project.next_time()))
+
+
+def write_added(project: Project, rows: Sequence[Testimonial], actor: str) -> None:
+    """Write what `prepare_approved` made in a few statements, and record it as one event."""
+    if rows:
+        db.session.add_all(rows)
+        mark_changed(project)
+        db.session.flush()
+        record_additions(project, rows, actor)
 
 
 def _approve(project: Project | Turn, columns: dict[str, Any], time: datetime) -> dict[str, Any]:
@@ -79,18 +89,11 @@ def seed_demos(project: Project, *, has_samples: bool) -> None:
         return
     trade = project.brand.get("trade", "")
     for columns in reversed(write_samples(project.business_name, trade)):
-        add_row(project, columns | {"status": "demo", "source": "demo"})
-
-
-def add_row(project: Project, columns: dict[str, Any]) -> Testimonial:
-    """Add a testimonial of any status to the locked project, at its next time."""
+        row = prepare_approved(project, columns)
+        row.status = row.source = "demo"
+        db.session.add(row)
     mark_changed(project)
-    time = project.next_time()
-    times = {"submitted_at": time, "created_at": time, "updated_at": time}
-    row = Testimonial(**{"project_id": project.id, **times, **columns})
-    db.session.add(row)
     db.session.flush()
-    return row
 
 
 def delete_demos(project: Project) -> int:
