@@ -216,6 +216,11 @@ def to_json(value: Any) -> Any:
     return clock.to_milliseconds(value) if isinstance(value, datetime) else value
 
 
+def from_json(name: str, value: Any) -> Any:
+    is_time = name.endswith("_at") and isinstance(value, int)
+    return clock.from_milliseconds(value) if is_time else value
+
+
 # Changing thousands in parts, so that others can write in between.
 #
 # Each part is a transaction of its own, and in the history a batch of its own, whose id begins with

@@ -23,6 +23,7 @@ from testimonials.testimonials.history import (
     TELL_AUTHOR,
     Part,
     change_all,
+    from_json,
     in_parts,
 )
 from testimonials.testimonials.models import Testimonial, TestimonialTag
@@ -35,15 +36,6 @@ UNDO_STEPS = 50
 NO_STEPS = ("add", "import", "thank", "remove_recording", CONFIRM, OBJECT, TELL_AUTHOR)
 # When a change was "undone" that was passed over, since something else was changed after it.
 PASSED_OVER = clock.EPOCH
-TIMES = (
-    "reviewed_at",
-    "deleted_at",
-    "submitted_at",
-    "replied_at",
-    "email_verified_at",
-    "consented_at",
-    "consent_withdrawn_at",
-)
 
 # Testimonials with the values that they had.
 Changes = list[tuple[Testimonial, dict[str, Any]]]
@@ -194,7 +186,7 @@ def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
         _load_tags([each[0] for each in rows], ids)
     changes = []
     for each in rows:
-        values = _from_json(each.before)
+        values = {name: from_json(name, old) for name, old in each.before.items()}
         if "tags" in values:
             values["tags"] = spell(known, values["tags"])
         if _can_undo(each, each[0].status):
@@ -234,10 +226,3 @@ def _load_tags(rows: Sequence[Testimonial], ids: Sequence[str]) -> None:
         tags[tag.testimonial_id].append(tag)
     for row in rows:
         set_committed_value(row, "tag_rows", tags[row.id])
-
-
-def _from_json(before: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: clock.from_milliseconds(value) if name in TIMES and value is not None else value
-        for name, value in before.items()
-    }

@@ -4,7 +4,6 @@ import json
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import islice
 from statistics import median
 from typing import IO, Any
@@ -23,13 +22,14 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event, EventType
 from testimonials.core.changed import CHANGED
 from testimonials.core.clock import iso
-from testimonials.core.db.engine import to_name
+from testimonials.core.db.engine import to_name, write_columns, write_value
 from testimonials.core.differences import Parts, compare_texts
 from testimonials.core.event_lists import hide_from_team, list_events
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DAY, read_numbers
+from testimonials.testimonials.history import from_json
 from testimonials.testimonials.models import KeptRating, Testimonial
 from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
@@ -309,8 +309,8 @@ def _describe_requests(project: Project, testimonial_id: str | None) -> Iterator
             "name": row.name,
             "order": row.purchase_reference,
             "testimonial": row.testimonial_id,
-            **{to_name(name): _write(name, getattr(row, name)) for name in COUNTED},
-            "unsubscribedAt": _write("unsubscribed_at", unsubscribed_at),
+            **write_columns(row, COUNTED),
+            "unsubscribedAt": write_value(unsubscribed_at),
         }
 
 
@@ -329,7 +329,7 @@ def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterat
             "page": row.page,
             "testimonial": row.testimonial_id,
             "reason": row.reason,
-            "settledAt": _write("settled_at", row.settled_at),
+            "settledAt": write_value(row.settled_at),
         }
 
 
@@ -354,9 +354,9 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
                 "rewarded": row.is_rewarded,
                 "originalText": row.original_text,
                 "consentLanguage": row.consent_language,
-                "consentWithdrawnAt": _write("at", row.consent_withdrawn_at),
-                "orderProvedAt": _write("at", row.purchase_verified_at),
-                "emailProvedAt": _write("at", row.email_verified_at),
+                "consentWithdrawnAt": write_value(row.consent_withdrawn_at),
+                "orderProvedAt": write_value(row.purchase_verified_at),
+                "emailProvedAt": write_value(row.email_verified_at),
                 "heldFor": row.held_reasons,
                 "history": _describe_history(row, history[row.id]),
             }
@@ -397,8 +397,8 @@ def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
         changes = []
         for name, before in (event.before or {}).items():
             after = now.get(name, getattr(row, name, None))
-            values = {"before": _write(name, before), "after": _write(name, after)}
-            changes.append({"field": to_name(name)} | values)
+            was, then = (write_value(from_json(name, each)) for each in (before, after))
+            changes.append({"field": to_name(name), "before": was, "after": then})
             now[name] = before
         told.append(
             {
@@ -409,18 +409,11 @@ def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
                 "byKind": event.actor_kind,
                 "byMail": event.is_by_mail,
                 "promised": (event.details or {}).get("promised"),
-                "undoneAt": _write("undone_at", event.undone_at),
+                "undoneAt": write_value(event.undone_at),
                 "changes": changes,
             }
         )
     return told[::-1]
-
-
-def _write(name: str, value: Any) -> Any:
-    """Return a value as JSON; the history keeps times as milliseconds."""
-    if isinstance(value, int) and name.endswith("_at"):
-        value = clock.from_milliseconds(value)
-    return iso(value) if isinstance(value, datetime) else value
 
 
 def _compare_all(changes: Sequence[Row]) -> list[tuple[str, tuple[Parts, Parts]]]:

@@ -156,9 +156,10 @@ def to_name(column: str) -> str:
     return first + "".join(each.capitalize() for each in others)
 
 
-def write_columns(row: Any, columns: list[str]) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in columns}
-    return {
-        to_name(name): clock.iso(value) if isinstance(value, datetime) else value
-        for name, value in values.items()
-    }
+def write_columns(row: Any, columns: Iterable[str]) -> dict[str, Any]:
+    return {to_name(name): write_value(getattr(row, name)) for name in columns}
+
+
+def write_value(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    return clock.iso(value) if isinstance(value, datetime) else value

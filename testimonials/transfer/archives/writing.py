@@ -18,13 +18,14 @@ from testimonials.auth.models import AccessToken, Account, BillingSubscription, 
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
-from testimonials.core.db.engine import list_columns, to_name, write_columns
+from testimonials.core.db.engine import list_columns, to_name, write_columns, write_value
 from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import PICTURES, Member, NotificationChoice, Project
 from testimonials.projects.team import list_colleagues, list_members
+from testimonials.testimonials.history import from_json
 from testimonials.testimonials.media.recordings import path_of, size_of
 from testimonials.testimonials.models import RecordHead, Recording, Testimonial
 from testimonials.testimonials.record_heads import write_log
@@ -205,10 +206,7 @@ def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
     )
     for change in db.session.scalars(query):
         before = {
-            to_name(name): clock.iso(clock.from_milliseconds(value))
-            if name.endswith("_at") and value is not None
-            else value
-            for name, value in change.before.items()
+            to_name(name): write_value(from_json(name, old)) for name, old in change.before.items()
         }
         changes[change.testimonial_id or ""].append(CHANGE.write(change) | {"before": before})
     return changes
