@@ -32,7 +32,6 @@ from testimonials.integrations.webhooks.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from testimonials.integrations.webhooks.payloads import Told
 from testimonials.integrations.webhooks.schemas import URL_LENGTH
 from testimonials.projects.access import Access
 
@@ -278,7 +277,7 @@ def _describe_next(time: datetime) -> str:
 
 def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[str, Any]:
     """Return one delivery whole: its headers and body as they were last sent."""
-    message_id = Told(row.event_id, row.event_type, row.subject).id
+    message_id = row.message_id
     shown = describe_delivery(row)
     lines = [f"POST {endpoint.url}", "content-type: application/json"]
     is_signed = endpoint.template != BUILD

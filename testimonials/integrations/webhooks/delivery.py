@@ -42,7 +42,7 @@ from testimonials.integrations.webhooks.models import (
     WebhookEndpoint,
     is_due,
 )
-from testimonials.integrations.webhooks.payloads import TEST, Told, write_bodies
+from testimonials.integrations.webhooks.payloads import TEST, write_bodies
 from testimonials.integrations.webhooks.sending import Message, Outcome, send
 from testimonials.projects.models import Project
 
@@ -199,17 +199,14 @@ def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoi
 
 def _write_messages(taken: Sequence[Due]) -> list[Leased]:
     messages = []
-    ordered = sorted(taken, key=lambda pair: (pair[1].project_id, pair[0].id))
-    for project_id, pairs in groupby(ordered, key=lambda pair: pair[1].project_id):
-        found = [
-            (Told(row.event_id, row.event_type, row.subject), row, endpoint, account_id)
-            for row, endpoint, account_id in pairs
-        ]
-        bodies = write_bodies([each[0] for each in found], project_id)
-        for told, row, endpoint, account_id in found:
-            body = b"{}" if endpoint.template == BUILD else bodies[told.id]
+    ordered = sorted(taken, key=lambda each: (each[1].project_id, each[0].id))
+    for project_id, group in groupby(ordered, key=lambda each: each[1].project_id):
+        found = list(group)
+        bodies = write_bodies([row for row, _, _ in found], project_id)
+        for row, endpoint, account_id in found:
+            body = b"{}" if endpoint.template == BUILD else bodies[row.id]
             row.body = body.decode()
-            message = Message(endpoint.url, told.id, body, _list_secrets(endpoint))
+            message = Message(endpoint.url, row.message_id, body, _list_secrets(endpoint))
             messages.append(Leased(row.id, endpoint.id, account_id, message))
     return messages
 

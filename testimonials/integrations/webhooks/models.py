@@ -1,5 +1,6 @@
 """Webhook endpoints and deliveries."""
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -101,6 +102,19 @@ class WebhookDelivery(Base):
     # Each try: `at`, `status` or `error`, `ms`, and the beginning of the `answer`.
     attempts: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def message_id(self) -> str:
+        """Its id outside, the same however often it is sent."""
+        return f"msg_{self.event_id}{'_' if self.subject else ''}{self.subject or ''}"
+
+    @property
+    def due_at(self) -> datetime | None:
+        return self.next_try_at if self.state == "due" else None
+
+    @property
+    def request(self) -> Any:
+        return json.loads(self.body) if self.body else None
 
 
 def is_due(delivery: type[WebhookDelivery]) -> ColumnElement[bool]:

@@ -1,7 +1,6 @@
 """What receivers are told of an event."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -18,6 +17,7 @@ from testimonials.core.event_lists import is_kept
 from testimonials.core.event_texts import Names, name_actor, token_key
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import dump_json
+from testimonials.integrations.webhooks.models import WebhookDelivery
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals_api import ProposalSchema
@@ -37,28 +37,14 @@ MOST_BYTES = 20_000
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
 
 
-@dataclass(frozen=True)
-class Told:
-    """One thing to tell: what happened, and to which testimonial if it was one."""
-
-    event_id: str
-    type: str
-    subject: str | None
-
-    @property
-    def id(self) -> str:
-        """Its id outside, the same however often it is sent."""
-        return f"msg_{self.event_id}{'_' if self.subject else ''}{self.subject or ''}"
-
-
 def find_stored(names: Sequence[str]) -> list[str]:
     """Return the recorded types that webhooks know by one of these names; all for none."""
     stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
     return [type for type, name in stored if not names or name in names]
 
 
-def write_bodies(told: Sequence[Told], project_id: str) -> dict[str, bytes]:
-    """Return the bodies of things that happened in a project, by their ids, as they are now."""
+def write_bodies(told: Sequence[WebhookDelivery], project_id: str) -> dict[str, bytes]:
+    """Return the bodies of a project's deliveries, by their ids, as they are now."""
     ids = {each.subject for each in told if each.subject}
     rows = select(Testimonial).where(Testimonial.id.in_(ids))
     rows = rows.options(selectinload(Testimonial.tag_rows))
@@ -68,20 +54,24 @@ def write_bodies(told: Sequence[Told], project_id: str) -> dict[str, bytes]:
 
 
 def _write_body(
-    each: Told, project_id: str, found: dict[str, Testimonial], project: Project | None
+    each: WebhookDelivery, project_id: str, found: dict[str, Testimonial], project: Project | None
 ) -> bytes:
-    if each.type.startswith("testimonial."):
+    if each.event_type.startswith("testimonial."):
         short = {"_id": each.subject, "projectId": project_id}
         row = found.get(each.subject or "")
         data = short if row is None else _describe(row, short)
-    elif each.type == PROJECT_UPDATED:
+    elif each.event_type == PROJECT_UPDATED:
         short = {"_id": project_id}
         data = short if project is None else _PROJECT.dump(project)
     else:
         data, short = _describe_other(each, project_id)
     for shown in (data, short):
         body = dump_json(
-            {"type": each.type, "timestamp": clock.iso(find_time(each.event_id)), "data": shown}
+            {
+                "type": each.event_type,
+                "timestamp": clock.iso(find_time(each.event_id)),
+                "data": shown,
+            }
         )
         if len(body) < MOST_BYTES:
             break
@@ -99,16 +89,18 @@ def _describe(row: Testimonial, short: dict[str, Any]) -> dict[str, Any]:
     return shown | aside
 
 
-def _describe_other(each: Told, project_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_other(
+    each: WebhookDelivery, project_id: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the data of a type that is about neither a testimonial nor the project."""
     data: dict[str, Any] = {"projectId": project_id}
-    if each.type == TEST:
+    if each.event_type == TEST:
         data |= {"message": "This is a test."}
         return data, data
     # Redelivered when the record has forgotten it: ids only.
     event = db.session.get(Event, each.event_id)
     details = event.details if event else {}
-    if each.type == ANSWERED:
+    if each.event_type == ANSWERED:
         data |= {"testimonialId": each.subject}
         data |= {"requestId": details["request"]} if details else {}
         return data, data

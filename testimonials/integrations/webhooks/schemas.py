@@ -1,6 +1,5 @@
 """Shapes of events, webhook endpoints and deliveries in the API."""
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,8 +10,8 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
 from testimonials.core.http.pagination import PageLimit
-from testimonials.integrations.webhooks.models import EVENT, STATES, TEMPLATES, WebhookDelivery
-from testimonials.integrations.webhooks.payloads import NAMES, Told
+from testimonials.integrations.webhooks.models import EVENT, STATES, TEMPLATES
+from testimonials.integrations.webhooks.payloads import NAMES
 
 URL_LENGTH = 500
 # Other forms of ISO 8601 differ between versions of Python.
@@ -176,38 +175,22 @@ class DeliverySchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     webhookId = fields.String(attribute="endpoint_id", required=True)
-    messageId = fields.Method(
-        "name_message",
+    messageId = fields.String(
+        attribute="message_id",
         required=True,
-        metadata={"type": "string", "description": "The header `webhook-id` of each try."},
+        metadata={"description": "The header `webhook-id` of each try."},
     )
     eventId = fields.String(attribute="event_id", required=True)
     type = fields.String(attribute="event_type", required=True)
     testimonialId = fields.String(attribute="subject", allow_none=True, required=True)
     state = fields.String(required=True, metadata={"enum": ["due", "sent", "failed"]})
     tries = fields.Integer(required=True)
-    nextTryAt = fields.Method(
-        "find_next_try",
-        required=True,
-        metadata={"type": ["string", "null"], "format": "date-time"},
-    )
-    request = fields.Method(
-        "read_request",
-        required=True,
-        metadata={"type": ["object", "null"], "description": "What was last sent."},
+    nextTryAt = Time(attribute="due_at", allow_none=True, required=True)
+    request = fields.Dict(
+        allow_none=True, required=True, metadata={"description": "What was last sent."}
     )
     attempts = fields.List(fields.Nested(AttemptSchema), required=True)
     createdAt = Time(attribute="created_at", required=True)
-
-    def name_message(self, row: WebhookDelivery) -> str:
-        return Told(row.event_id, row.event_type, row.subject).id
-
-    def find_next_try(self, row: WebhookDelivery) -> str | None:
-        time = row.next_try_at if row.state == "due" else None
-        return Time().serialize("at", {"at": time})  # type: ignore[no-any-return]
-
-    def read_request(self, row: WebhookDelivery) -> Any:
-        return json.loads(row.body) if row.body else None
 
 
 class RedeliverSchema(StrictSchema):
