@@ -8,9 +8,10 @@ from flask import Response, jsonify, render_template, stream_with_context, url_f
 
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import wall
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import NotFound, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import image_url, log_url, record_url
@@ -107,19 +108,14 @@ def _describe_key(key: SigningKey) -> dict[str, Any]:
 def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
     """Return a testimonial that everybody may see, and its project; raise `NotFound`."""
     project = find_public_project(slug=slug)
-    row = None
-    if project.is_active and is_identifier(testimonial_id):
-        row = db.session.get(Testimonial, testimonial_id)
-    if row is None or row.project_id != project.id or not row.is_visible or row.status == "demo":
-        raise NotFound(MISSING)
-    return project, row
+    of = Testimonial
+    is_shown = (of.project_id == project.id, of.is_visible, of.status != "demo")
+    row = find_row(of, testimonial_id, *is_shown) if project.is_active else None
+    return project, require_found(row, MISSING)
 
 
 def _require_head(project_id: str) -> RecordHead:
-    head = find_head(project_id) if is_identifier(project_id) else None
-    if head is None:
-        raise NotFound(MISSING)
-    return head
+    return require_found(find_head(project_id) if is_identifier(project_id) else None, MISSING)
 
 
 def _end_lines(head: RecordHead) -> Iterator[str]:

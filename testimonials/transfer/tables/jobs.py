@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import DBAPIError
@@ -235,8 +235,7 @@ def _is_changed() -> Any:
 MOST_PROBLEMS = 50
 
 
-@dataclass(frozen=True)
-class Copied:
+class Copied(NamedTuple):
     """Some photos: the testimonials that were looked at, what each linked to, and the copies."""
 
     links: Sequence[tuple[str, str]]
@@ -245,20 +244,13 @@ class Copied:
 
     def write(self, row: TableImport) -> None:
         """Give the testimonials their photos, unless somebody has given them another since."""
+        of = Testimonial
         for testimonial_id, url in self.links:
             if (photo := self.photos.get(url)) is None:
                 continue
-            changed = db.session.scalars(
-                update(Testimonial)
-                .where(
-                    Testimonial.id == testimonial_id,
-                    Testimonial.author_avatar == url,
-                    Testimonial.avatar_id.is_(None),
-                )
-                .values(author_avatar=None, avatar_id=photo.id)
-                .returning(Testimonial.id)
-            ).all()
-            if changed:
+            is_same = (of.id == testimonial_id, of.author_avatar == url, of.avatar_id.is_(None))
+            given = update(of).where(*is_same).values(author_avatar=None, avatar_id=photo.id)
+            if db.session.scalar(given.returning(of.id)) is not None:
                 db.session.add(photo)
         mark_changed(db.session.get_one(Project, row.project_id))
         known = row.outcome.get("photos", [])
