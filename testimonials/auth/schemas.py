@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
 from testimonials.auth.email_addresses import Email, SignupClosed, require_open_signup
-from testimonials.core.http.fields import StrictSchema, Text, Time
+from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.security import safe_target
 
@@ -32,7 +32,7 @@ class SignUpSchema(Schema):
 class AccountSchema(Schema):
     accountId = fields.String(attribute="id", required=True)
     email = fields.String(required=True)
-    credential = fields.String(required=True, metadata={"enum": ["key", "token"]})
+    credential = Choice("key", "token", required=True)
     # Of a token.
     name = fields.String(metadata={"description": "The access token's name."})
     scopes = fields.List(fields.String(), metadata={"description": "What the token may do."})

@@ -130,14 +130,12 @@ class AskedPersonSchema(Schema):
         attribute="request.purchase_reference",
         metadata={"description": "The purchase that the link in the mail proves."},
     )
-    state = fields.String(
+    state = Choice(
+        *REQUEST_STATES,
         required=True,
-        metadata={
-            "enum": list(REQUEST_STATES),
-            "description": "`waiting`: the mail has not left; `printed`: it never will, since this "
-            "service has no mail server; `started`: they began to write; `failed`: it was not "
-            "delivered.",
-        },
+        description="`waiting`: the mail has not left; `printed`: it never will, since this "
+        "service has no mail server; `started`: they began to write; `failed`: it was not "
+        "delivered.",
     )
     problem = fields.String(metadata={"description": "Why the mail was not delivered."})
     testimonialId = fields.String(
@@ -182,12 +180,10 @@ class AskedSchema(Schema):
         required=True,
         metadata={"description": "Who is not: asked already, unsubscribed, or listed twice."},
     )
-    hasMailServer = fields.Boolean(
+    hasMailServer = Switch(
         required=True,
-        metadata={
-            "description": "false: this service has no mail server, so no mail leaves it; its "
-            "operator sees the mails in the log."
-        },
+        description="false: this service has no mail server, so no mail leaves it; its "
+        "operator sees the mails in the log.",
     )
 
 
@@ -228,9 +224,8 @@ class PurchaseLinkSchema(Schema):
 
     url = fields.String(required=True)
     order = fields.String(required=True)
-    isUsed = fields.Boolean(
-        required=True,
-        metadata={"description": "Whether a testimonial is marked for this purchase already."},
+    isUsed = Switch(
+        required=True, description="Whether a testimonial is marked for this purchase already."
     )
     expiresAt = Time(required=True)
 

@@ -16,7 +16,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.fields import Time
+from testimonials.core.http.fields import Choice, Time
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, project_url, wall_url, widget_page_url
 from testimonials.integrations.setup_projects import find_or_create
@@ -418,7 +418,7 @@ class WebsiteSchema(Schema):
 class SummarySchema(Schema):
     """How a project stands."""
 
-    status = fields.String(required=True, metadata={"enum": ["active", "inactive"]})
+    status = Choice("active", "inactive", required=True)
     testimonials = fields.Nested(TestimonialCountsSchema, required=True)
     averageRating = fields.Float(
         required=True,

@@ -4,7 +4,15 @@ from marshmallow import Schema, fields
 
 from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
-from testimonials.core.http.fields import StrictSchema, Switch, Text, Time, make_part, make_parts
+from testimonials.core.http.fields import (
+    Choice,
+    StrictSchema,
+    Switch,
+    Text,
+    Time,
+    make_part,
+    make_parts,
+)
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.projects import schemas
 from testimonials.projects.brand import BrandUpdateSchema
@@ -87,14 +95,10 @@ class SetupSchema(StrictSchema):
 class SetupStepSchema(Schema):
     """One thing that was asked for, and what became of it."""
 
-    section = fields.String(
+    section = Choice(
+        *("project", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
+        "samples",
         required=True,
-        metadata={
-            "enum": [
-                *("project", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
-                "samples",
-            ],
-        },
     )
     says = fields.String(required=True, metadata={"description": "The same in words."})
     fields_ = fields.List(

@@ -46,11 +46,11 @@ class ProposalSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     projectId = fields.String(attribute="project_id", required=True)
-    kind = fields.String(required=True, metadata={"enum": KINDS})
+    kind = Choice(*KINDS, required=True)
     targetId = fields.String(attribute="target_id", allow_none=True, required=True)
     values = fields.Dict(required=True)
     reason = fields.String(required=True)
-    status = fields.String(required=True, metadata={"enum": list(STATUSES)})
+    status = Choice(*STATUSES, required=True)
     result = fields.Dict(
         allow_none=True,
         required=True,

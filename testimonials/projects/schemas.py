@@ -133,8 +133,8 @@ class BrandSchema(Schema):
     website = fields.String(required=True)
     logo = fields.String(attribute="logo_url", required=True, allow_none=True)
     color = fields.String(required=True, metadata={"pattern": "^#[0-9A-F]{6}$"})
-    font = fields.String(required=True, metadata={"enum": list(FONTS)})
-    trade = fields.String(required=True, metadata={"enum": list(TRADES)})
+    font = Choice(*FONTS, required=True)
+    trade = Choice(*TRADES, required=True)
 
 
 class BrandSettingsSchema(Schema):
@@ -158,7 +158,7 @@ class ProjectSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     userId = fields.String(attribute="account_id", required=True)
-    status = fields.String(required=True, metadata={"enum": ["active", "inactive"]})
+    status = Choice("active", "inactive", required=True)
     publicPageConfig = fields.Nested(
         PublicPageConfigSchema, attribute="public_page_config", required=True
     )

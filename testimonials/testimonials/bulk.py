@@ -10,6 +10,7 @@ from sqlalchemy import select
 from testimonials.auth.callers import Caller
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.fields import Choice
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import propose
 from testimonials.projects.proposals_api import ProposalSchema
@@ -28,12 +29,13 @@ class BulkResultSchema(Schema):
     index = fields.Integer(
         required=True, metadata={"description": "Its place in the list, from 0."}
     )
-    status = fields.String(
+    status = Choice(
+        "created",
+        "exists",
+        "proposed",
+        "refused",
         required=True,
-        metadata={
-            "enum": ["created", "exists", "proposed", "refused"],
-            "description": "`exists`: there is one with this `externalId`; it wasn't changed.",
-        },
+        description="`exists`: there is one with this `externalId`; it wasn't changed.",
     )
     testimonialId = fields.String(
         attribute="testimonial.id", metadata={"description": "The one that is there now."}

@@ -5,7 +5,15 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, post_dump, pre_dump, validates_schema
 
-from testimonials.core.http.fields import Choice, QueryCount, RuleField, StrictSchema, Text, Time
+from testimonials.core.http.fields import (
+    Choice,
+    QueryCount,
+    RuleField,
+    StrictSchema,
+    Switch,
+    Text,
+    Time,
+)
 from testimonials.core.http.pagination import CursorQuerySchema
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -83,7 +91,7 @@ class AnswerSchema(Schema):
 
     id = fields.String(required=True, metadata={"description": "The question's."})
     question = fields.String(required=True)
-    kind = fields.String(required=True, metadata={"enum": list(KINDS)})
+    kind = Choice(*KINDS, required=True)
     answer = fields.Raw(
         required=True,
         metadata={
@@ -93,16 +101,13 @@ class AnswerSchema(Schema):
             "0 to 10, of a `consent` true.",
         },
     )
-    isPublic = fields.Boolean(
-        required=True,
-        metadata={"description": "Everybody may see it; else only the owner."},
-    )
+    isPublic = Switch(required=True, description="Everybody may see it; else only the owner.")
 
 
 class RecordingSchema(Schema):
     """A video or voice recording."""
 
-    kind = fields.String(required=True, metadata={"enum": ["video", "voice"]})
+    kind = Choice("video", "voice", required=True)
     url = fields.String(
         required=True,
         metadata={
@@ -135,12 +140,8 @@ class TestimonialSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     projectId = fields.String(attribute="project_id", required=True)
-    status = fields.String(
-        required=True, metadata={"enum": ["pending", "approved", "rejected", "demo"]}
-    )
-    source = fields.String(
-        required=True, metadata={"enum": ["public_page", "manual", "import", "demo"]}
-    )
+    status = Choice("pending", "approved", "rejected", "demo", required=True)
+    source = Choice("public_page", "manual", "import", "demo", required=True)
     authorName = fields.String(attribute="author_name", required=True)
     authorEmail = fields.String(attribute="author_email")
     authorRole = fields.String(attribute="author_role", required=True)
@@ -149,9 +150,8 @@ class TestimonialSchema(Schema):
     twitter = fields.Nested(TwitterSchema)
     text = fields.String(required=True)
     rating = Rating()
-    kind = fields.String(
-        attribute="spoken_kind",
-        metadata={"enum": ["video", "voice"], "description": "Left out if it was written."},
+    kind = Choice(
+        "video", "voice", attribute="spoken_kind", description="Left out if it was written."
     )
     recording = RecordingField(RecordingSchema)
     pinned = fields.Boolean(attribute="is_pinned")
@@ -177,21 +177,20 @@ class TestimonialSchema(Schema):
         attribute="form_name",
         metadata={"description": "The form that it was sent by, if not the collection page."},
     )
-    rewarded = fields.Boolean(
+    rewarded = Switch(
         attribute="is_rewarded",
-        metadata={"description": "Set where a thank-you was promised, whatever the author says."},
+        description="Set where a thank-you was promised, whatever the author says.",
     )
-    insider = fields.Boolean(
-        attribute="is_insider",
-        metadata={"description": "Set where the author works here or is related."},
+    insider = Switch(
+        attribute="is_insider", description="Set where the author works here or is related."
     )
     translatedFrom = fields.String(
         attribute="translated_from",
         metadata={"description": "The language that the words were translated from."},
     )
-    verifiedCustomer = fields.Boolean(
+    verifiedCustomer = Switch(
         attribute="is_verified_customer",
-        metadata={"description": "Set where a link proved that the author bought something."},
+        description="Set where a link proved that the author bought something.",
     )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
@@ -256,7 +255,7 @@ TRASH, EVERYTHING = "trash", "all"
 class SubmissionSchema(TestimonialSchema):
     """A testimonial in any state, with what only its owner sees."""
 
-    status = fields.String(required=True, metadata={"enum": list(STATUSES)})
+    status = Choice(*STATUSES, required=True)
     tags = fields.List(fields.String(), required=True)
     originalText = fields.String(
         attribute="original_text",
@@ -267,12 +266,10 @@ class SubmissionSchema(TestimonialSchema):
         attribute="held_reasons",
         metadata={"description": "Why it was taken for spam; kept when it is released."},
     )
-    setAside = fields.String(
+    setAside = Choice(
+        *REASONS,
         attribute="set_aside",
-        metadata={
-            "enum": list(REASONS),
-            "description": "Why somebody took it out of the numbers; its rating counts no more.",
-        },
+        description="Why somebody took it out of the numbers; its rating counts no more.",
     )
     deletedAt = Time(
         attribute="deleted_at",
@@ -342,12 +339,12 @@ class DecidedSchema(Schema):
     """What became of one testimonial."""
 
     _id = fields.String(attribute="id", required=True)
-    result = fields.String(
+    result = Choice(
+        "done",
+        "unchanged",
+        "unknown",
         required=True,
-        metadata={
-            "enum": ["done", "unchanged", "unknown"],
-            "description": "`unchanged`: its status doesn't allow this, or it was so already.",
-        },
+        description="`unchanged`: its status doesn't allow this, or it was so already.",
     )
     status = fields.String(
         allow_none=True,
@@ -423,7 +420,7 @@ class ChangeSchema(Schema):
         attribute="actor", required=True, metadata={"description": "A person, or an agent."}
     )
     at = Time(attribute="created_at", required=True)
-    reason = fields.String(metadata={"enum": list(REASONS), "description": "Why it was set aside."})
+    reason = Choice(*REASONS, description="Why it was set aside.")
 
     @post_dump
     def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Since(RuleField, fields.DateTime):
 class ActorSchema(Schema):
     """Who did it."""
 
-    kind = fields.String(required=True, metadata={"enum": list(ACTOR_KINDS)})
+    kind = Choice(*ACTOR_KINDS, required=True)
     name = fields.String(
         required=True, metadata={"description": "What people know them by, as activity shows it."}
     )
@@ -75,7 +75,7 @@ class EventSchema(Schema):
     """One thing that happened, to one testimonial or to `count` of them at once."""
 
     id = fields.String(required=True)
-    type = fields.String(required=True, metadata={"enum": list(NAMES)})
+    type = Choice(*NAMES, required=True)
     projectId = fields.String(required=True)
     testimonialId = fields.String()
     count = fields.Integer()
@@ -122,15 +122,13 @@ class WebhookSchema(Schema):
     projectId = fields.String(attribute="project_id", required=True)
     url = fields.String(required=True)
     events = fields.List(fields.String(), required=True)
-    template = fields.String(required=True, metadata={"enum": list(TEMPLATES)})
+    template = Choice(*TEMPLATES, required=True)
     active = fields.Boolean(attribute="is_active", required=True)
-    state = fields.String(
+    state = Choice(
+        *STATES,
         required=True,
-        metadata={
-            "enum": list(STATES),
-            "description": "`paused`: whoever added it is no admin any more. It hears of nothing "
-            "until it is kept (`POST .../rotate`) or removed.",
-        },
+        description="`paused`: whoever added it is no admin any more. It hears of nothing "
+        "until it is kept (`POST .../rotate`) or removed.",
     )
     failingSince = Time(
         attribute="failing_since",
@@ -183,7 +181,7 @@ class DeliverySchema(Schema):
     eventId = fields.String(attribute="event_id", required=True)
     type = fields.String(attribute="event_type", required=True)
     testimonialId = fields.String(attribute="subject", allow_none=True, required=True)
-    state = fields.String(required=True, metadata={"enum": ["due", "sent", "failed"]})
+    state = Choice("due", "sent", "failed", required=True)
     tries = fields.Integer(required=True)
     nextTryAt = Time(attribute="due_at", allow_none=True, required=True)
     request = fields.Dict(
