@@ -4,9 +4,9 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,14 +73,9 @@ Key = tuple[str, str, str, str]
 
 @dataclass
 class Beacon:
-    """What one page tells: that it was seen, which testimonials were, and what was done."""
+    """What one page tells: numbers, each by kind, name and column, or how far a visit came."""
 
-    surface: str
-    website: str = ""
-    is_view: bool = False
-    clicks: int = 0
-    seen: list[str] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
+    numbers: Sequence[tuple[str, str, str, int]] = ()
     form: str = ""
     visit: str = ""
     step: int = 0
@@ -113,7 +108,7 @@ class Counts:
             self._senders[sender] += 1
             if beacon.visit:
                 self._note_visit(project_id, beacon, sender)
-            for kind, name, column, number in _list(beacon):
+            for kind, name, column, number in beacon.numbers:
                 key = (project_id, day, kind, name)
                 if number and self._has_room((*key, column), sender):
                     self.numbers[*key, column] += number
@@ -249,17 +244,6 @@ def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(each[0], each[1]) for each in db.session.execute(full)}
 
 
-def _list(beacon: Beacon) -> list[tuple[str, str, str, int]]:
-    if beacon.surface == "form":
-        return []
-    return [
-        (beacon.surface, beacon.website, "views", int(beacon.is_view)),
-        (beacon.surface, beacon.website, "clicks", beacon.clicks),
-        *(("testimonial", each, "seen", 1) for each in beacon.seen),
-        *(("testimonial", each, "read", 1) for each in beacon.read),
-    ]
-
-
 def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
     """Return the testimonials of each project, and its websites by day."""
     known: dict[str, set[str]] = {project_id: set() for project_id, *_ in rows}
@@ -336,12 +320,12 @@ def read_beacon(request: Request, project_id: str) -> Beacon | None:
     if surface == "form":
         return _read_visit(sent, project_id)
     return Beacon(
-        surface=surface,
-        website=website,
-        is_view=sent.get("view") is True,
-        clicks=_read_clicks(sent.get("clicks")),
-        seen=_read_ids(sent.get("seen")),
-        read=_read_ids(sent.get("read")),
+        [
+            (surface, website, "views", int(sent.get("view") is True)),
+            (surface, website, "clicks", _read_clicks(sent.get("clicks"))),
+            *(("testimonial", each, "seen", 1) for each in _read_ids(sent.get("seen"))),
+            *(("testimonial", each, "read", 1) for each in _read_ids(sent.get("read"))),
+        ]
     )
 
 
@@ -357,7 +341,7 @@ def _read_visit(sent: dict[str, Any], project_id: str) -> Beacon | None:
     ):
         return None
     step = STARTED if sent.get("started") is True else OPENED
-    return Beacon("form", form=form, visit=token.visit, step=step)
+    return Beacon(form=form, visit=token.visit, step=step)
 
 
 def read_website(origin: str) -> str | None:

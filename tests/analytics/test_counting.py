@@ -164,7 +164,9 @@ def test_one_address_leaves_others_room(app: Flask, client: FlaskClient, project
         assert len(current_counts().numbers) == MAX_NEW_KEYS
         # A full memory still counts what it has.
         for number in range(MAX_KEYS):
-            current_counts().note(f"{number:024x}", Beacon("wall", is_view=True), str(number % 999))
+            current_counts().note(
+                f"{number:024x}", Beacon([("wall", "", "views", 1)]), str(number % 999)
+            )
         assert len(current_counts().numbers) == MAX_KEYS
     send(client, project, {"surface": "widget", "seen": [known], "view": True})
     found = told(app, project)

@@ -134,12 +134,12 @@ def test_a_day_has_room_for_so_many_visits(
     for number in range(5):
         visit = f"{moved_clock.time:%Y-%m-%d}.{number}"
         with app.app_context():
-            current_counts().note(project, Beacon("form", visit=visit, step=OPENED), str(number))
+            current_counts().note(project, Beacon(visit=visit, step=OPENED), str(number))
         assert path(app, project)[0] == min(number + 1, 3)
     moved_clock.move(days=1)
     with app.app_context():
         visit = f"{moved_clock.time:%Y-%m-%d}.0"
-        current_counts().note(project, Beacon("form", visit=visit, step=OPENED), "a")
+        current_counts().note(project, Beacon(visit=visit, step=OPENED), "a")
     assert path(app, project)[0] == 4
 
 
@@ -148,7 +148,7 @@ def test_old_visits_become_sums(app: Flask, project: str, moved_clock: MovableCl
         first = moved_clock.time
         for number, step in ((1, OPENED), (2, STARTED), (3, STARTED)):
             day = f"{first:%Y-%m-%d}.{number}"
-            current_counts().note(project, Beacon("form", visit=day, step=step), "a")
+            current_counts().note(project, Beacon(visit=day, step=step), "a")
     add_testimonial(app, project, visit=f"{first:%Y-%m-%d}.3")
     assert path(app, project) == (3, 2, 1, 1)
     moved_clock.move(days=VISIT_DAYS + 2)
@@ -181,7 +181,7 @@ def do_at_random(
     if event < 3:
         step = luck.choice((OPENED, STARTED))
         with app.app_context():
-            beacon = Beacon("form", visit=visit, step=step)
+            beacon = Beacon(visit=visit, step=step)
             current_counts().note(project, beacon, str(luck.random()))
     elif event < 5:
         status = luck.choice(("pending", "approved", "spam"))
