@@ -213,10 +213,7 @@ def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
         # Two halves are a star, so a rating of four has eight or nine.
         conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
     conditions += [of.halves >= 2 * wanted.min_rating] if wanted.min_rating else []
-    conditions += [of.source == wanted.source] if wanted.source else []
-    conditions += [of.kind == wanted.kind] if wanted.kind else []
-    conditions += [of.form_name == wanted.form] if wanted.form else []
-    return Total(count_where(project_id, *conditions))
+    return Total(count_where(project_id, *conditions, *_match_origin(of, wanted)))
 
 
 def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
@@ -266,19 +263,16 @@ def match_filter(
     if wanted.q:
         conditions.append(of.id.in_(find_words(project_id, wanted).ids))
     if wanted.rating is not None:
-        conditions.append(
-            and_(Testimonial.rating >= wanted.rating, Testimonial.rating < wanted.rating + 1)
-        )
+        conditions += [of.rating >= wanted.rating, of.rating < wanted.rating + 1]
     if wanted.min_rating is not None:
-        conditions.append(Testimonial.rating >= wanted.min_rating)
-    for column, value in (
-        ("source", wanted.source),
-        ("kind", wanted.kind),
-        ("form_name", wanted.form),
-    ):
-        if value:
-            conditions.append(getattr(Testimonial, column) == value)
-    return and_(*conditions)
+        conditions.append(of.rating >= wanted.min_rating)
+    return and_(*conditions, *_match_origin(of, wanted))
+
+
+def _match_origin(of: type[Testimonial | TestimonialCount], wanted: InboxFilter) -> list[Any]:
+    """Return the conditions for how they came, of testimonials or their counts."""
+    origin = {of.source: wanted.source, of.kind: wanted.kind, of.form_name: wanted.form}
+    return [column == value for column, value in origin.items() if value]
 
 
 def _match_tab(
