@@ -213,7 +213,7 @@ def redeliver_command(webhook: str, delivery: str | None, since: datetime | None
 def send_test_command(webhook: str) -> Record:
     """Let the running service send a test to a webhook endpoint."""
     row = log.send_test(endpoints.get_endpoint(webhook))
-    return {"delivery": row.id, "messageId": DeliverySchema().name_message(row)}
+    return {"delivery": row.id, "messageId": row.message_id}
 
 
 @click.group(cls=Group)

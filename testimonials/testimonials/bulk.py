@@ -81,8 +81,10 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
         known = _find_waiting(project, names) | known
     results: Results = []
     for index, (values, errors) in enumerate(checked):
-        result = {"status": "refused", "errors": errors} if values is None else None
+        result: dict[str, Any] | None = None
         name = values.get("external_id") if values else None
+        if values is None:
+            result = {"status": "refused", "errors": errors}
         if result is None and name in known:
             result = _name_kind("exists", known[name])
         if result is None and values is not None:

@@ -72,7 +72,7 @@ def reading_one_moment() -> Iterator[None]:
         db.session.rollback()
 
 
-def spool(write: Callable[[IO[bytes]], None]) -> IO[bytes]:
+def spool(write: Callable[[IO[bytes]], None]) -> tempfile.SpooledTemporaryFile[bytes]:
     """Return a temporary file with what `write` writes, at its beginning."""
     out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
     try:
