@@ -19,7 +19,6 @@ from sqlalchemy import (
     Select,
     String,
     Text,
-    TextClause,
     and_,
     bindparam,
     false,
@@ -37,7 +36,14 @@ from sqlalchemy.orm import Mapped, mapped_column
 from testimonials.core import clock
 from testimonials.core.chain import chain
 from testimonials.core.changed import note_changes, take_changes
-from testimonials.core.db.engine import Base, Timestamp, child_of, insert_values, present
+from testimonials.core.db.engine import (
+    Base,
+    Timestamp,
+    child_of,
+    index_some,
+    insert_values,
+    present,
+)
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
@@ -137,10 +143,6 @@ def _find_network(text: str) -> str | None:
     return str(ipaddress.ip_network((address, bits), strict=False))
 
 
-def _index_some(name: str, condition: TextClause, *columns: str) -> Index:
-    return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
-
-
 # Those of deleted testimonials of which only the entry is still needed.
 IS_ENDED = "before IS NULL AND entry IS NOT NULL AND type <> ''"
 
@@ -159,14 +161,14 @@ class Event(Base):
         Index("ix_event_account_id_id", "account_id", "id"),
         Index("ix_event_project_id_id", "project_id", "id"),
         Index("ix_event_testimonial_id", "testimonial_id"),
-        _index_some("ix_event_batch_id", text("batch_id IS NOT NULL"), "batch_id"),
-        _index_some("ix_event_history", text("before IS NOT NULL"), "project_id", "created_at"),
+        index_some("ix_event_batch_id", "batch_id IS NOT NULL", "batch_id"),
+        index_some("ix_event_history", "before IS NOT NULL", "project_id", "created_at"),
         # For the sweep, which looks for what is old each minute.
-        _index_some("ix_event_with_network", text("network IS NOT NULL"), "id"),
-        _index_some("ix_event_no_history", text("before IS NULL AND entry IS NULL"), "id"),
-        _index_some("ix_event_ended", text(IS_ENDED), "id"),
-        _index_some("ix_event_reason", text("reason IS NOT NULL"), "project_id", "testimonial_id"),
-        _index_some("ix_event_entry", text("entry IS NOT NULL"), "project_id", "number"),
+        index_some("ix_event_with_network", "network IS NOT NULL", "id"),
+        index_some("ix_event_no_history", "before IS NULL AND entry IS NULL", "id"),
+        index_some("ix_event_ended", IS_ENDED, "id"),
+        index_some("ix_event_reason", "reason IS NOT NULL", "project_id", "testimonial_id"),
+        index_some("ix_event_entry", "entry IS NOT NULL", "project_id", "number"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

@@ -15,10 +15,9 @@ from sqlalchemy import (
     Text,
     false,
 )
-from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from testimonials.core.db.engine import Base, Timestamp, child_of, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, index_some, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.urls import image_url
 from testimonials.core.text import TAG_LENGTH
@@ -66,21 +65,13 @@ STANDING = (
 OVERDUE_DAYS = 14
 
 
-def _index_some(name: str, condition: str, *columns: str) -> Index:
-    return _index_where(name, condition, "project_id", *columns)
-
-
-def _index_where(name: str, condition: str, *columns: str) -> Index:
-    where, is_unique = sql(condition), name.startswith("uq")
-    return Index(name, *columns, unique=is_unique, sqlite_where=where, postgresql_where=where)
-
-
 def _index_unique(column: str) -> Index:
     name = f"uq_testimonial_project_id_{column}"
-    return _index_where(name, f"{column} IS NOT NULL", "project_id", column)
+    return index_some(name, f"{column} IS NOT NULL", "project_id", column)
 
 
-_HAS_TEXT = "text_fingerprint IS NOT NULL"
+_HAS_TEXT, _HAS_FORM = "text_fingerprint IS NOT NULL", "form_name IS NOT NULL"
+_IS_GONE = "deleted_at IS NOT NULL"
 
 
 class Testimonial(Base):
@@ -94,24 +85,24 @@ class Testimonial(Base):
     __table_args__ = (
         Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id", *_FILTERED),
         Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
-        _index_some(
-            "ix_testimonial_form", "form_name IS NOT NULL", "form_name", "created_at", "id"
-        ),
-        _index_some("ix_testimonial_untold", UNTOLD, "returned_at", "created_at"),
+        index_some("ix_testimonial_form", _HAS_FORM, "project_id", "form_name", "created_at", "id"),
+        index_some("ix_testimonial_untold", UNTOLD, "project_id", "returned_at", "created_at"),
         # Text first: PostgreSQL would use an index that starts with the project elsewhere.
-        _index_where(
+        index_some(
             "ix_testimonial_words", _HAS_TEXT, "text_fingerprint", "project_id", "created_at"
         ),
-        _index_where("ix_testimonial_waiting", WAITING, "created_at"),
-        _index_where("ix_testimonial_avatar_id", "avatar_id IS NOT NULL", "avatar_id"),
-        _index_where("ix_testimonial_import_id", "import_id IS NOT NULL", "import_id"),
+        index_some("ix_testimonial_waiting", WAITING, "created_at"),
+        index_some("ix_testimonial_avatar_id", "avatar_id IS NOT NULL", "avatar_id"),
+        index_some("ix_testimonial_import_id", "import_id IS NOT NULL", "import_id"),
         Index("ix_testimonial_visible_by_time", "project_id", "is_visible", "created_at", "id"),
         Index("ix_testimonial_visible_pinned_first", *_PINNED, "submitted_at", "id"),
         Index("ix_testimonial_visible_best_first", *_PINNED, "rank", "submitted_at", "id"),
-        _index_some("ix_testimonial_unvisited", UNVISITED, "created_at", "source"),
-        _index_some("ix_testimonial_visited", VISITED, "visit", "status", "deleted_at"),
-        _index_some("ix_testimonial_taken_out", TAKEN_OUT, "created_at", "id"),
-        _index_some("ix_testimonial_trash", "deleted_at IS NOT NULL", "created_at", "id"),
+        index_some("ix_testimonial_unvisited", UNVISITED, "project_id", "created_at", "source"),
+        index_some(
+            "ix_testimonial_visited", VISITED, "project_id", "visit", "status", "deleted_at"
+        ),
+        index_some("ix_testimonial_taken_out", TAKEN_OUT, "project_id", "created_at", "id"),
+        index_some("ix_testimonial_trash", _IS_GONE, "project_id", "created_at", "id"),
         *map(_index_unique, ("import_key", "external_id", "purchase_reference")),
     )
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Connection,
     Dialect,
     ForeignKey,
+    Index,
     MetaData,
     Table,
     bindparam,
@@ -154,6 +155,13 @@ def to_name(column: str) -> str:
     """Return the name of a column in an archive: `author_name` is `authorName`."""
     first, *others = column.split("_")
     return first + "".join(each.capitalize() for each in others)
+
+
+def index_some(name: str, condition: str, *columns: str) -> Index:
+    """Return an index of the rows that meet a condition; one that is named `uq` is unique."""
+    where = text(condition)
+    is_unique = name.startswith("uq")
+    return Index(name, *columns, unique=is_unique, sqlite_where=where, postgresql_where=where)
 
 
 def write_columns(row: Any, columns: Iterable[str]) -> dict[str, Any]:

@@ -4,15 +4,15 @@ import json
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, Index, String, Text, literal_column, text
+from sqlalchemy import JSON, ColumnElement, Index, String, Text, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.core.db.engine import Base, Timestamp, child_of, present
+from testimonials.core.db.engine import Base, Timestamp, child_of, index_some, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 
-_IS_DUE = text("state = 'due'")
+_IS_DUE = "state = 'due'"
 STATES = ("working", "failing", "off", "paused")
 # What an endpoint gets: each event, signed; or an empty POST that starts the build of a website.
 EVENT, BUILD = TEMPLATES = ("event", "build")
@@ -68,22 +68,9 @@ class WebhookDelivery(Base):
     __tablename__ = "webhook_delivery"
     __table_args__ = (
         Index("ix_webhook_delivery_endpoint_id_id", "endpoint_id", "id"),
-        Index(
-            "ix_webhook_delivery_due",
-            "next_try_at",
-            "id",
-            sqlite_where=_IS_DUE,
-            postgresql_where=_IS_DUE,
-        ),
+        index_some("ix_webhook_delivery_due", _IS_DUE, "next_try_at", "id"),
         # For keeping the order of those about one testimonial.
-        Index(
-            "ix_webhook_delivery_subject",
-            "endpoint_id",
-            "subject",
-            "event_id",
-            sqlite_where=_IS_DUE,
-            postgresql_where=_IS_DUE,
-        ),
+        index_some("ix_webhook_delivery_subject", _IS_DUE, "endpoint_id", "subject", "event_id"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
