@@ -22,7 +22,7 @@ from testimonials.projects.projects import lock_account, lock_project
 from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
 from testimonials.projects.proposals import Decider, decide_proposals, list_all
 from testimonials.projects.proposals_api import ProposalSchema
-from testimonials.testimonials.fields import count_sent
+from testimonials.testimonials.counts import count_forms
 from testimonials.testimonials.models import REASONS
 from testimonials.testimonials.moderation import ACTIONS
 from testimonials.testimonials.schemas import DecisionSchema, TestimonialSchema
@@ -284,7 +284,7 @@ def forms() -> None:
 @OF_PROJECT
 def list_forms_command(project: Project) -> Rows:
     """List a project's forms, and how many testimonials came by each."""
-    counts = count_sent(project)
+    counts = count_forms(project.id)
     return [
         _FORM.dump(services.describe_form(project, form)) | {"sent": counts.get(form.name, 0)}
         for form in services.list_forms(project)

@@ -21,12 +21,11 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import author_url, wall_url
 from testimonials.core.jobs import current_job, job
 from testimonials.core.mail.outbox import send_mail
-from testimonials.core.text import cut
+from testimonials.core.text import cut, split_text
 from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed, names_service
 from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR, name_change
-from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.history import (
     CONFIRM,
     CORRECT,

@@ -5,6 +5,7 @@ import json
 import json.scanner
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -106,6 +107,15 @@ JOINERS = "\u200c\u200d"
 def cut(text: str, length: int) -> str:
     """Return the text in at most `length` characters, with an ellipsis where it was longer."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def split_text(text: str, ranges: Iterable[Sequence[int]] | None) -> list[tuple[str, bool]]:
+    """Return the text in parts, each with whether it is one of the ranges, which are in order."""
+    parts, place = [], 0
+    for first, last in ranges or ():
+        parts += [(text[place:first], False), (text[first:last], True)]
+        place = last
+    return [part for part in [*parts, (text[place:], False)] if part[0]]
 
 
 def make_printable(text: str, longest: int | None = None) -> str:

@@ -24,11 +24,11 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.text import split_text
 from testimonials.projects.page_design import SCALE_RANGE
 from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.events import DISOWNED
 from testimonials.testimonials.fields import COLUMNS, write_answer
-from testimonials.testimonials.highlights import split_text
 from testimonials.testimonials.media.containers import tell_who_cannot_play
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import Testimonial

@@ -15,7 +15,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.fields import Amount, RuleField, Text, WebUrl
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
-from testimonials.testimonials.counts import count_answered, count_forms
+from testimonials.testimonials.counts import count_answered
 from testimonials.testimonials.media.playback import (
     CAPTIONS_LENGTH,
     CaptionsRefused,
@@ -278,11 +278,6 @@ def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
     wanted = list(ids)
     counts = count_answered(project.id) if wanted else {}
     return {each: counts.get(each, 0) for each in wanted}
-
-
-def count_sent(project: Project) -> dict[str, int]:
-    """Return how many testimonials came by each form, by its name, in the trash too."""
-    return count_forms(project.id)
 
 
 def find_kind(project: Project, question_id: str) -> str | None:

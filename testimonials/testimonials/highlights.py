@@ -85,15 +85,6 @@ def follow_edit(before: str, after: str, ranges: Ranges) -> Ranges:
     return arrange(after, kept)
 
 
-def split_text(text: str, ranges: Ranges | None) -> list[tuple[str, bool]]:
-    """Return the text in parts, each with whether it is highlighted."""
-    parts, place = [], 0
-    for first, last in ranges or ():
-        parts += [(text[place:first], False), (text[first:last], True)]
-        place = last
-    return [part for part in [*parts, (text[place:], False)] if part[0]]
-
-
 def _trim(text: str, first: int, last: int) -> Iterable[list[int]]:
     """Yield the lines of a range, each without outer white space."""
     first, last = max(first, 0), min(last, len(text))

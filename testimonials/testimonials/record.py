@@ -217,16 +217,16 @@ def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:
     entries = [
         {"testimonial_id": row.id, "type": "", "before": None, "created_at": row.created_at}
         | write_entry(
-            row, "received", hashes=digests[row.id], backfilled=True, by=_guess_sender(row)
+            row,
+            "received",
+            hashes=digests[row.id],
+            backfilled=True,
+            by="author" if row.source == "public_page" else "owner",
         )
         for row in rows
     ]
     if entries:
         record_changes(project, entries, batch_id=new_identifier())
-
-
-def _guess_sender(row: Testimonial) -> str:
-    return "author" if row.source == "public_page" else "owner"
 
 
 def note(

@@ -1,6 +1,5 @@
 """The public record of a testimonial as a page and as JSON, and the log of a project."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -69,7 +68,8 @@ def get_log(project_id: str) -> Response:
     project = db.session.get(Project, project_id) if is_identifier(project_id) else None
     if project is None or project.deleted_at is not None or not project.is_active:
         raise NotFound(MISSING)
-    response = Response(stream_with_context(_end_lines(_require_head(project_id))))
+    lines = write_log(_require_head(project_id))
+    response = Response(stream_with_context(f"{line}\n" for line in lines))
     response.content_type = JSON_LINES
     response.headers["Content-Disposition"] = f"attachment; filename={project_id}.jsonl"
     return response
@@ -116,7 +116,3 @@ def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
 
 def _require_head(project_id: str) -> RecordHead:
     return require_found(find_head(project_id) if is_identifier(project_id) else None, MISSING)
-
-
-def _end_lines(head: RecordHead) -> Iterator[str]:
-    return (f"{line}\n" for line in write_log(head))

@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import job
-from testimonials.core.text import normalize
+from testimonials.core.text import normalize, split_text
 from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
 
 # The words of a search, and where a text has them: as the index finds them.
@@ -90,11 +90,7 @@ def find_places(words: list[Word], text: str) -> list[tuple[int, int]]:
 
 def mark_words(words: list[Word], text: str) -> list[tuple[str, bool]]:
     """Return a text in parts, each with whether it is one of the words."""
-    parts, place = [], 0
-    for first, last in find_places(words, text) if words else ():
-        parts += [(text[place:first], False), (text[first:last], True)]
-        place = last
-    return [part for part in [*parts, (text[place:], False)] if part[0]]
+    return split_text(text, find_places(words, text) if words else ())
 
 
 def fold(text: str) -> str:

@@ -12,9 +12,10 @@ from flask import render_template
 from testimonials.core.http.i18n import gettext
 from testimonials.core.http.urls import json_feed_url, record_url, testimonial_url, wall_url
 from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
-from testimonials.testimonials.highlights import Ranges, split_text
+from testimonials.testimonials.highlights import Ranges
 from testimonials.widget.colors import read_colours
 from testimonials.widget.container import read_limit, read_selection
 from testimonials.widget.selection import list_shown, read_content

@@ -20,8 +20,8 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import history, models
-from testimonials.testimonials.counts import count_again, count_days, find_wrong_counts
-from testimonials.testimonials.fields import count_answers, count_sent
+from testimonials.testimonials.counts import count_again, count_days, count_forms, find_wrong_counts
+from testimonials.testimonials.fields import count_answers
 from testimonials.testimonials.history import change_all
 from testimonials.testimonials.inbox import count_tabs, find_rows
 from testimonials.testimonials.moderation import WITH_REASON, apply_action
@@ -301,7 +301,7 @@ def test_readers_read_no_testimonials(app: Flask, project_id: str) -> None:
         project = db.session.get_one(Project, project_id)
         readers: tuple[Callable[[], object], ...] = (
             lambda: count_tabs(project_id), lambda: count_figures(project), lambda: rate(project),
-            lambda: list_project_tags(project_id), lambda: count_sent(project),
+            lambda: list_project_tags(project_id), lambda: count_forms(project_id),
             lambda: count_answers(project, QUESTIONS), lambda: count_shown(project, EVERYTHING),
             lambda: count_shown(project, Content(min_rating=4)),
             lambda: count_days(project_id, clock.EPOCH),
