@@ -46,7 +46,8 @@ class ProposalSchema(Schema):
 
     _id = fields.String(attribute="id", required=True)
     projectId = fields.String(attribute="project_id", required=True)
-    kind = Choice(*KINDS, required=True)
+    # Known once all kinds are declared.
+    kind = fields.String(required=True, metadata={"enum": KINDS})
     targetId = fields.String(attribute="target_id", allow_none=True, required=True)
     values = fields.Dict(required=True)
     reason = fields.String(required=True)
