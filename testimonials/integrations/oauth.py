@@ -333,17 +333,8 @@ def register() -> Response:
     return _answer(GRANTS | known | {"redirect_uris": uris}, 201)
 
 
-class RevokeRequest(FormSchema):
-    token = fields.String(load_default="")
-
-
-class TokenRequest(FormSchema):
-    grant_type = fields.String(load_default="")
-    client_id = fields.String(load_default="")
-    code = fields.String(load_default="")
-    code_verifier = fields.String(load_default="")
-    redirect_uri = fields.String(load_default="")
-    resource = fields.String(load_default="")
+_ASKED = ("grant_type", "client_id", "code", "code_verifier", "redirect_uri", "resource", "token")
+TokenRequest: Any = FormSchema.from_dict({name: fields.String(load_default="") for name in _ASKED})
 
 
 @oauth.post("/oauth/token")
@@ -364,7 +355,7 @@ def give_token() -> Response:
 def revoke() -> Response:
     """Revoke a token; whoever holds it may, and an unknown one is none either (RFC 7009)."""
     with write():
-        if (token := find_by_plain_text(RevokeRequest().read().values["token"])) is not None:
+        if (token := find_by_plain_text(TokenRequest().read().values["token"])) is not None:
             act_as(ActorKind.TOKEN, token.id)
             revoke_token(token)
     return _answer({})
