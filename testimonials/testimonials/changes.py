@@ -1,6 +1,6 @@
 """Adding, editing and deciding about testimonials, which may be proposed; their pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from marshmallow import ValidationError
@@ -33,7 +33,6 @@ from testimonials.testimonials.fields import (
 )
 from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
-from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (
     ACTIONS,
@@ -197,26 +196,19 @@ def read_fields(row: Testimonial) -> Values:
     schema=DecisionSchema,
     scope=Scope.PUBLISH,
     before=lambda project, _target, values: {
-        "ids": {row.id: name_state(row) for row in _find_all(project, values["ids"])}
+        "ids": {row.id: name_state(row) for row in require_known(project, values["ids"])}
     },
     done="Decided",
 )
 def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
     """Decide about testimonials; those whose state doesn't allow it stay as they are."""
-    rows = _find_all(project, values["ids"])
+    rows = require_known(project, values["ids"])
     name = values["decision"]
     if not list_open(project, rows, name):
         states = ", ".join(sorted({name_state(row) for row in rows}))
         raise ActionRefused(f"This can’t be done: the state now is {states}.")
     batch, _ = apply_action(project, rows, name, actor, reason=values.get("reason", ""))
     return Outcome(undo=make_undo_token(project, batch))
-
-
-def _find_all(project: Project, ids: Sequence[str]) -> list[Testimonial]:
-    """Return the testimonials in the order of their ids; raise `NotFound`."""
-    require_known(project, ids)
-    found = {row.id: row for row in find_rows(project.id, ids)}
-    return [found[each] for each in ids]
 
 
 def name_state(row: Testimonial) -> str:

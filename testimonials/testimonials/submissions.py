@@ -79,11 +79,13 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
     return read_page(found, Testimonial, query["limit"], query["after"])
 
 
-def require_known(project: Project, ids: Sequence[str]) -> None:
-    known = {row.id for row in find_rows(project.id, ids)}
+def require_known(project: Project, ids: Sequence[str]) -> list[Testimonial]:
+    """Return the project's testimonials with these ids, in their order; raise `NotFound`."""
+    known = {row.id: row for row in find_rows(project.id, ids)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
         raise NotFound(f"There is no such testimonial in this project: {listed}.")
+    return [known[each] for each in ids]
 
 
 def decide_all(
