@@ -28,6 +28,7 @@ from testimonials.projects.events import (
     PROJECT_RESUMED,
 )
 from testimonials.projects.notifications import MODES, find_choice, set_decides_by_mail, set_mode
+from testimonials.projects.projects import SlugTaken, find_free_slug
 from testimonials.projects.settings import move_to_trash, rename_slug, set_active
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
@@ -102,7 +103,11 @@ def show_address(access: Access) -> Values:
 )
 def change_address(access: Access, slug: str) -> Done:
     project, old = access.project, access.project.slug
-    rename_slug(project, slug)
+    try:
+        rename_slug(project, slug)
+    except SlugTaken as taken:
+        free = _("This address is taken; %(address)s is free.", address=find_free_slug(slug))
+        raise SlugTaken(free, errors={"slug": [free]}) from taken
     if project.slug != old:
         record(PROJECT_RENAMED, project, old=old, slug=project.slug)
     return Done(_("The address is changed."))

@@ -17,6 +17,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.integrations.webhooks import endpoints
 from testimonials.integrations.webhooks.log import (
     KEPT,
@@ -203,22 +204,20 @@ def _lead_back(webhook_id: str, notice: str) -> Done:
     return Done(notice, url_for(".show_webhook", webhook_id=webhook_id))
 
 
-removal = ProjectPage(
-    settings,
-    "settings/developers/webhooks/<webhook_id>/remove",
-    "settings/developers/webhook_remove.html",
-)
-
-
-@removal.show
-def show_webhook_removal(access: Access, webhook_id: str) -> Values:
-    return {"endpoint": endpoints.find_endpoint(access.project, webhook_id)}
-
-
-@removal.save()
+@endpoint.save(at="/remove")
 def remove_webhook(access: Access, webhook_id: str) -> Done:
-    endpoints.remove_endpoint(access.project, endpoints.find_endpoint(access.project, webhook_id))
-    return Done(_("The endpoint is removed, with its log."), url_for(".show_webhooks"))
+    found = endpoints.find_endpoint(access.project, webhook_id)
+    undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(found))
+    endpoints.remove_endpoint(access.project, found)
+    text, undo_url = _("The endpoint is removed, with its log."), url_for(".bring_webhook_back")
+    return Done(text, url_for(".show_webhooks"), undo=undo, undo_url=undo_url)
+
+
+@listing.save(UndoForm, at="/removed/undo")
+def bring_webhook_back(access: Access, undo: str) -> Done:
+    """Bring an endpoint back with its secret, to hear of what it has missed; not its log."""
+    values = take_removed(access.project, "webhook", undo)
+    return _lead_back(endpoints.restore_endpoint(access.project, values).id, _("It’s back"))
 
 
 # One delivery.

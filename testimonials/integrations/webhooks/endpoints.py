@@ -12,6 +12,7 @@ from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventType, record
+from testimonials.core.db.engine import Timestamp
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
@@ -34,6 +35,7 @@ from testimonials.integrations.webhooks.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
+from testimonials.integrations.webhooks.payloads import TEST
 from testimonials.integrations.webhooks.sending import new_secret
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
@@ -116,10 +118,7 @@ def add_endpoint(
     Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
     """
     require_reachable(url)
-    there = list_endpoints(project)
-    _require_new(url, there)
-    if len(there) >= MOST_ENDPOINTS:
-        raise TooManyEndpoints
+    _require_room(project, url)
     endpoint = WebhookEndpoint(
         project_id=project.id,
         url=url,
@@ -213,6 +212,40 @@ def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
     _record(WEBHOOK_REMOVED, project, endpoint)
 
 
+def copy_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
+    """Return what `restore_endpoint` takes, as JSON can hold it, to hear again of what waits."""
+    values = {each.name: getattr(endpoint, each.name) for each in WebhookEndpoint.__table__.columns}
+    waiting = select(func.min(WebhookDelivery.event_id)).where(
+        WebhookDelivery.endpoint_id == endpoint.id, IS_DUE, WebhookDelivery.event_type != TEST
+    )
+    if oldest := db.session.scalar(waiting):
+        before = select(func.max(Event.id)).where(
+            Event.project_id == endpoint.project_id, Event.id < oldest
+        )
+        values["read_to"] = db.session.scalar(before) or ""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+
+
+def restore_endpoint(project: Project, values: dict[str, Any]) -> WebhookEndpoint:
+    """Bring a removed endpoint back; it is paused if whoever kept it has left by now.
+
+    Raises `EndpointExists` and `TooManyEndpoints`.
+    """
+    _require_room(project, values["url"])
+    for name, column in WebhookEndpoint.__table__.columns.items():
+        if isinstance(column.type, Timestamp) and values[name]:
+            values[name] = datetime.fromisoformat(values[name])
+    endpoint = WebhookEndpoint(**values)
+    db.session.add(endpoint)
+    _mark_changed(endpoint)
+    _record(WEBHOOK_ADDED, project, endpoint)
+    pause_left(Project.id == project.id)
+    return endpoint
+
+
 def require_unpaused(endpoint: WebhookEndpoint) -> None:
     """Raise `EndpointPaused` for an endpoint that waits until somebody keeps it."""
     if endpoint.state == "paused":
@@ -247,6 +280,13 @@ def _require_new(url: str, others: Sequence[WebhookEndpoint]) -> None:
     """Raise `EndpointExists` if one of the locked project's other endpoints is called there too."""
     if _spell_alike(url) in map(_spell_alike, [each.url for each in others]):
         raise EndpointExists
+
+
+def _require_room(project: Project, url: str) -> None:
+    there = list_endpoints(project)
+    _require_new(url, there)
+    if len(there) >= MOST_ENDPOINTS:
+        raise TooManyEndpoints
 
 
 def _spell_alike(url: str) -> str:

@@ -108,6 +108,7 @@ def test_an_address_that_cannot_be_is_refused(
         assert 'aria-invalid="true"' in answer.text
         # The page still shows the address that it has.
         assert "https://testimonials.example.com/fern" in answer.text
+    assert "theirs-2 is free" in rename(browser, project, "Theirs").text
     assert rename(browser, project, "x" * 90_000).status_code in (413, 422)
     assert (slug_of(owner, project), client.get("/fern").status_code) == ("fern", 200)
 

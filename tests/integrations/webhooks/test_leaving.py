@@ -1,5 +1,7 @@
 """Webhooks of somebody who has left: nothing reaches them until who stays keeps or removes them."""
 
+import re
+
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -92,6 +94,30 @@ def test_who_is_no_admin_any_more_hears_nothing(
     # Only the new secret signs.
     assert len(receiver.headers[0]["webhook-signature"].split()) == 1
     assert len(left_mails(app)) == 1
+
+
+@pytest.mark.parametrize("has_left", [False, True])
+def test_a_removed_endpoint_comes_back_unless_its_keeper_has_left(
+    app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver, has_left: bool
+) -> None:
+    written = [hook.caller.create_testimonial(hook.project)["_id"]]
+    with app.app_context():
+        # It waits already.
+        read_events()
+    path = f"/dashboard/projects/{hook.project}/settings/developers/webhooks"
+    browser = open_browser(app, owner)
+    page = browser.get(browser.post(f"{path}/{hook.row().id}/remove").headers["Location"])
+    assert "No endpoint yet" in page.text
+    undo = re.findall(r'name="undo" value="(\w+)"', page.text)[0]
+    written.append(hook.caller.create_testimonial(hook.project)["_id"])
+    if has_left:
+        leave(app, hook, owner, admin, "removed")
+    assert browser.post(f"{path}/removed/undo", data={"undo": undo}).status_code == 303
+    assert browser.post(f"{path}/removed/undo", data={"undo": undo}).status_code == 422
+    hook.deliver()
+    assert hook.call("GET")["state"] == ("paused" if has_left else "working")
+    told = [each["data"]["_id"] for each in receiver.verify(str(hook.secret))]
+    assert told == ([] if has_left else written)
 
 
 def test_who_keeps_a_role_by_another_way_goes_on(
