@@ -25,7 +25,7 @@ from testimonials.core.metrics import Ticker
 from testimonials.core.settings.current import current_settings
 from testimonials.widget.container import WHOLE, read_selection
 from testimonials.widget.script import WALL, current_script, peek_script
-from testimonials.widget.versions import STALE, SqliteVersions, Versions, make_versions
+from testimonials.widget.versions import STALE, SqliteVersions, ToldVersions, make_versions
 from testimonials.widget.words import read_language
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class FastFeed:
         bodies: VersionedCache,
         pages: VersionedCache,
         sightings: Sightings,
-        versions: Versions,
+        versions: SqliteVersions | ToldVersions,
         ticker: Ticker,
         more_headers: list[tuple[str, str]],
     ) -> None:

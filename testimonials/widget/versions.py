@@ -6,7 +6,7 @@ import select
 import sqlite3
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
@@ -38,17 +38,6 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 """
 
 
-class Versions(Protocol):
-    """Finds versions without Flask."""
-
-    def find(self, project_id: str) -> int | None:
-        """Return the version of a project that is shown, `STALE`, or None to let a view decide."""
-
-    def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
-        """Return the version of an account's project and the hash of the account's key, or None to
-        let a view decide."""
-
-
 class SqliteVersions:
     """Reads each version from the file; each thread has a connection of its own."""
 
@@ -57,11 +46,13 @@ class SqliteVersions:
         self._local = threading.local()
 
     def find(self, project_id: str) -> int | None:
-        """Return the version of a project that is shown."""
+        """Return the version of a project that is shown, or None to let a view decide."""
         row = self._read(VERSION_QUERY, (project_id, time.time_ns() // 1_000_000))
         return row[0] if row else None
 
     def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
+        """Return the version of an account's project and the hash of the account's key, or None to
+        let a view decide."""
         found: tuple[int, str | None] | None = self._read(
             CALLERS_QUERY, _name_call(project_id, account_id)
         )
