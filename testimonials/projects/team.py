@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy import ColumnElement, Row, delete, func, or_, select
 
 from testimonials.auth.accounts import called
 from testimonials.auth.credentials import find_claimed_account
@@ -302,16 +302,6 @@ class Colleague:
     projects: list[tuple[Project, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """Somebody else's workspace that an account is in."""
-
-    owner_id: str
-    owner: str
-    role: str
-    count: int
-
-
 def list_colleagues(owner_id: str) -> list[Colleague]:
     """Return everybody in any project of an owner, those in all of them first, by name."""
     owned = select(Project.id).where(Project.account_id == owner_id, Project.deleted_at.is_(None))
@@ -362,23 +352,25 @@ def remove_colleague(owner_id: str, account_id: str) -> Colleague:
     return colleague
 
 
-def list_workspaces(account_id: str) -> Sequence[Workspace]:
-    """Return the workspaces of others that an account is in, by how their owners are called."""
-    count = (
+def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Return the workspaces of others that an account is in, by how their owners are called.
+
+    Each has `owner_id`, `owner`, `role` and the `number` of its projects.
+    """
+    number = (
         select(func.count(Project.id))
         .where(Project.account_id == Member.owner_id, Project.deleted_at.is_(None))
         .scalar_subquery()
     )
-    rows = db.session.execute(
-        select(Member.owner_id, called(), Member.role, count)
+    query = (
+        select(Member.owner_id, called().label("owner"), Member.role, number.label("number"))
         .join(Account, Account.id == Member.owner_id)
         .where(Member.account_id == account_id)
-        .order_by(called(), Member.owner_id)
     )
-    return [Workspace(*row) for row in rows]
+    return db.session.execute(query.order_by(called(), Member.owner_id)).all()
 
 
-def find_workspace(account_id: str, owner_id: str) -> Workspace:
+def find_workspace(account_id: str, owner_id: str) -> Row[*tuple[Any, ...]]:
     return _first(each for each in list_workspaces(account_id) if each.owner_id == owner_id)
 
 
