@@ -11,10 +11,10 @@ from testimonials.collection.models import AbuseReport
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import delete_rows, write
+from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import collection
-from testimonials.core.http.errors import NotFound, ValidationFailed
+from testimonials.core.http.errors import NotFound, ValidationFailed, require_found
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import gettext_noop
@@ -104,9 +104,7 @@ def read_reported(report_id: str, reason: str) -> Testimonial:
 
 
 def _find_report(report_id: str) -> tuple[AbuseReport, Project]:
-    report = db.session.get(AbuseReport, report_id) if is_identifier(report_id) else None
-    if report is None:
-        raise NotFound("There is no report with this id.")
+    report = require_found(find_row(AbuseReport, report_id), "There is no report with this id.")
     return report, db.session.get_one(Project, report.project_id)
 
 

@@ -20,7 +20,7 @@ from testimonials.collection.models import (
 from testimonials.collection.request_mail import PRESS_SEND, write_due_mails
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier, new_identifier
-from testimonials.core.db.transactions import delete_rows
+from testimonials.core.db.transactions import delete_rows, find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -189,8 +189,7 @@ def ask_people(
 
 def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
     """Return what was sent together in this project, by its id."""
-    found = db.session.get(RequestBatch, batch_id) if is_identifier(batch_id) else None
-    return found if found is not None and found.project_id == project.id else None
+    return find_row(RequestBatch, batch_id, RequestBatch.project_id == project.id)
 
 
 def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
@@ -365,12 +364,8 @@ def remove_asked(project: Project, request_id: str) -> None:
 
 
 def _lock_asked(project: Project, request_id: str) -> MailedRequest | None:
-    if not is_identifier(request_id):
-        return None
-    query = select(MailedRequest).where(
-        MailedRequest.id == request_id, MailedRequest.project_id == project.id
-    )
-    return db.session.scalars(query.with_for_update()).one_or_none()
+    is_here = MailedRequest.project_id == project.id
+    return find_row(MailedRequest, request_id, is_here, for_update=True)
 
 
 def delete_old_requests() -> int:

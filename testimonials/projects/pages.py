@@ -3,11 +3,9 @@
 from flask import Response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db
+from testimonials.core.db.transactions import find_row, write
 from testimonials.core.http.blueprints import media, projects, site
-from testimonials.core.http.errors import NotFound
+from testimonials.core.http.errors import require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import DATA_POLICY, answer_privately
 from testimonials.core.http.urls import own_names, project_url
@@ -49,9 +47,8 @@ def _unsubscribe_page(project: Project, *, is_done: bool) -> str:
 @media.get("/media/<image_id>.webp")
 def get_image(image_id: str) -> Response:
     """Return a picture; it never changes, so it can be cached for ever."""
-    image = db.session.get(Image, image_id) if is_identifier(image_id) else None
-    if image is None or image.is_held:
-        raise NotFound(gettext_noop("There is no picture at this address."))
+    found = find_row(Image, image_id, ~Image.is_held)
+    image = require_found(found, gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)
     response.set_etag(image.id)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"

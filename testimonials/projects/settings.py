@@ -15,9 +15,9 @@ from testimonials.auth.sessions import end_sessions
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.erasure import PROJECT, note_erased
-from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
 from testimonials.core.settings.current import current_settings
@@ -101,19 +101,11 @@ def take_back(account_id: str, project_id: str) -> Project:
     Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
     """
     account = lock_account(account_id)
-    project = None
-    if is_identifier(project_id):
-        project = db.session.scalars(
-            select(Project)
-            .where(
-                Project.id == project_id,
-                Project.account_id == account_id,
-                Project.deleted_at > clock.now() - GRACE,
-            )
-            .with_for_update()
-        ).one_or_none()
-    if project is None:
-        raise NotFound(gettext_noop("This project can no longer be restored."))
+    is_kept = (Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
+    project = require_found(
+        find_row(Project, project_id, *is_kept, for_update=True),
+        gettext_noop("This project can no longer be restored."),
+    )
     require_room(account)
     project.deleted_at = None
     mark_edited(project)
