@@ -1,9 +1,11 @@
 """A project's brand: set once, and what every surface looks like that has no value of its own."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from marshmallow import fields
@@ -23,17 +25,14 @@ from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
 
-# What a business is, with its color until it has one of its own: no project is grey or indigo.
-TRADES = {
-    "bakery": "#C2410C",
-    "cafe": "#7C4A21",
-    "salon": "#065F46",
-    "shop": "#9F1239",
-    "craft": "#92400E",
-    "coach": "#7E3FA0",
-    "software": "#1D5FD1",
-    "anything": "#0F766E",
-}
+# By trade: its color until a business has one of its own, so that no project is grey or indigo;
+# beginnings of words that tell it, in the languages of the public pages and without accents; and
+# the types of schema.org. A word that has a trade's at its end is of that trade too: Landbäckerei.
+_FILE = Path(__file__).with_name("trades.json")
+_KNOWN: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
+TRADES: dict[str, str] = {trade: known["color"] for trade, known in _KNOWN.items()}
+_WORDS = {trade: known["words"].split() for trade, known in _KNOWN.items()}
+SCHEMA_TRADES = {kind: trade for trade, each in _KNOWN.items() for kind in each["schema"].split()}
 TRADE_NAMES = {
     "bakery": gettext_noop("Bakery"),
     "cafe": gettext_noop("Café"),
@@ -80,25 +79,6 @@ class StoredBrandSchema(StrictSchema):
     read = fields.Nested(FoundSchema)
 
 
-# Beginnings of words that tell a trade, in the languages of the public pages, without accents. One
-# that has a trade's word at its end is of that trade too: Landbäckerei, Sportgeschäft.
-_WORDS = {
-    "bakery": "baker bakehouse bread sourdough patisser pastry boulanger panader panific panetter "
-    "padaria backer backstube konditor bakkerij bageri piekarni cukierni firin pasticcer pan",
-    "cafe": "cafe coffee espresso roaster kaffee koffie kawiarni kahve caffe bistro restaurant "
-    "ristorante trattoria pizzer brasserie tearoom",
-    "salon": "salon hair barber beauty friseur coiffeur peluquer parrucchier kapper frisor fryzjer "
-    "kuafor nail spa kosmetik estetic",
-    "shop": "shop store boutique market laden geschaft tienda negozio loja winkel butik sklep "
-    "magaza florist flower book fashion jewel wine outfitter",
-    "craft": "carpent plumb electric roof builder joiner mason paint tischler schreiner maler "
-    "dachdecker handwerk werkstatt workshop garage menuisier plombier carpinter idraulic timmer "
-    "snickare stolarz pottery ceramic landscap garden",
-    "coach": "coach consult therap counsel mentor tutor teach training trainer yoga pilates "
-    "fitness beratung nachhilfe academy",
-    "software": "software app apps labs cloud data tech digital dev saas systems analytics ai api "
-    "studio",
-}
 # These count only as whole words.
 _WHOLE = {"pan", "spa", "app", "apps", "dev", "ai", "api", "data", "nail", "wine", "book"}
 _LONG = 6
@@ -246,7 +226,7 @@ def guess_trade(name: str) -> str:
     words = re.findall(r"[a-z]+", re.sub("[\u0300-\u036f]", "", folded))
     for word in words:
         for trade, known in _WORDS.items():
-            if any(_matches(word, each) for each in known.split()):
+            if any(_matches(word, each) for each in known):
                 return trade
     return "anything"
 

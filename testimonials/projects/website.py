@@ -27,7 +27,13 @@ from testimonials.core.images import uploads
 from testimonials.core.images.colors import from_hex
 from testimonials.core.jobs import enqueue, job
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.brand import brand_logo_id, find_brand, follow_brand, guess_trade
+from testimonials.projects.brand import (
+    SCHEMA_TRADES,
+    brand_logo_id,
+    find_brand,
+    follow_brand,
+    guess_trade,
+)
 from testimonials.projects.models import Project
 from testimonials.projects.projects import complete_website, lock_project, mark_changed
 
@@ -70,15 +76,6 @@ _OF_BRAND = re.compile("brand|primary|accent", re.I)
 # Of what stands before a rule, its end is the selector.
 LONGEST_SELECTOR = 300
 _SEPARATOR = re.compile(r"\s[|–—·:-]\s|\s?\|\s?")
-_SCHEMA_TRADES = {
-    "bakery": "Bakery",
-    "cafe": "CafeOrCoffeeShop Restaurant FoodEstablishment BarOrPub",
-    "salon": "HairSalon BeautySalon NailSalon DaySpa HealthAndBeautyBusiness TattooParlor",
-    "craft": "HomeAndConstructionBusiness Electrician Plumber RoofingContractor HousePainter "
-    "GeneralContractor Locksmith AutoRepair",
-    "coach": "EducationalOrganization ProfessionalService ExerciseGym SportsActivityLocation",
-    "software": "SoftwareApplication WebApplication MobileApplication",
-}
 # What stands in every page that is made with it.
 _MADE_WITH = {
     "wordpress": "/wp-content/",
@@ -88,7 +85,6 @@ _MADE_WITH = {
     "squarespace": "static1.squarespace.com",
     "framer": "framerusercontent.com",
 }
-_BY_TYPE = {name: trade for trade, names in _SCHEMA_TRADES.items() for name in names.split()}
 
 
 class WebsiteUnread(ServiceError):
@@ -330,8 +326,8 @@ def _find_trade(linked: list[dict[str, Any]], words: str) -> str:
     for each in linked:
         kinds = each.get("@type")
         for kind in kinds if isinstance(kinds, list) else [kinds]:
-            if isinstance(kind, str) and (kind in _BY_TYPE or kind.endswith("Store")):
-                return _BY_TYPE.get(kind, "shop")
+            if isinstance(kind, str) and (kind in SCHEMA_TRADES or kind.endswith("Store")):
+                return SCHEMA_TRADES.get(kind, "shop")
     trade = guess_trade(unescape(words))
     return "" if trade == "anything" else trade
 
