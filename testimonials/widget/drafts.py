@@ -1,7 +1,9 @@
 """What the editor has not published, and ready-made looks."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from testimonials.core import clock
@@ -125,62 +127,18 @@ class Look:
     design: LookSettings
 
 
-def _make(
-    title: str, about: str, radius: int, density: str, config: LookSettings, **design: Any
-) -> Look:
-    shape = {"radius": radius, "density": density, "layout": ""}
-    return Look(title, about, {"animation": "none"} | config, shape | design)
-
-
+_NAMES = {
+    "wall": (gettext_noop("Wall"), gettext_noop("Everything, side by side")),
+    "highlights": (gettext_noop("Highlights"), gettext_noop("The best words marked")),
+    "letters": (gettext_noop("Letters"), gettext_noop("Long words, much air")),
+    "slider": (gettext_noop("Slider"), gettext_noop("A few at a time")),
+    "ticker": (gettext_noop("Ticker"), gettext_noop("Two lines that drift by")),
+    "night": (gettext_noop("Night"), gettext_noop("For dark pages")),
+}
+_FILE = Path(__file__).with_name("looks.json")
+_SETTINGS: dict[str, dict[str, LookSettings]] = json.loads(_FILE.read_text(encoding="utf-8"))
 LOOKS = {
-    "wall": _make(
-        gettext_noop("Wall"),
-        gettext_noop("Everything, side by side"),
-        16,
-        "comfortable",
-        {"layout": "masonry", "cardStyle": "default"},
-        featured="off",
-    ),
-    "highlights": _make(
-        gettext_noop("Highlights"),
-        gettext_noop("The best words marked"),
-        16,
-        "comfortable",
-        {"layout": "masonry", "cardStyle": "default"},
-        featured="soft",
-    ),
-    "letters": _make(
-        gettext_noop("Letters"),
-        gettext_noop("Long words, much air"),
-        0,
-        "airy",
-        {"layout": "list"},
-        font="serif",
-        starColor="brand",
-    ),
-    "slider": _make(
-        gettext_noop("Slider"),
-        gettext_noop("A few at a time"),
-        24,
-        "comfortable",
-        {"layout": "carousel", "cardStyle": "quote"},
-    ),
-    "ticker": _make(
-        gettext_noop("Ticker"),
-        gettext_noop("Two lines that drift by"),
-        12,
-        "compact",
-        {"layout": "carousel", "animation": "horizontal"},
-        marqueeRows=2,
-    ),
-    "night": _make(
-        gettext_noop("Night"),
-        gettext_noop("For dark pages"),
-        16,
-        "comfortable",
-        {"layout": "masonry", "cardStyle": "gradient", "theme": "dark"},
-        theme="",
-    ),
+    name: Look(*_NAMES[name], each["config"], each["design"]) for name, each in _SETTINGS.items()
 }
 
 
