@@ -25,8 +25,8 @@ from testimonials.projects.defaults import SITES as KINDS
 from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
 from testimonials.widget import embed
-from testimonials.widget.container import Selection
-from testimonials.widget.formats import IN_NEWSLETTER, add_query, choose_items, render_newsletter
+from testimonials.widget.container import Selection, add_query
+from testimonials.widget.formats import IN_NEWSLETTER, choose_items, render_newsletter
 from testimonials.widget.settings import find_settings, find_widget
 from testimonials.widget.sightings import find_newest_sighting
 from testimonials.widget.steps import SITES, STEPS, find_made_with, send_steps_mail

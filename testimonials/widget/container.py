@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.errors import ValidationFailed
@@ -115,3 +116,7 @@ def read_limit(arguments: Mapping[str, str]) -> int | None:
     if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= MAX_LIMIT:
         raise ValidationFailed.of({"limit": [f"Must be a number from 1 to {MAX_LIMIT}."]})
     return int(text)
+
+
+def add_query(address: str, query: Mapping[str, str]) -> str:
+    return f"{address}?{urlencode(query)}".rstrip("?")

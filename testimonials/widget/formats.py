@@ -1,23 +1,21 @@
 """Badge, JSON Feed, newsletter, and which testimonials they show."""
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import render_template
 
 from testimonials.core.http.i18n import gettext
 from testimonials.core.http.urls import json_feed_url, record_url, testimonial_url, wall_url
-from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.highlights import Ranges
 from testimonials.widget.colors import read_colours
-from testimonials.widget.container import read_limit, read_selection
+from testimonials.widget.container import add_query, read_limit, read_selection
+from testimonials.widget.render import describe_face, weigh
 from testimonials.widget.selection import list_shown, read_content
 from testimonials.widget.settings import (
     WidgetSettings,
@@ -32,8 +30,6 @@ from testimonials.widget.words import write_words
 
 # A shape means nothing outside of the widget, so none is read.
 PARAMETERS = ("id", "tag", "min", "theme", "widget")
-
-_WEB = re.compile(r"https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -69,31 +65,6 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     query |= {"limit": str(own_limit)} if own_limit else {}
     items = describe_shown(project, rows)
     return Chosen(items, settings, selection.theme, query, cursor, project)
-
-
-def add_query(address: str, query: Mapping[str, str]) -> str:
-    return f"{address}?{urlencode(query)}".rstrip("?")
-
-
-def link_recording(item: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the `label`, `url` and `poster` of a link to the page that plays it, if it has one."""
-    recording = item.get("extras", {}).get("recording")
-    if recording is None:
-        return None
-    words = write_words({})["video" if "width" in recording else "voice"]
-    label = words.replace("{name}", item["authorName"])
-    return {"label": label, "url": recording["page"], "poster": recording.get("poster")}
-
-
-def list_marks(item: dict[str, Any], name: str) -> list[str]:
-    """Return the marks of a testimonial in words; `name` is the project's."""
-    marks = item.get("extras", {}).get("marks") or ()
-    return [write_words({}, name=name)[mark] for mark in marks]
-
-
-def find_picture(item: dict[str, Any]) -> str | None:
-    pictures = (item.get("authorAvatar"), (item.get("twitter") or {}).get("avatarUrl"))
-    return next((url for url in pictures if url and _WEB.match(url)), None)
 
 
 def direction_of(text: str) -> str:
@@ -172,7 +143,6 @@ def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:
 IN_NEWSLETTER = 3
 # Gmail cuts a mail at 102 KB, and nobody reads long letters in one.
 MAX_TEXT = 420
-INITIALS_COLOURS = 3
 # Few words are larger, as on cards: the most letters of each size, and the height of its lines.
 SIZES = ((64, (22, 32)), (140, (18, 28)))
 SMALLEST = (16, 26)
@@ -188,9 +158,10 @@ def render_newsletter(chosen: Chosen) -> str:
     config, design = chosen.settings.config, chosen.settings.design
     derived = read_colours(config, design)
     colours = derived.dark if chosen.theme == "dark" else derived.light
+    words = write_words({}, name=chosen.project.name)
     page = render_template(
         "widget/formats/newsletter.html",
-        cards=[_describe_card(item, config, colours, chosen.project.name) for item in chosen.items],
+        cards=[_describe_card(item, config, words) for item in chosen.items],
         has_highlights=design["showHighlights"],
         colours=colours,
         radius=design["radius"],
@@ -203,32 +174,27 @@ def render_newsletter(chosen: Chosen) -> str:
 
 
 def _describe_card(
-    item: dict[str, Any], config: dict[str, Any], colours: Mapping[str, str], business: str
+    item: dict[str, Any], config: dict[str, Any], words: Mapping[str, str]
 ) -> dict[str, Any]:
-    name, text = item["authorName"], shorten(item["text"])
-    number = colour_of(name) % INITIALS_COLOURS
+    name, text, extras = item["authorName"], shorten(item["text"]), item.get("extras", {})
     company = item.get("authorCompany") if config["showSource"] else ""
+    twitter = item.get("twitter") or {}
+    if recording := extras.get("recording"):
+        label = words["video" if "width" in recording else "voice"].replace("{name}", name)
+        recording = recording | {"label": label}
     return {
         "name": name,
         "parts": split_text(text, _within(text, item.get("highlights"))),
-        "size": next((size for most, size in SIZES if _measure(text) <= most), SMALLEST),
+        "size": next((size for most, size in SIZES if weigh(text) <= most), SMALLEST),
         "direction": direction_of(item["text"]),
         "position": ", ".join(filter(None, [item["authorRole"], company])),
         # Halves are rounded up.
         "stars": min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0,
-        "picture": find_picture(item),
-        "initials": initials_of(name),
-        "back": colours[f"back{number}"],
-        "fore": colours[f"fore{number}"],
+        "face": describe_face(name, item.get("authorAvatar"), twitter.get("avatarUrl")),
         "is_sample": item.get("isSample", False),
-        "recording": link_recording(item),
-        "marks": list_marks(item, business),
+        "recording": recording,
+        "marks": [words[mark] for mark in extras.get("marks", ())],
     }
-
-
-def _measure(text: str) -> int:
-    """Return how many letters a text has; wide ones, as in Japanese, count twice."""
-    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
 def _within(text: str, ranges: Ranges | None) -> Ranges:

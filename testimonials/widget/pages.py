@@ -27,7 +27,7 @@ from testimonials.core.http.urls import (
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service
 from testimonials.widget.cache import FRAMES, keep_page
-from testimonials.widget.container import Selection, read_limit, read_selection
+from testimonials.widget.container import Selection, add_query, read_limit, read_selection
 from testimonials.widget.embed import (
     container_attributes,
     frame_height,
@@ -36,7 +36,6 @@ from testimonials.widget.embed import (
 )
 from testimonials.widget.formats import (
     IN_NEWSLETTER,
-    add_query,
     choose_items,
     describe_json_feed,
     render_newsletter,

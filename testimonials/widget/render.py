@@ -22,12 +22,12 @@ from testimonials.core.http.urls import (
     widget_page_url,
 )
 from testimonials.core.images.colors import NAMES, draw_face
+from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.widget.colors import list_colours, read_colours
-from testimonials.widget.container import BADGES, SELECTING, Selection
+from testimonials.widget.container import BADGES, SELECTING, Selection, add_query
 from testimonials.widget.drafts import read_cta
-from testimonials.widget.formats import add_query
 from testimonials.widget.script import FOLDER, read_styles, squeeze
 from testimonials.widget.settings import (
     WidgetSettings,
@@ -124,7 +124,7 @@ def _describe_card(
     return {
         "classes": f"featured {featured}" if is_featured else "",
         "size": _choose_size(item["text"]),
-        "parts": _split(item["text"], item.get("highlights") or [], design),
+        "parts": split_text(item["text"], design["showHighlights"] and item.get("highlights")),
         "stars": describe_stars(rating, manner.words) if is_rated and rating else None,
         "handle": handle,
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
@@ -151,16 +151,6 @@ def weigh(text: str) -> int:
 def _choose_size(text: str) -> str:
     weight = weigh(text)
     return next((size for most, size in SIZES if weight <= most), "text")
-
-
-def _split(
-    text: str, highlights: Sequence[Sequence[int]], design: Mapping[str, Any]
-) -> list[tuple[str, bool]]:
-    parts, end = [], 0
-    for start, stop in highlights if design["showHighlights"] else ():
-        parts += [(text[end:start], False), (text[start:stop], True)]
-        end = stop
-    return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
 def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
