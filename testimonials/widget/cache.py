@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -126,17 +126,9 @@ DROPPED = frozenset(
 PageKey = tuple[str, str, str, bool]
 
 
-@dataclass(frozen=True)
-class Keeping:
-    """Of which project a page is, and the version that was read before anything else of it."""
-
-    project_id: str
-    version: int
-
-
 def keep_page(project: "Project") -> None:
     """Let the answer to this request be kept until the project changes; see above."""
-    request.environ[KEPT] = Keeping(project.id, project.feed_version)
+    request.environ[KEPT] = project.id, project.feed_version
 
 
 def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
@@ -159,16 +151,16 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
     return path, query, language.code if language else "", is_framed
 
 
-def make_page(keeping: Keeping, headers: list[tuple[str, str]], content: bytes) -> Body | None:
+def make_page(project_id: str, version: int, headers: Headers, content: bytes) -> Body | None:
     """Return the page as it is kept, None if it must not be."""
     found = {name.lower(): value for name, value in headers}
     if "set-cookie" in found or "content-encoding" in found or len(content) > LONGEST_PAGE:
         return None
     vary = ", ".join(filter(None, [found.get("vary"), "Accept-Encoding"]))
-    body = make_body(keeping.version, content, level=6)
+    body = make_body(version, content, level=6)
     return replace(
         body,
-        owner=keeping.project_id,
+        owner=project_id,
         headers=(
             ("Cache-Control", found.get("cache-control", "no-cache")),
             ("Vary", vary),
@@ -392,7 +384,8 @@ class FastFeed:
         content, headers = b"".join(parts), begun[0]
         if (close := getattr(parts, "close", None)) is not None:
             close()
-        page = make_page(environ[KEPT], headers, content)
+        project_id, version = environ[KEPT]
+        page = make_page(project_id, version, headers, content)
         if page is None:
             start_response("200 OK", headers)
             return [content]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -67,12 +66,6 @@ class FormatUnknown(ServiceError):
     default_message = "Only format=json is implemented."
 
 
-@dataclass(frozen=True)
-class Page:
-    project: Project
-    selection: Selection
-
-
 def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any]]:
     """Return oEmbed's answer to query parameters, a frame with the widget's page, and of which
     project that is.
@@ -82,35 +75,35 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
     limits = _read_sizes(arguments)
     if arguments.get("format", "json") != "json":
         raise FormatUnknown
-    page = find_page(arguments.get("url", ""))
-    shape = find_settings(page.project, page.selection.widget).design["shape"]
-    height = frame_height(page.selection.with_shape(shape))
+    project, selection = find_page(arguments.get("url", ""))
+    shape = find_settings(project, selection.widget).design["shape"]
+    height = frame_height(selection.with_shape(shape))
     width, height = (
         min(limits["maxwidth"] or WIDTH, WIDTH),
         min(limits["maxheight"] or height, height),
     )
-    title = gettext("What customers say about %(name)s", name=page.project.name)
-    address = add_query(widget_page_url(page.project.id), page.selection.query)
+    title = gettext("What customers say about %(name)s", name=project.name)
+    address = add_query(widget_page_url(project.id), selection.query)
     answer = {
         "version": "1.0",
         "type": "rich",
         "title": title,
-        "author_name": page.project.name,
-        "author_url": wall_url(page.project.slug, page.project.own_host),
-        "provider_name": "Testimonials" if names_service(page.project) else page.project.name,
+        "author_name": project.name,
+        "author_url": wall_url(project.slug, project.own_host),
+        "provider_name": "Testimonials" if names_service(project) else project.name,
         "provider_url": app_url(),
         "width": width,
         "height": height,
         # Our own, for the WordPress plugin: what the snippet's container keeps free.
-        "reserve": reserve_space(page.project, page.selection),
+        "reserve": reserve_space(project, selection),
         "html": HTML.format(
-            wall_url(page.project.slug, page.project.own_host), title, address, title, width, height
+            wall_url(project.slug, project.own_host), title, address, title, width, height
         ),
     }
-    return page.project, answer
+    return project, answer
 
 
-def find_page(address: str) -> Page:
+def find_page(address: str) -> tuple[Project, Selection]:
     """Return what the page at a URL of ours shows; raise `NotFound`."""
     try:
         parts = urlsplit(address)
@@ -127,20 +120,18 @@ def find_page(address: str) -> Page:
         raise NotFound("There is nothing to embed at this address.") from None
 
 
-def _match(path: str, values: dict[str, str]) -> Page:
+def _match(path: str, values: dict[str, str]) -> tuple[Project, Selection]:
     endpoint, found = current_app.url_map.bind("").match(path, method="GET")
     if endpoint == "wall.show_widget":
-        return Page(find_shown_project(found["project_id"]), read_selection(values))
+        return find_shown_project(found["project_id"]), read_selection(values)
     if not endpoint.startswith("wall.") or "slug" not in found:
         raise NotFound("There is nothing to embed at this address.")
     names = {name: values.get(name, "") for name in ("tag", "min")}
-    page = Page(
-        find_public_project(slug=found["slug"]),
-        read_selection(names | {"id": found.get("testimonial_id", "")}),
-    )
-    if page.selection.testimonial_id:
-        find_shown_testimonial(page.project, page.selection.testimonial_id)
-    return page
+    project = find_public_project(slug=found["slug"])
+    selection = read_selection(names | {"id": found.get("testimonial_id", "")})
+    if selection.testimonial_id:
+        find_shown_testimonial(project, selection.testimonial_id)
+    return project, selection
 
 
 def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
