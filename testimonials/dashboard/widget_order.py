@@ -15,7 +15,7 @@ from testimonials.dashboard.widget_editor import answer_draft, find_named, name_
 from testimonials.projects.access import Access
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.widget import ordering
+from testimonials.widget import drafts
 from testimonials.widget.drafts import read_draft
 
 ON_A_PAGE = 20
@@ -38,8 +38,8 @@ def show_order(access: Access) -> Values:
     """Describe those that come first, and a page of the others."""
     project, widget = access.project, find_named(access.project)
     after = request.args.get("after")
-    first, shown = ordering.list_first(project, widget)
-    others, cursor = ordering.list_others(project, first, after, ON_A_PAGE)
+    first, shown = drafts.list_first(project, widget)
+    others, cursor = drafts.list_others(project, first, after, ON_A_PAGE)
     return {
         "widget": name_in_address() or None,
         "first": [_describe_row(row, row.id in shown) for row in first],
@@ -55,13 +55,13 @@ def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
     """Move, add or take out one in the draft, or arrange all."""
     project, widget = access.project, find_named(access.project)
     if added := pressed["add"]:
-        ordering.add_to_order(project, widget, find_testimonial(project, added))
+        drafts.add_to_order(project, widget, find_testimonial(project, added))
     elif removed := pressed["remove"]:
-        ordering.take_out(project, widget, removed)
+        drafts.take_out(project, widget, removed)
     elif moved := pressed["up"] or pressed["down"]:
-        ordering.move(project, widget, moved, -1 if pressed["up"] else 1)
+        drafts.move(project, widget, moved, -1 if pressed["up"] else 1)
     elif ids:
-        ordering.arrange(project, widget, ids)
+        drafts.arrange(project, widget, ids)
     name, after = name_in_address() or None, request.args.get("after")
     here = url_for("dashboard.widget.show_order", widget=name, after=after)
     return answer_draft(project, widget, to=here)
