@@ -1,11 +1,13 @@
 """The form of the collection page as it was sent: its fields, token, photo and recording."""
 
+import json
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import IO, Any
 
 from flask import Request
@@ -48,42 +50,9 @@ REASONS = BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
 OPTIONAL = ("role", "company", "email", "rating")
 # Of what comes in a hidden field; ours are some hundred characters long.
 LONGEST_TOKEN = 2_000
-
-
-# Without the author's photo, and with it.
-_CONSENTS = {
-    "written": (
-        gettext_noop("%(name)s may show my words and name on its website and in print."),
-        gettext_noop("%(name)s may show my words, name and photo on its website and in print."),
-    ),
-    "video": (
-        gettext_noop(
-            "%(name)s may show my video, voice, words and name on its website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may show my video, voice, words, name and photo on its website and in print."
-        ),
-    ),
-    "voice": (
-        gettext_noop(
-            "%(name)s may play my voice and show my words and name on its website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may play my voice and show my words, name and photo on its website and in "
-            "print."
-        ),
-    ),
-    "any": (
-        gettext_noop(
-            "%(name)s may show my words and name, and my video or voice if I send one, on its "
-            "website and in print."
-        ),
-        gettext_noop(
-            "%(name)s may show my words, name and photo, and my video or voice if I send one, on "
-            "its website and in print."
-        ),
-    ),
-}
+# By kind of testimonial, each without the author's photo and with it.
+_FILE = Path(__file__).with_name("consents.json")
+_CONSENTS: dict[str, dict[str, list[str]]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 
 class WordsForm(FormSchema):
@@ -187,7 +156,8 @@ def consent_sentence(project: Project, kind: str = "written") -> str:
     `kind` is that of the testimonial, or "any" where a file may come with the form.
     """
     shows_photo = bool(project.page_config["collectFields"].get("avatar"))
-    return gettext(_CONSENTS[kind][shows_photo], name=project.name)
+    sentence = _CONSENTS[kind]["texts"][shows_photo]
+    return gettext(sentence, name=project.name)
 
 
 @cache

@@ -56,7 +56,7 @@ def show_steps(access: Access) -> Values:
         "widget": name,
         "sites": SITES,
         "made_with": find_made_with(project),
-        "steps": [(each, _write_steps(*steps)) for each, steps in STEPS.items()],
+        "steps": [(each, _write_steps(steps)) for each, steps in STEPS.items()],
         "languages": LANGUAGES,
         "codes": _write_codes(project, selection),
         "places": _describe_places(project, selection),
@@ -116,9 +116,10 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
     return {"url": origin, "host": host, "label": label, "time": time, "said": said}
 
 
-def _write_steps(first: str, second: str, name: str, third: str, note: str) -> dict[str, Any]:
-    choose = escape(translate(second)) % {"name": Markup("<strong>{}</strong>").format(name)}
-    return {"lines": [translate(first), choose, translate(third)], "note": note and translate(note)}
+def _write_steps(steps: dict[str, Any]) -> dict[str, Any]:
+    first, choose, last, note = map(translate, steps["texts"])
+    name = Markup("<strong>{}</strong>").format(steps["name"])
+    return {"lines": [first, escape(choose) % {"name": name}, last], "note": note}
 
 
 def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:

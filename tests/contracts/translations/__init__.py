@@ -7,6 +7,7 @@ Run it after changing a text; then fill in the empty ``msgstr`` and run it again
 
 import ast
 import io
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,8 @@ KEYWORDS = {
 }
 # The same, where a button of a page has it by name.
 PURPOSE = "step_up"
+# Files of texts: those called `texts` are translated where they are shown.
+TEXTS = ("collection/consents.json", "widget/steps.json")
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
@@ -98,8 +101,14 @@ def _place(found: tuple[Any, ...]) -> tuple[str, int]:
 
 @cache
 def _list_others() -> list[tuple[str, str, list[str]]]:
-    """Find what isn't marked: the purposes of proofs that a button names, and what events say."""
-    others = []
+    """Find what isn't marked: texts in files, the purposes of proofs that a button names, and what
+    events say."""
+    others = [
+        (name, text, list[str]())
+        for name in TEXTS
+        for each in json.loads((PACKAGE / name).read_text()).values()
+        for text in filter(None, each["texts"])
+    ]
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             found: Any = None
