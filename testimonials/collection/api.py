@@ -1,6 +1,7 @@
 """The API of forms, requests, purchase links and share pictures."""
 
 from datetime import timedelta
+from typing import Any
 
 from flask import Response
 
@@ -45,11 +46,16 @@ def get_page_design(project: Project) -> Values:
     return services.describe_page_design(project)
 
 
+_DESIGN: dict[str, Any] = {
+    "scope": Scope.CONFIGURE,
+    "match": get_page_design,
+    "data": schemas.WholePageDesignSchema,
+}
+
+
 @collection.resource(
     "PATCH /v1/projects/<project_id>/page-design",
-    scope=Scope.CONFIGURE,
     change="page.design",
-    match=get_page_design,
     body=PageDesignSchema,
     max_bytes=MAX_BYTES,
     example={
@@ -65,7 +71,7 @@ def get_page_design(project: Project) -> Values:
             {"kind": "scale", "text": "How likely are you to come back?"},
         ],
     },
-    data=schemas.WholePageDesignSchema,
+    **_DESIGN,
 )
 def update_page_design(body: Values) -> Values:
     """Change what the collection page asks, and how it looks.
@@ -78,14 +84,7 @@ def update_page_design(body: Values) -> Values:
     return body
 
 
-@collection.resource(
-    "PUT /v1/projects/<project_id>/cover",
-    scope=Scope.CONFIGURE,
-    change="cover",
-    match=get_page_design,
-    upload=COVER,
-    data=schemas.WholePageDesignSchema,
-)
+@collection.resource("PUT /v1/projects/<project_id>/cover", change="cover", upload=COVER, **_DESIGN)
 def set_cover(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the cover.
 
@@ -95,25 +94,14 @@ def set_cover(caller: Caller, project: Project, image: Image) -> Values:
     return {"image_id": keep_picture(caller, project, "cover", image)}
 
 
-@collection.resource(
-    "DELETE /v1/projects/<project_id>/cover",
-    scope=Scope.CONFIGURE,
-    change="cover",
-    match=get_page_design,
-    data=schemas.WholePageDesignSchema,
-)
+@collection.resource("DELETE /v1/projects/<project_id>/cover", change="cover", **_DESIGN)
 def remove_cover() -> Values:
     """Remove the cover."""
     return {"image_id": None}
 
 
 @collection.resource(
-    "PUT /v1/projects/<project_id>/portrait",
-    scope=Scope.CONFIGURE,
-    change="portrait",
-    match=get_page_design,
-    upload=PORTRAIT,
-    data=schemas.WholePageDesignSchema,
+    "PUT /v1/projects/<project_id>/portrait", change="portrait", upload=PORTRAIT, **_DESIGN
 )
 def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the face beside the signature.
@@ -124,13 +112,7 @@ def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
     return {"image_id": keep_picture(caller, project, "portrait", image)}
 
 
-@collection.resource(
-    "DELETE /v1/projects/<project_id>/portrait",
-    scope=Scope.CONFIGURE,
-    change="portrait",
-    match=get_page_design,
-    data=schemas.WholePageDesignSchema,
-)
+@collection.resource("DELETE /v1/projects/<project_id>/portrait", change="portrait", **_DESIGN)
 def remove_portrait() -> Values:
     """Remove the face beside the signature."""
     return {"image_id": None}

@@ -127,18 +127,23 @@ def get_page_config(project: Project) -> Any:
     return project.whole_page_config | {"brand": find_brand(project)}
 
 
+_PAGE: dict[str, Any] = {
+    "scope": Scope.CONFIGURE,
+    "match": get_page_config,
+    "data": schemas.PageConfigSchema,
+}
+
+
 @projects.resource(
     "PATCH /v1/projects/<project_id>/page-config",
-    scope=Scope.CONFIGURE,
     change="page",
-    match=get_page_config,
     body=schemas.PageConfigUpdateSchema,
     example={
         "headline": "How was your visit?",
         "buttonColor": "#0F766E",
         "collectFields": {"company": False},
     },
-    data=schemas.PageConfigSchema,
+    **_PAGE,
 )
 def update_page_config(body: Values) -> Values:
     """Change the collection page.
@@ -149,14 +154,7 @@ def update_page_config(body: Values) -> Values:
     return body
 
 
-@projects.resource(
-    "PUT /v1/projects/<project_id>/logo",
-    scope=Scope.CONFIGURE,
-    change="logo",
-    match=get_page_config,
-    upload=LOGO,
-    data=schemas.PageConfigSchema,
-)
+@projects.resource("PUT /v1/projects/<project_id>/logo", change="logo", upload=LOGO, **_PAGE)
 def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the logo.
 
@@ -166,13 +164,7 @@ def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     return {"image_id": keep_picture(caller, project, "logo", image)}
 
 
-@projects.resource(
-    "DELETE /v1/projects/<project_id>/logo",
-    scope=Scope.CONFIGURE,
-    change="logo",
-    match=get_page_config,
-    data=schemas.PageConfigSchema,
-)
+@projects.resource("DELETE /v1/projects/<project_id>/logo", change="logo", **_PAGE)
 def remove_logo() -> Values:
     """Remove the logo."""
     return {"image_id": None}
