@@ -104,6 +104,12 @@ def is_web_url(text: str) -> bool:
 JOINERS = "\u200c\u200d"
 
 
+def is_right_to_left(text: str) -> bool:
+    """Tell a text's direction by its first letter that has one."""
+    kinds = (unicodedata.bidirectional(letter) for letter in text)
+    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
+
+
 def cut(text: str, length: int) -> str:
     """Return the text in at most `length` characters, with an ellipsis where it was longer."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"

@@ -11,7 +11,7 @@ from testimonials.core.http.urls import script_url, widget_page_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.widget.container import BADGES, CARDS, WHOLE, Selection
-from testimonials.widget.render import weigh
+from testimonials.widget.render import FACTORS, WIDTHS, weigh
 from testimonials.widget.script import script_digest, script_integrity
 from testimonials.widget.selection import (
     count_shown,
@@ -28,9 +28,6 @@ from testimonials.widget.settings import find_settings
 # slightly generous estimate of what is shown now: too little would move the content below, too much
 # only adds space, which the script takes back.
 
-# Widths of a container for one, two, three and four columns, as in `pieces/cards.js`.
-COLUMNS = (560, 900, 1240)
-FACTORS = {"narrow": 0.85, "wide": 1.3}
 NARROW, MIDDLE, WIDE = 344, 752, 1264
 # The part of a browser's window beside a container that fills it.
 MARGINS = 16
@@ -253,7 +250,7 @@ def _extras(words: Words, width: float, kind: str) -> float:
 
 def _count_columns(look: Look, width: int) -> int:
     size = width / FACTORS.get(look.design["cardWidth"], 1)
-    return 1 + sum(size >= least for least in COLUMNS)
+    return 1 + sum(size >= least for least in WIDTHS)
 
 
 def _divide(look: Look, width: float, columns: int) -> float:

@@ -1,6 +1,5 @@
 """Badge, JSON Feed, newsletter, and which testimonials they show."""
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ from flask import render_template
 
 from testimonials.core.http.i18n import gettext
 from testimonials.core.http.urls import json_feed_url, record_url, testimonial_url, wall_url
-from testimonials.core.text import split_text
+from testimonials.core.text import is_right_to_left, split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.highlights import Ranges
@@ -65,13 +64,6 @@ def choose_items(project: Project, arguments: Mapping[str, str], limit: int | No
     query |= {"limit": str(own_limit)} if own_limit else {}
     items = describe_shown(project, rows)
     return Chosen(items, settings, selection.theme, query, cursor, project)
-
-
-def direction_of(text: str) -> str:
-    """Return ``rtl`` if the first letter with a direction is written from the right."""
-    kinds = (unicodedata.bidirectional(letter) for letter in text)
-    first = next((each for each in kinds if each in ("L", "R", "AL")), "L")
-    return "ltr" if first == "L" else "rtl"
 
 
 # Testimonials as a JSON Feed (jsonfeed.org, version 1.1), for feed readers and programs.
@@ -186,7 +178,7 @@ def _describe_card(
         "name": name,
         "parts": split_text(text, _within(text, item.get("highlights"))),
         "size": next((size for most, size in SIZES if weigh(text) <= most), SMALLEST),
-        "direction": direction_of(item["text"]),
+        "direction": "rtl" if is_right_to_left(item["text"]) else "ltr",
         "position": ", ".join(filter(None, [item["authorRole"], company])),
         # Halves are rounded up.
         "stars": min(5, int(item.get("rating", 0) + 0.5)) if config["showStars"] else 0,

@@ -332,7 +332,7 @@ PAGE_FONT = (
     ":host{font-family:inherit!important}"
     ".tm.tm,.text.text,.average.average{font-family:var(--testimonials-font,inherit)}"
 )
-# From these widths there are two, three and four columns.
+# From these widths there are two, three and four columns, as in `pieces/cards.js`.
 WIDTHS = (560, 900, 1240)
 FACTORS = {"narrow": 0.85, "wide": 1.3}
 

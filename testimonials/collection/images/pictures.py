@@ -26,7 +26,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop, speaking
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import share_picture_url
-from testimonials.core.images.colors import TEXTS, colour_of, initials_of
+from testimonials.core.images.colors import TEXTS, draw_face, initials_of
 from testimonials.core.images.uploads import RETRY_AFTER, Image, ImageBusy
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, decoder
 from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
@@ -126,7 +126,6 @@ MOST_KEPT = 200
 # Each takes a tenth of a second. For strangers and for owners.
 DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
 OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
-INITIALS_COLOURS = 3
 # A logo wider than this says the name itself.
 WIDE_LOGO = 2
 
@@ -161,6 +160,7 @@ def describe_picture(
         marks = [words[mark] for mark in find_marks([row])[row.id]]
         # One of several is one that was picked.
         picked = describe_proof(project, int(row.status != "demo")).get("text", "")
+    initials, person = draw_face(row.author_name)
     shown = {
         "text": row.text,
         "highlights": row.highlights or [],
@@ -168,8 +168,8 @@ def describe_picture(
         "name": row.author_name,
         "role": ", ".join(filter(None, [told, row.author_role, row.author_company])),
         "marks": " · ".join(marks),
-        "initials": initials_of(row.author_name),
-        "person": colour_of(row.author_name) % INITIALS_COLOURS,
+        "initials": initials,
+        "person": person,
         "photo": row.avatar_id,
         "business": picked or project.name,
         "picked": bool(picked),

@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testimonials.core.text import normalize
+from testimonials.core.text import is_right_to_left, normalize
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
@@ -215,12 +215,6 @@ def _belongs(text: str, start: int, at: int) -> bool:
         or is_unseen(letter)
         or 0x1160 <= ord(letter) < 0x1200
     )
-
-
-def is_right_to_left(text: str) -> bool:
-    """Tell a text's direction by its first letter that has one."""
-    kinds = (unicodedata.bidirectional(letter) for letter in text)
-    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
 def measure(line: Iterable[Cluster], size: int) -> float:
