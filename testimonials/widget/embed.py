@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -20,7 +20,7 @@ from testimonials.widget.selection import (
     list_shown,
     read_content,
 )
-from testimonials.widget.settings import find_settings
+from testimonials.widget.settings import WidgetSettings, find_settings
 
 # The height that a snippet reserves, so that nothing on the page moves when the widget loads.
 #
@@ -78,25 +78,17 @@ class Words:
     extras: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Look:
-    """The settings of a widget that determine its height."""
-
-    config: Mapping[str, Any]
-    design: Mapping[str, Any]
-
-    @property
-    def padding(self) -> int:
-        """The space inside a card, with its borders."""
-        return 2 * PADDING[self.design["density"]] + 2
-
-    @property
-    def gap(self) -> int:
-        """The space between cards."""
-        return GAP[self.design["density"]]
+def _pad(look: WidgetSettings) -> int:
+    """Return the space inside a card, with its borders."""
+    return 2 * PADDING[look.design["density"]] + 2
 
 
-def reserve_height(words: Sequence[Words], look: Look, has_more: bool) -> str:
+def _gap(look: WidgetSettings) -> int:
+    """Return the space between cards."""
+    return GAP[look.design["density"]]
+
+
+def reserve_height(words: Sequence[Words], look: WidgetSettings, has_more: bool) -> str:
     """Return the height of a widget with these settings as a CSS length; empty without words."""
     if not words:
         return ""
@@ -110,7 +102,7 @@ def reserve_height(words: Sequence[Words], look: Look, has_more: bool) -> str:
     return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
 
 
-def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> float:
+def _measure(words: Sequence[Words], look: WidgetSettings, has_more: bool, width: int) -> float:
     config = look.config
     layout = config["layout"] if len(words) > 1 else "single"
     # A carousel loads what comes next by itself.
@@ -131,7 +123,7 @@ def _measure(words: Sequence[Words], look: Look, has_more: bool, width: int) -> 
     return _masonry(words, look, width, columns) + foot
 
 
-def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> float:
+def _masonry(words: Sequence[Words], look: WidgetSettings, width: int, columns: int) -> float:
     is_featured = words[0].is_pinned and look.design["featured"] != "off"
     cells = len(words) + (is_featured and columns > 1)
     if columns > 1 and cells < 2 * columns:
@@ -140,37 +132,37 @@ def _masonry(words: Sequence[Words], look: Look, width: int, columns: int) -> fl
         heights = [_card(each, look, inner, "masonry") for each in words]
         if is_featured:
             # It takes the place of two.
-            wide = min(width, 2 * inner + look.gap)
+            wide = min(width, 2 * inner + _gap(look))
             heights[:1] = [_card(words[0], look, wide, "featured") + 16, 0]
         rows = [heights[start : start + across] for start in range(0, len(heights), across)]
-        return sum(max(row) + look.gap for row in rows) - look.gap
+        return sum(max(row) + _gap(look) for row in rows) - _gap(look)
     inner = _divide(look, width, columns)
     stacks, counts = [0.0] * columns, [0] * columns
     for number, each in enumerate(words):
         if is_featured and not number:
             kind = "featured" if width > 619 else "featured on a phone"
-            height = _card(each, look, min(width, 2 * inner + look.gap), kind) + look.gap + 16
+            height = _card(each, look, min(width, 2 * inner + _gap(look)), kind) + _gap(look) + 16
             stacks[:2] = [height] * len(stacks[:2])
             continue
         shortest = stacks.index(min(stacks))
-        stacks[shortest] += _card(each, look, inner, "masonry") + look.gap
+        stacks[shortest] += _card(each, look, inner, "masonry") + _gap(look)
         counts[shortest] += 1
     growths = [
         (max(stacks) - stack) / max(count, 0.5) for stack, count in zip(stacks, counts, strict=True)
     ]
     if columns > 2 and max(growths) > GROWTH:
         return _masonry(words, look, width, columns - 1)
-    return max(stacks) - look.gap
+    return max(stacks) - _gap(look)
 
 
-def _carousel(words: Sequence[Words], look: Look, width: int) -> float:
+def _carousel(words: Sequence[Words], look: WidgetSettings, width: int) -> float:
     animation = look.config["animation"]
     if animation == "vertical":
         return 560
     if animation == "horizontal":
         rows = 2 if len(words) >= 6 and look.design["marqueeRows"] == 2 else 1
         height = max(_card(each, look, 300, "marquee") for each in words)
-        return rows * (height + look.gap) - look.gap + 60
+        return rows * (height + _gap(look)) - _gap(look) + 60
     columns = min(_count_columns(look, width), len(words)) if width >= 640 else 1
     inner = _divide(look, width - 56, columns) if width >= 640 else min(width - 28, 420)
     controls = (44 if width >= 640 else 56) if len(words) > columns else 0
@@ -178,13 +170,13 @@ def _carousel(words: Sequence[Words], look: Look, width: int) -> float:
     return max(_card(each, look, inner, "carousel") for each in words) + controls
 
 
-def _entry(words: Words, look: Look, width: int) -> float:
+def _entry(words: Words, look: WidgetSettings, width: int) -> float:
     """Return the height of an entry of a list, with the space to the next."""
     is_wide = width >= 720
-    padding = 81 if look.config["cardStyle"] == "default" else look.padding + look.gap
+    padding = 81 if look.config["cardStyle"] == "default" else _pad(look) + _gap(look)
     stars = 32 if words.has_stars and look.config["showStars"] else 0
     inner = width - (296 if is_wide else 0)
-    inner -= 0 if look.config["cardStyle"] == "default" else look.padding
+    inner -= 0 if look.config["cardStyle"] == "default" else _pad(look)
     text = _text(words, inner, "list" if is_wide else "list on a phone")
     text += stars + _reply(words, inner) + _extras(words, inner, "list")
     # The author stands beside the words, or below.
@@ -198,15 +190,15 @@ def _spotlight(words: Words, width: int) -> float:
     return 40 + lines * size * 1.32 + 28 + 64 + 24 + 56
 
 
-def _card(words: Words, look: Look, width: float, kind: str) -> float:
+def _card(words: Words, look: WidgetSettings, width: float, kind: str) -> float:
     """Return the height of one card: padding, stars, some lines of text and the author."""
-    inner = max(width - look.padding, 80)
+    inner = max(width - _pad(look), 80)
     stars = 30 if words.has_stars and look.config["showStars"] else 0
     # In a narrow card the date is below the role.
     author: int = 20 + max(look.design["photoSize"], 38 if inner > 400 else 56)
     beside = 124 if kind == "marquee" and _is_video(words) else 0
     text = _text(words, inner - beside, kind) + _reply(words, inner) + _extras(words, inner, kind)
-    return look.padding + stars + text + author
+    return _pad(look) + stars + text + author
 
 
 def _text(words: Words, width: float, kind: str) -> float:
@@ -248,13 +240,13 @@ def _extras(words: Words, width: float, kind: str) -> float:
     return height + (19 + 22 * (marks if width < 360 else 1) if marks else 0)
 
 
-def _count_columns(look: Look, width: int) -> int:
+def _count_columns(look: WidgetSettings, width: int) -> int:
     size = width / FACTORS.get(look.design["cardWidth"], 1)
     return 1 + sum(size >= least for least in WIDTHS)
 
 
-def _divide(look: Look, width: float, columns: int) -> float:
-    return (width - look.gap * (columns - 1)) / columns
+def _divide(look: WidgetSettings, width: float, columns: int) -> float:
+    return (width - _gap(look) * (columns - 1)) / columns
 
 
 # The embed snippet, which an owner puts into a web page.
@@ -378,4 +370,4 @@ def reserve_space(project: Project, selection: Selection) -> str:
     if not selection.is_whole:
         cursor, config = None, config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, content)[0] > len(rows)
-    return reserve_height(words, Look(config, settings.design), has_more)
+    return reserve_height(words, replace(settings, config=config), has_more)
