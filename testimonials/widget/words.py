@@ -3,8 +3,10 @@
 The script puts values into `{name}`.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from testimonials.core.http.i18n import (
@@ -12,44 +14,15 @@ from testimonials.core.http.i18n import (
     current_language,
     find_language,
     gettext,
-    gettext_noop,
     ngettext,
     read_date_patterns,
     translate,
 )
 from testimonials.widget.script import choose_kind
 
-# By the names that the feed has for them.
-WORDS = {
-    "showMore": gettext_noop("Show more"),
-    "loading": gettext_noop("Loading…"),
-    "tryAgain": gettext_noop("Try again"),
-    "failed": gettext_noop("That could not be loaded."),
-    "readMore": gettext_noop("Read more"),
-    "showLess": gettext_noop("Show less"),
-    "previous": gettext_noop("Previous"),
-    "next": gettext_noop("Next"),
-    "pause": gettext_noop("Pause"),
-    "play": gettext_noop("Play"),
-    "close": gettext_noop("Close"),
-    "sample": gettext_noop("Sample"),
-    "testimonials": gettext_noop("Testimonials"),
-    "carousel": gettext_noop("carousel"),
-    "empty": gettext_noop("Be the first to say a few words."),
-    "check": gettext_noop("Check this"),
-}
-
-# Of testimonials that have more than words.
-EXTRA_WORDS = {
-    "cannotPlay": gettext_noop("It can’t be played here. Open its page"),
-    "verified": gettext_noop("Verified customer"),
-    "insider": gettext_noop("Works here or is related"),
-    "rewarded": gettext_noop("Got a thank-you for writing"),
-    "translated": gettext_noop("Translated"),
-    "translatedMeans": gettext_noop("The author wrote this in another language."),
-    "shortenedMeans": gettext_noop("The author sent more words than these."),
-    "editedMeans": gettext_noop("The author sent other words than these."),
-}
+# By the names that the feed has for them; and those of testimonials that have more than words.
+_FILE = Path(__file__).with_name("words.json")
+WORDS, EXTRA_WORDS = (each["texts"] for each in json.loads(_FILE.read_text("utf-8")).values())
 
 
 def read_language(tag: str | None) -> str | None:

@@ -40,7 +40,7 @@ KEYWORDS = {
 # The same, where a button of a page has it by name.
 PURPOSE = "step_up"
 # Files of texts: those called `texts` are translated where they are shown.
-TEXTS = ("collection/consents.json", "widget/steps.json")
+TEXTS = ("collection/consents.json", "widget/steps.json", "widget/words.json")
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
@@ -107,7 +107,7 @@ def _list_others() -> list[tuple[str, str, list[str]]]:
         (name, text, list[str]())
         for name in TEXTS
         for each in json.loads((PACKAGE / name).read_text()).values()
-        for text in filter(None, each["texts"])
+        for text in _list_texts(each["texts"])
     ]
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -119,6 +119,10 @@ def _list_others() -> list[tuple[str, str, list[str]]]:
             if isinstance(found, ast.Constant):
                 others.append((str(path.relative_to(PACKAGE)), found.value, list[str]()))
     return others
+
+
+def _list_texts(found: list[str] | dict[str, str]) -> Iterator[str]:
+    return filter(None, found.values() if isinstance(found, dict) else found)
 
 
 def read(code: str) -> Catalog:
