@@ -9,13 +9,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 from werkzeug.datastructures import MultiDict
 
-from testimonials.collection import author_rights
-from testimonials.collection.author_erasure import (
-    describe_own_data,
-    disown,
-    erase,
-    record_erased,
-)
+from testimonials.collection import author_erasure, author_rights, submission
 from testimonials.collection.author_rights import (
     AuthorLinkInvalid,
     AuthorRefused,
@@ -30,16 +24,6 @@ from testimonials.collection.questions import (
     read_answers,
     read_typed,
     show_question,
-)
-from testimonials.collection.submission import (
-    ConsentForm,
-    EarlierForm,
-    SentenceForm,
-    SignForm,
-    Submission,
-    WordsForm,
-    consent_sentence,
-    read_words,
 )
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -82,7 +66,7 @@ def show_questions(own: OwnTestimonial) -> list[Question]:
     return shown
 
 
-def fill_in(own: OwnTestimonial) -> Submission:
+def fill_in(own: OwnTestimonial) -> submission.Submission:
     """Return the form with what is stored."""
     row, given, answered = own.row, _find_given(own), {}
     typed = {
@@ -96,17 +80,17 @@ def fill_in(own: OwnTestimonial) -> Submission:
         if (was := given.get(question["id"])) is not None:
             answer = was["answer"]
             answered[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
-    return Submission(typed=typed, answered=answered)
+    return submission.Submission(typed=typed, answered=answered)
 
 
-def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> Submission:
+def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> submission.Submission:
     """Read what the author sent.
 
     An answer that isn't asked for any more, or wasn't changed, stays as it was, with the question
     as it was.
     """
-    schema = WordsForm if own.row.kind == "written" else SentenceForm
-    read, questions = read_words(form, own.correctable, schema), list_questions(own)
+    schema = submission.WordsForm if own.row.kind == "written" else submission.SentenceForm
+    read, questions = submission.read_words(form, own.correctable, schema), list_questions(own)
     given, errors = read_answers(form, questions)
     asked, sent = {each["id"] for each in questions}, {each["id"]: each for each in given}
     answers = []
@@ -118,7 +102,7 @@ def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> Submissio
             answers.append(was if now["answer"] == was["answer"] else now)
     values = read.values | {"answers": [*answers, *sent.values()] or None}
     answered = read_typed(form, questions)
-    return Submission("", read.typed, values, read.errors | errors, answered)
+    return submission.Submission("", read.typed, values, read.errors | errors, answered)
 
 
 def _find_given(own: OwnTestimonial) -> dict[str, Answer]:
@@ -159,7 +143,7 @@ def show_own(token: str) -> ResponseReturnValue:
 @limit_changes
 def give_consent(token: str) -> ResponseReturnValue:
     """Give consent again after a withdrawal."""
-    if errors := ConsentForm().read(request.form).errors:
+    if errors := submission.ConsentForm().read(request.form).errors:
         return _show(token, errors, 422)
     with write(partial(_lock, token)) as own:
         author_rights.consent_again(own)
@@ -178,7 +162,7 @@ def verify(token: str) -> ResponseReturnValue:
 @limit_changes
 def sign(token: str, action: str) -> ResponseReturnValue:
     """Confirm the words as the page shows them, or object to them, in the public record."""
-    sent = SignForm().read()
+    sent = submission.SignForm().read()
     with write(partial(_lock, token)) as own:
         author_rights.sign(own, action, sent.values.get("seen", ""))
     return _go(token, action)
@@ -188,7 +172,7 @@ def sign(token: str, action: str) -> ResponseReturnValue:
 @limit_changes
 def show_earlier(token: str) -> ResponseReturnValue:
     """Agree that the public record shows the words of before, or no more."""
-    sent = EarlierForm().read()
+    sent = submission.EarlierForm().read()
     with write(partial(_lock, token)) as own:
         own.row.shows_earlier = sent.values["shows_earlier"]
     return _go(token, "saved")
@@ -237,8 +221,8 @@ def remove_recording(token: str) -> ResponseReturnValue:
 def delete(token: str) -> ResponseReturnValue:
     """Delete everything for good."""
     with write(partial(find_own, token, for_update=True)) as own:
-        erase(own)
-        record_erased(own)
+        author_erasure.erase(own)
+        author_erasure.record_erased(own)
     return redirect(url_for("authors.show_farewell", reason="deleted", **language_query()), 303)
 
 
@@ -258,7 +242,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
 @authors.get("/yours/<token>/data")
 def download_data(token: str) -> ResponseReturnValue:
     """Send everything that is stored about the testimonial, as JSON."""
-    response = jsonify(describe_own_data(find_own(token).row))
+    response = jsonify(author_erasure.describe_own_data(find_own(token).row))
     response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
     return answer_privately(response)
 
@@ -268,7 +252,7 @@ def download_data(token: str) -> ResponseReturnValue:
 def deny(token: str) -> ResponseReturnValue:
     """Remove the address of somebody who didn't write this, and stop all mail to it."""
     with write(partial(find_own, token, for_update=True)) as own:
-        disown(own)
+        author_erasure.disown(own)
     return redirect(url_for("authors.show_farewell", reason="not-mine", **language_query()), 303)
 
 
@@ -311,13 +295,17 @@ def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
         "said": next((each for each in said if each != TELL_AUTHOR), ""),
         "is_changed": own.row.source == "public_page" and not is_own(said),
         "done": done if done in DONE else "",
-        "new_consent": consent_sentence(own.project, own.row.kind) if own.can_consent else None,
+        "new_consent": submission.consent_sentence(own.project, own.row.kind)
+        if own.can_consent
+        else None,
         "errors": errors,
     }
     return answer_privately(render_template("collection/authors/author.html", **page), status)
 
 
-def _edit(own: OwnTestimonial, token: str, sent: Submission, status: int = 200) -> Response:
+def _edit(
+    own: OwnTestimonial, token: str, sent: submission.Submission, status: int = 200
+) -> Response:
     questions = show_questions(own)
     page = _frame(own, token) | {
         "values": sent.typed,

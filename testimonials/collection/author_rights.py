@@ -25,18 +25,8 @@ from testimonials.core.text import cut, split_text
 from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed, names_service
+from testimonials.testimonials import history, record
 from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR, name_change
-from testimonials.testimonials.history import (
-    CONFIRM,
-    CORRECT,
-    MAIL_CHANGED,
-    OBJECT,
-    TELL_AUTHOR,
-    add_step,
-    change_all,
-    find_said,
-    list_history,
-)
 from testimonials.testimonials.media.removal import (
     REMOVE,
     WRITTEN,
@@ -49,13 +39,6 @@ from testimonials.testimonials.notifications import (
     describe_card,
     enqueue_telling,
     take_up,
-)
-from testimonials.testimonials.record import (
-    describe_words,
-    find_digests,
-    hash_told,
-    note,
-    write_entry,
 )
 
 # What the author of a testimonial can do with a personal link, without an account.
@@ -184,7 +167,9 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     if project is None or row is None:
         raise NothingLeft
     # A restored backup may be from before it was disowned, and only knows that it was.
-    if fingerprint and (list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)):
+    if fingerprint and (
+        history.list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)
+    ):
         raise AuthorLinkInvalid
     return OwnTestimonial(row, project, bool(fingerprint) and fingerprint == _fingerprint(row))
 
@@ -244,7 +229,7 @@ def _was_replaced(row: Testimonial) -> bool:
 
     Whoever gets the link speaks for the author, about the stars too: not who wrote in an address.
     """
-    given = [each.before["author_email"] for each in list_history(row.id)[::-1]
+    given = [each.before["author_email"] for each in history.list_history(row.id)[::-1]
              if "author_email" in each.before]  # fmt: skip
     return bool(given) and given[0] != row.author_email
 
@@ -288,7 +273,7 @@ def verify_email(own: OwnTestimonial) -> None:
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
-        note(own.project, own.row, "proven")
+        record.note(own.project, own.row, "proven")
 
 
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
@@ -309,7 +294,7 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
         changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None, "set_aside": None}
-    _change(own, changes, CORRECT, returns=True)
+    _change(own, changes, history.CORRECT, returns=True)
     return True
 
 
@@ -338,7 +323,7 @@ def consent_again(own: OwnTestimonial) -> None:
     """
     if not own.can_consent:
         raise AuthorRefused
-    withdrawals = list_history(own.row.id, "withdraw")
+    withdrawals = history.list_history(own.row.id, "withdraw")
     before = withdrawals[0].before.get("status") if withdrawals else None
     status = before if before in ("rejected", "spam") else "pending"
     changes = {
@@ -360,7 +345,7 @@ def _change(
     row, project = own.row, own.project
     if returns:
         row.returned_at = project.next_time()
-    change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
+    history.change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
     if returns and row.status == "pending" and row.deleted_at is None:
         enqueue_telling(row)
 
@@ -377,31 +362,33 @@ def sign(own: OwnTestimonial, action: str, words: str) -> bool:
     row, project = own.row, own.project
     if not own.can_sign or mark_words(row) != words:
         raise AuthorRefused
-    if find_said([row])[row.id][:1] == [action]:
+    if history.find_said([row])[row.id][:1] == [action]:
         return False
     # A mark of its card goes or comes.
     mark_changed(project)
-    entry = write_entry(row, SIGNED[action], hashes=find_digests([row])[row.id])
+    entry = record.write_entry(row, SIGNED[action], hashes=record.find_digests([row])[row.id])
     type = str(name_change(row, {}) or "")
-    add_step(project, row, action, AUTHOR, BY_AUTHOR, type=type, **entry)
+    history.add_step(project, row, action, AUTHOR, BY_AUTHOR, type=type, **entry)
     return True
 
 
-SIGNED = {CONFIRM: "confirmed", OBJECT: "objected"}
+SIGNED = {history.CONFIRM: "confirmed", history.OBJECT: "objected"}
 
 
 def mark_words(row: Testimonial) -> str:
-    return hash_told("", describe_words(row))[:16]
+    return record.hash_told("", record.describe_words(row))[:16]
 
 
-@job(MAIL_CHANGED, "mail")
+@job(history.MAIL_CHANGED, "mail")
 def mail_changed() -> None:
     """Tell an author that somebody else changed their words, once for the words as they stand."""
     with write(partial(take_up, current_job().id)) as found:
         if found is None or found[1].deleted_at or found[1].status == "withdrawn":
             return
-        if not find_said([found[1]])[found[1].id] and send_author_mail(*found, is_changed=True):
-            add_step(*found, TELL_AUTHOR, "")
+        if not history.find_said([found[1]])[found[1].id] and send_author_mail(
+            *found, is_changed=True
+        ):
+            history.add_step(*found, history.TELL_AUTHOR, "")
 
 
 def is_unwanted(project: Project, email: str) -> bool:
@@ -433,7 +420,7 @@ def can_thank(project: Project, row: Testimonial) -> bool:
 
 
 def find_thanks(row: Testimonial) -> Event | None:
-    return next(iter(list_history(row.id, THANK)), None)
+    return next(iter(history.list_history(row.id, THANK)), None)
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
@@ -441,4 +428,4 @@ def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> 
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, thanks=words)
-    add_step(project, row, THANK, actor, type=str(AUTHOR_THANKED))
+    history.add_step(project, row, THANK, actor, type=str(AUTHOR_THANKED))

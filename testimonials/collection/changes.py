@@ -6,20 +6,11 @@ from marshmallow import fields, validate
 
 from testimonials.auth.callers import Scope
 from testimonials.auth.email_addresses import Email
-from testimonials.collection import forms
+from testimonials.collection import forms, requests
 from testimonials.collection.address_lists import REFERENCE_LENGTH, AddressList, Person
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED, REQUESTS_SENT
 from testimonials.collection.models import RequestBatch
 from testimonials.collection.request_mail import SUBJECT_LENGTH, suggest_texts
-from testimonials.collection.requests import (
-    MESSAGE_LENGTH,
-    REMINDERS,
-    WAITS,
-    LeftOut,
-    ask_people,
-    choose_people,
-    sort_people,
-)
 from testimonials.collection.schemas import NAME_LENGTH, FormSchema, FormUpdateSchema
 from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
@@ -206,7 +197,7 @@ class RequestSchema(StrictSchema):
         SUBJECT_LENGTH, one_line=True, blank=False, description="Left out: the usual one."
     )
     message = Text(
-        MESSAGE_LENGTH,
+        requests.MESSAGE_LENGTH,
         blank=False,
         description="Left out: the usual one. `{first_name}`, `{name}`, `{company}` and "
         "`{business}` are filled in for each person; one that isn't known is left out.",
@@ -223,13 +214,13 @@ class RequestSchema(StrictSchema):
         description="The name of the form to open; left out: the project’s own page.",
     )
     sendAfterDays = NumberChoice(
-        *WAITS,
+        *requests.WAITS,
         attribute="wait_days",
         load_default=0,
         description="In how many days the mails go out; 0: now.",
     )
     remindAfterDays = NumberChoice(
-        *REMINDERS,
+        *requests.REMINDERS,
         attribute="remind_after_days",
         allow_none=True,
         load_default=None,
@@ -248,7 +239,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
     """Ask people by mail; the account was locked before the project."""
     subject, message = suggest_texts(project, values["language"])
     listed = AddressList(_list_people(values))
-    _, left_out = choose_people(project, [listed])
+    _, left_out = requests.choose_people(project, [listed])
     batch = RequestBatch(
         subject=values.get("subject", subject),
         message=values.get("message", message),
@@ -256,14 +247,14 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
         form_name=values.get("form_name"),
         remind_after_days=values["remind_after_days"],
     )
-    count = ask_people(project, batch, listed, actor, values.get("wait_days", 0))
+    count = requests.ask_people(project, batch, listed, actor, values.get("wait_days", 0))
     record(REQUESTS_SENT, project, count=count)
     return Outcome({"count": count}, _describe_asked(count, left_out))
 
 
 def tell_nobody_left(project: Project, values: Values) -> Values | None:
     """Return the answer if all people were asked before or don't want to be; None otherwise."""
-    fresh, left_out = sort_people(project, _list_people(values))
+    fresh, left_out = requests.sort_people(project, _list_people(values))
     return None if fresh else _describe_asked(0, left_out)
 
 
@@ -271,7 +262,7 @@ def _list_people(values: Values) -> list[Person]:
     return [Person(number, **each) for number, each in enumerate(values["people"], 1)]
 
 
-def _describe_asked(count: int, left_out: Sequence[LeftOut]) -> Values:
+def _describe_asked(count: int, left_out: Sequence[requests.LeftOut]) -> Values:
     """Return what `AskedSchema` describes."""
     skipped = [{"email": each.person.email, "reason": each.reason} for each in left_out]
     has_server = bool(current_settings().smtp_url)

@@ -12,19 +12,11 @@ from sqlalchemy import Select, func, inspect, select
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.auth.emails import send_plain_mail
+from testimonials.collection import submission
 from testimonials.collection.author_rights import MAIL_LINK
 from testimonials.collection.context import Context
 from testimonials.collection.events import REQUEST_ANSWERED
 from testimonials.collection.models import MailedRequest
-from testimonials.collection.submission import (
-    DUPLICATE,
-    FAST,
-    FLOOD,
-    LINKS,
-    REASONS,
-    SentRecording,
-    Submission,
-)
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.audit import record
@@ -60,7 +52,7 @@ SAID: dict[str, Any] = {
 }
 
 
-def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
+def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, bool]:
     """Store a submission once, pending or held as spam (spec, "States and transitions").
 
     The context is locked. Returns the testimonial, and whether it is new.
@@ -106,7 +98,7 @@ def store(context: Context, sent: Submission) -> tuple[Testimonial, bool]:
     return row, True
 
 
-def keep_files(context: Context, sent: Submission) -> None:
+def keep_files(context: Context, sent: submission.Submission) -> None:
     """Store the files of a form, once, so that they needn't be uploaded again."""
     if sent.photo is not None and inspect(sent.photo).transient:
         db.session.add(sent.photo)
@@ -115,11 +107,11 @@ def keep_files(context: Context, sent: Submission) -> None:
         uploads.add_taken(context.project, sent.recording.id, sent.recording.found)
 
 
-def announce(context: Context, sent: Submission, row: Testimonial) -> None:
+def announce(context: Context, sent: submission.Submission, row: Testimonial) -> None:
     """Let the owner and the author be told of a new testimonial, and record it."""
     project, asked = context.project, context.asked
     if row.status == "spam":
-        if FLOOD in (row.held_for or ""):
+        if submission.FLOOD in (row.held_for or ""):
             enqueue(TELL_OF_FLOOD, testimonial_id=row.id)
         note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))
         return
@@ -139,14 +131,14 @@ def announce(context: Context, sent: Submission, row: Testimonial) -> None:
         record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 
-def _list_digests(sent: Submission, row: Testimonial) -> dict[str, str]:
+def _list_digests(sent: submission.Submission, row: Testimonial) -> dict[str, str]:
     """Return the digests of the media of a new testimonial, which were just stored or read."""
     recording = row.recording if row.is_recorded else None
     found = {"photo": sent.photo and sent.photo.digest, "recording": recording and recording.digest}
     return {name: digest for name, digest in found.items() if digest}
 
 
-def _attach(project: Project, sent: SentRecording, row: Testimonial) -> None:
+def _attach(project: Project, sent: submission.SentRecording, row: Testimonial) -> None:
     """Let a new testimonial have its recording; raise `RecordingGone` if another has it."""
     recording = uploads.find_upload(project, sent.id, for_update=True)
     if recording.state != "ready":
@@ -170,7 +162,7 @@ def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None
         row.email_verified_at = now
 
 
-def _make_key(sent: Submission, values: Mapping[str, Any]) -> str:
+def _make_key(sent: submission.Submission, values: Mapping[str, Any]) -> str:
     form_key = f"{sent.key} {sent.recording.mark}" if sent.recording else sent.key
     said = [values.get(name, nothing) for name, nothing in SAID.items()]
     act = [form_key, values["text"], *said, bool(values["avatar_id"])]
@@ -258,16 +250,16 @@ def find_reasons(
     found = set(signs)
     if not find_links(values["text"]):
         # People who paste a prepared text are just as quick.
-        found.discard(FAST)
+        found.discard(submission.FAST)
     answers = values.get("answers") or ()
     said = [values["text"], *(each["answer"] for each in answers if each["kind"] == "text")]
     if any(is_link_stuffed(text, values["author_name"]) for text in said):
-        found.add(LINKS)
+        found.add(submission.LINKS)
     if words and _has_duplicate(project, values, words, now):
-        found.add(DUPLICATE)
+        found.add(submission.DUPLICATE)
     if _is_flooded(project, now):
-        found.add(FLOOD)
-    return [reason for reason in REASONS if reason in found]
+        found.add(submission.FLOOD)
+    return [reason for reason in submission.REASONS if reason in found]
 
 
 def is_link_stuffed(text: str, name: str) -> bool:
@@ -341,7 +333,7 @@ def _find_flood(project: Project, since: datetime) -> Select[str]:
     return select(Testimonial.id).where(
         Testimonial.project_id == project.id,
         Testimonial.created_at > since,
-        Testimonial.held_for.contains(FLOOD),
+        Testimonial.held_for.contains(submission.FLOOD),
     )
 
 

@@ -21,17 +21,8 @@ from testimonials.core.http.errors import ServiceError, ValidationFailed, requir
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
 from testimonials.core.settings.current import current_settings
+from testimonials.projects import projects
 from testimonials.projects.models import OldSlug, Project
-from testimonials.projects.projects import (
-    SlugTaken,
-    choose_slug,
-    complete_website,
-    is_held,
-    is_shown,
-    lock_account,
-    mark_edited,
-    require_room,
-)
 
 GRACE = timedelta(days=7)
 
@@ -43,7 +34,7 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
     """
     config = {name: value for name, value in changes.items() if name != "businessName"}
     if "website" in config:
-        config["website"] = complete_website(config["website"])
+        config["website"] = projects.complete_website(config["website"])
     if "collectFields" in config:
         config["collectFields"] = project.page_config["collectFields"] | config["collectFields"]
     name = changes.get("businessName", project.business_name)
@@ -51,7 +42,7 @@ def update_page_config(project: Project, changes: dict[str, Any]) -> None:
     if merged == project.page_config and name == project.business_name:
         return
     project.page_config, project.business_name = merged, name
-    mark_edited(project)
+    projects.mark_edited(project)
 
 
 def set_picture(project: Project, name: str, image: Image | None) -> None:
@@ -60,7 +51,7 @@ def set_picture(project: Project, name: str, image: Image | None) -> None:
         db.session.add(image)
         db.session.flush()
     setattr(project, f"{name}_id", None if image is None else image.id)
-    mark_edited(project)
+    projects.mark_edited(project)
 
 
 def rename_slug(project: Project, text: str) -> None:
@@ -68,11 +59,11 @@ def rename_slug(project: Project, text: str) -> None:
 
     Raises `ValidationFailed`, `SlugReserved` and `SlugTaken`.
     """
-    slug = choose_slug(text, "")
+    slug = projects.choose_slug(text, "")
     if slug is None or slug == project.slug:
         return
-    if is_held(slug, project.id):
-        raise SlugTaken
+    if projects.is_held(slug, project.id):
+        raise projects.SlugTaken
     old = project.slug
     db.session.execute(delete(OldSlug).where(OldSlug.slug == slug))
     try:
@@ -80,19 +71,19 @@ def rename_slug(project: Project, text: str) -> None:
             project.slug = slug
             db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
     except IntegrityError:
-        raise SlugTaken from None
-    mark_edited(project)
+        raise projects.SlugTaken from None
+    projects.mark_edited(project)
 
 
 def set_active(project: Project, *, is_active: bool) -> None:
     project.status = "active" if is_active else "inactive"
-    mark_edited(project)
+    projects.mark_edited(project)
 
 
 def move_to_trash(project: Project) -> None:
     """Delete the locked project; its owner can restore it for 7 days."""
     project.deleted_at = clock.now()
-    mark_edited(project)
+    projects.mark_edited(project)
 
 
 def take_back(account_id: str, project_id: str) -> Project:
@@ -100,15 +91,15 @@ def take_back(account_id: str, project_id: str) -> Project:
 
     Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
     """
-    account = lock_account(account_id)
+    account = projects.lock_account(account_id)
     is_kept = (Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
     project = require_found(
         find_row(Project, project_id, *is_kept, for_update=True),
         gettext_noop("This project can no longer be restored."),
     )
-    require_room(account)
+    projects.require_room(account)
     project.deleted_at = None
-    mark_edited(project)
+    projects.mark_edited(project)
     return project
 
 
@@ -152,7 +143,7 @@ def find_renamed(slug: str) -> str | None:
         select(Project.slug)
         .join(OldSlug, OldSlug.project_id == Project.id)
         .join(Account, Account.id == Project.account_id)
-        .where(OldSlug.slug == slug, is_shown())
+        .where(OldSlug.slug == slug, projects.is_shown())
     )
     return db.session.scalar(query) if "\0" not in slug else None
 

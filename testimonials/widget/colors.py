@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from testimonials.core.images.colors import (
-    GRAPHICS,
-    NAMES,
-    STEP,
-    Derived,
-    derive_colours,
-    from_hex,
-    walk,
-)
+from testimonials.core.images import colors
 
 # A palette is a brand's colour with a name.
 PALETTES = {
@@ -29,21 +21,21 @@ def choose_brand(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
     return str(design.get("brandColor") or PALETTES[config["palette"]])
 
 
-def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> Derived:
+def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.Derived:
     """Return the colours of a widget with these settings."""
     brand = choose_brand(config, design)
-    found = derive_colours(brand)
+    found = colors.derive_colours(brand)
     if design.get("starColor") != "brand":
         return found
     # Stars need less contrast than words, so that those of a light brand don't turn to mud.
-    lightness, chroma, hue = from_hex(brand)
+    lightness, chroma, hue = colors.from_hex(brand)
     grounds = (found.light["card"], found.light["soft"], found.light["tint"])
-    star = walk((min(lightness, 0.72), chroma, hue), -STEP, grounds, GRAPHICS)
+    star = colors.walk((min(lightness, 0.72), chroma, hue), -colors.STEP, grounds, colors.GRAPHICS)
     dark = {**found.dark, "star": found.dark["accent"]}
-    return Derived({**found.light, "star": star}, dark)
+    return colors.Derived({**found.light, "star": star}, dark)
 
 
-def write_colours(colours: Derived) -> dict[str, str]:
+def write_colours(colours: colors.Derived) -> dict[str, str]:
     """Return the colours as the feed has them: in the order of `list_colours`, without `#`."""
     return {
         theme: " ".join(each[1:].lower() for each in listed)
@@ -51,9 +43,9 @@ def write_colours(colours: Derived) -> dict[str, str]:
     }
 
 
-def list_colours(colours: Derived) -> dict[str, list[str]]:
+def list_colours(colours: colors.Derived) -> dict[str, list[str]]:
     """Return those of `NAMES` for each theme, then the cards' shadow and the quotation mark."""
-    light, dark = ([each[name] for name in NAMES] for each in (colours.light, colours.dark))
+    light, dark = ([each[name] for name in colors.NAMES] for each in (colours.light, colours.dark))
     return {
         "light": [*light, colours.light["text"] + "12", colours.light["mark"]],
         "dark": [*dark, "#0000", colours.dark["tint"]],

@@ -10,19 +10,12 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException
 
+from testimonials.core.http import urls
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import wall, widget
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import PARAMETER, gettext, speaking
-from testimonials.core.http.urls import (
-    app_url,
-    base_path,
-    own_origins,
-    script_url,
-    wall_url,
-    widget_page_url,
-)
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service
 from testimonials.widget.cache import FRAMES, keep_page
@@ -83,21 +76,21 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
         min(limits["maxheight"] or height, height),
     )
     title = gettext("What customers say about %(name)s", name=project.name)
-    address = add_query(widget_page_url(project.id), selection.query)
+    address = add_query(urls.widget_page_url(project.id), selection.query)
     answer = {
         "version": "1.0",
         "type": "rich",
         "title": title,
         "author_name": project.name,
-        "author_url": wall_url(project.slug, project.own_host),
+        "author_url": urls.wall_url(project.slug, project.own_host),
         "provider_name": "Testimonials" if names_service(project) else project.name,
-        "provider_url": app_url(),
+        "provider_url": urls.app_url(),
         "width": width,
         "height": height,
         # Our own, for the WordPress plugin: what the snippet's container keeps free.
         "reserve": reserve_space(project, selection),
         "html": HTML.format(
-            wall_url(project.slug, project.own_host), title, address, title, width, height
+            urls.wall_url(project.slug, project.own_host), title, address, title, width, height
         ),
     }
     return project, answer
@@ -112,10 +105,10 @@ def find_page(address: str) -> tuple[Project, Selection]:
             raise NotFound("This is not the address of one of our pages.")
         if (own := own_hosts().find(parts.netloc)) is not None:
             return _match(own.to_inner(parts.path), values)
-        is_ours = parts.netloc.lower() in {urlsplit(url).netloc for url in own_origins()}
-        if not is_ours or not parts.path.startswith(f"{base_path()}/"):
+        is_ours = parts.netloc.lower() in {urlsplit(url).netloc for url in urls.own_origins()}
+        if not is_ours or not parts.path.startswith(f"{urls.base_path()}/"):
             raise NotFound("This is not the address of one of our pages.")
-        return _match(parts.path.removeprefix(base_path()), values)
+        return _match(parts.path.removeprefix(urls.base_path()), values)
     except (ValueError, HTTPException, ValidationFailed):
         raise NotFound("There is nothing to embed at this address.") from None
 
@@ -261,11 +254,11 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
         still=still,
         # Made from the program's own files; it contains nothing that people typed.
         styles=Markup(styles),  # noqa: S704
-        wall_url=wall_url(project.slug, project.own_host),
+        wall_url=urls.wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),
     )
 
 
 def _script(project: Project, selection: Selection) -> Markup:
-    source = script_url(query=script_query(project, selection))
+    source = urls.script_url(query=script_query(project, selection))
     return Markup('<script src="{}" async></script>').format(source)

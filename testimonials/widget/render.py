@@ -11,16 +11,8 @@ from typing import Any
 from flask import g, render_template, request
 from markupsafe import Markup
 
+from testimonials.core.http import urls
 from testimonials.core.http.i18n import current_language, format_average, format_number
-from testimonials.core.http.urls import (
-    collection_page_url,
-    json_feed_url,
-    oembed_url,
-    share_picture_url,
-    testimonial_url,
-    wall_url,
-    widget_page_url,
-)
 from testimonials.core.images.colors import NAMES, draw_face
 from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
@@ -130,7 +122,7 @@ def _describe_card(
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
         "reply": _describe_reply(item, manner),
         "extras": _describe_extras(item, manner),
-        "more_url": testimonial_url(manner.project.slug, item["id"], manner.project.own_host)
+        "more_url": urls.testimonial_url(manner.project.slug, item["id"], manner.project.own_host)
         if is_long
         else "",
         "face": describe_face(name, *pictures) if design["photoSize"] else None,
@@ -448,8 +440,8 @@ def render_page(
     return render_template(
         template,
         project=describe_project(project),
-        feed_url=json_feed_url(project.id),
-        oembed_url=oembed_url(_read_address(project)),
+        feed_url=urls.json_feed_url(project.id),
+        oembed_url=urls.oembed_url(_read_address(project)),
         theme=theme,
         # Made from the program's own files; it contains nothing that people typed.
         styles=Markup(styles),  # noqa: S704
@@ -464,9 +456,9 @@ def _read_address(project: Project) -> str:
     query = {name: value for name, value in request.args.items() if value and name in SELECTING}
     below = request.path.removeprefix(f"/{project.slug}/")
     if below != request.path:
-        page = f"{collection_page_url(project.slug, project.own_host)}/{below}"
+        page = f"{urls.collection_page_url(project.slug, project.own_host)}/{below}"
     else:
-        page = widget_page_url(project.id)
+        page = urls.widget_page_url(project.id)
     return add_query(page, query)
 
 
@@ -474,11 +466,11 @@ def describe_project(project: Project) -> dict[str, Any]:
     """Return what the pages show of a project besides its testimonials."""
     website: str = project.page_config["website"]
     button = read_cta(project)
-    leads_to_page = button["url"] == collection_page_url(project.slug, project.own_host)
+    leads_to_page = button["url"] == urls.collection_page_url(project.slug, project.own_host)
     return {
         "name": project.name,
-        "wall_url": wall_url(project.slug, project.own_host),
-        "share_url": share_picture_url(project.slug, project.own_host),
+        "wall_url": urls.wall_url(project.slug, project.own_host),
+        "share_url": urls.share_picture_url(project.slug, project.own_host),
         "logo_url": find_brand(project).logo_url,
         "website": website,
         "website_label": website.partition("://")[2].removeprefix("www.").rstrip("/"),
