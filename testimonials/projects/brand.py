@@ -29,20 +29,11 @@ from testimonials.projects.projects import mark_edited
 # beginnings of words that tell it, in the languages of the public pages and without accents; and
 # the types of schema.org. A word that has a trade's at its end is of that trade too: Landbäckerei.
 _FILE = Path(__file__).with_name("trades.json")
-_KNOWN: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
+_KNOWN: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
 TRADES: dict[str, str] = {trade: known["color"] for trade, known in _KNOWN.items()}
 _WORDS = {trade: known["words"].split() for trade, known in _KNOWN.items()}
 SCHEMA_TRADES = {kind: trade for trade, each in _KNOWN.items() for kind in each["schema"].split()}
-TRADE_NAMES = {
-    "bakery": gettext_noop("Bakery"),
-    "cafe": gettext_noop("Café"),
-    "salon": gettext_noop("Salon"),
-    "shop": gettext_noop("Shop"),
-    "craft": gettext_noop("Craft"),
-    "coach": gettext_noop("Coach"),
-    "software": gettext_noop("Software"),
-    "anything": gettext_noop("Something else"),
-}
+TRADE_NAMES: dict[str, str] = {trade: known["texts"][0] for trade, known in _KNOWN.items()}
 # `site`: as the owner's website.
 FONTS = ("site", "plain", "classic")
 # What stands for a website's font on our own pages and in mails: we copy nobody's font files.

@@ -134,18 +134,10 @@ class Look:
     design: LookSettings
 
 
-_NAMES = {
-    "wall": (gettext_noop("Wall"), gettext_noop("Everything, side by side")),
-    "highlights": (gettext_noop("Highlights"), gettext_noop("The best words marked")),
-    "letters": (gettext_noop("Letters"), gettext_noop("Long words, much air")),
-    "slider": (gettext_noop("Slider"), gettext_noop("A few at a time")),
-    "ticker": (gettext_noop("Ticker"), gettext_noop("Two lines that drift by")),
-    "night": (gettext_noop("Night"), gettext_noop("For dark pages")),
-}
 _FILE = Path(__file__).with_name("looks.json")
-_SETTINGS: dict[str, dict[str, LookSettings]] = json.loads(_FILE.read_text(encoding="utf-8"))
-LOOKS = {
-    name: Look(*_NAMES[name], each["config"], each["design"]) for name, each in _SETTINGS.items()
+LOOKS: dict[str, Look] = {
+    name: Look(each["texts"][0], each["texts"][1], each["config"], each["design"])
+    for name, each in json.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 
 

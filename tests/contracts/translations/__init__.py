@@ -40,7 +40,10 @@ KEYWORDS = {
 # The same, where a button of a page has it by name.
 PURPOSE = "step_up"
 # Files of texts: those called `texts` are translated where they are shown.
-TEXTS = ("collection/consents.json", "widget/steps.json", "widget/words.json")
+TEXTS = (
+    "collection/consents.json", "projects/trades.json", "widget/looks.json", "widget/steps.json",
+    "widget/words.json",
+)  # fmt: skip
 # A broken template is an error, not a file without messages.
 OPTIONS = {"templates/**": {"silent": "false", "newstyle_gettext": "true"}}
 # Nothing in the files depends on the day, so that a run without a change leaves them as they were.
