@@ -125,10 +125,16 @@ def test_undo_names_who_was_already_gone(
 
 @pytest.mark.postgres
 def test_one_person_is_cancelled_until_it_goes(
-    app: Flask, browser: FlaskClient, project: str
+    app: Flask, browser: FlaskClient, owner: Caller, project: str
 ) -> None:
     send(browser, project, f"{NOOR}\nli@example.org")
     row = read_requests(app)["noor@example.com"]
+    # Nor by another project, neither alone nor with all that went with it.
+    elsewhere = f"/dashboard/projects/{owner.create_project(slug='other')['_id']}/collect"
+    removed = browser.post(f"{elsewhere}/asked/remove", data={"id": row.id})
+    assert removed.status_code in (404, 422)
+    browser.post(f"{elsewhere}/undo", data={"undo": row.batch_id})
+    assert len(read_requests(app)) == 2
     path = f"/dashboard/projects/{project}/collect/asked/remove"
     answer = browser.post(path, data={"id": row.id})
     assert "Nothing was sent." in browser.get(answer.headers["Location"]).text

@@ -61,6 +61,23 @@ def test_each_reason_has_its_status_and_the_last_change_takes_it_back(
     assert number(inbox) == 1
 
 
+def test_deciding_anew_takes_the_reason_back(inbox: Inbox) -> None:
+    maya, ben, eva = inbox.receive("Maya", "Ben", "Eva", rating=3)
+    inbox.act(maya, "set-aside", "not_customer")
+    inbox.act(ben, "set-aside", "same_person")
+    inbox.act(eva, "set-aside", "spam")
+    assert number(inbox) == 0
+    assert inbox.act(maya, "approve").status_code == 200
+    assert inbox.act(ben, "reject").status_code == 200
+    assert inbox.act(eva, "release").status_code == 200
+    rows = {row.author_name: row for row in read_testimonials(inbox.app, inbox.project)}
+    assert {name: (row.status, row.set_aside) for name, row in rows.items()} == {
+        "Maya": ("approved", None), "Ben": ("rejected", None), "Eva": ("pending", None)
+    }  # fmt: skip
+    assert number(inbox) == 2
+    assert inbox.act(ben, "reject").status_code == 409
+
+
 def test_many_at_once(inbox: Inbox) -> None:
     ids = inbox.receive("Maya", "Ben", rating=4)
     assert inbox.bulk("set-aside", ids=ids).status_code == 409
