@@ -237,6 +237,7 @@ def describe_preview(project: Project, widget: Widget, settings: Settings) -> Va
         | {
             "draws": draws,
             "lang": ENGLISH.code,
+            "signs": ENGLISH.signs,
             "words": write_words(design["labels"], header, name=project.name),
         }
         | ({"cta": feed["cta"] | {k: v for k, v in cta.items() if v}} if "cta" in feed else {})

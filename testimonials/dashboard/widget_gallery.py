@@ -29,9 +29,8 @@ from testimonials.projects.access import Access
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
-from testimonials.projects.widget_design import read_look, trim_design
+from testimonials.projects.widget_design import trim_design
 from testimonials.testimonials.samples import PEOPLE, ROLE, SAMPLES
-from testimonials.widget.colors import read_colours, write_colours
 from testimonials.widget.drafts import (
     LOOKS,
     Widget,
@@ -51,6 +50,7 @@ from testimonials.widget.settings import (
     delete_widget,
     describe_feed,
     describe_header,
+    describe_look,
     find_widget,
     list_saved,
     rename_widget,
@@ -182,6 +182,7 @@ def _describe_gallery(project: Project) -> Values:
         "cta": None,
         "header": header,
         "lang": ENGLISH.code,
+        "signs": ENGLISH.signs,
         "next": None,
         # A paused project's widget shows nothing, but can be chosen.
         "project": feed["project"] | {"active": True},
@@ -203,9 +204,7 @@ def _draw(project: Project, widget: Widget, feed: Values, look: str) -> Values:
     draft = read_draft(widget)
     config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
     config, design = in_effect(project, {"config": config, "design": design, "cta": {}})
-    colours = write_colours(read_colours(config, design))
-    drawn: Values = {"config": config, "design": read_look(design), "colours": colours}
-    drawn |= {"shape": look} if look in SHAPES else {}
+    drawn = describe_look(config, design) | ({"shape": look} if look in SHAPES else {})
     return drawn | {"draw": choose_draw(feed | drawn | {"total": len(feed["items"])})}
 
 

@@ -60,6 +60,7 @@ def _describe_feed() -> dict[str, Any]:
         "config": WIDGET_CONFIG | LOOK,
         "design": read_look({}),
         "lang": ENGLISH.code,
+        "signs": ENGLISH.signs,
         "words": write_words({}),
         "cta": {"label": "", "url": ""},
         "total": len(SAMPLES),

@@ -22,6 +22,7 @@ from testimonials.widget.container import BADGES, SELECTING, Selection, add_quer
 from testimonials.widget.drafts import read_cta
 from testimonials.widget.script import FOLDER, read_styles, squeeze
 from testimonials.widget.settings import (
+    FONTS,
     WidgetSettings,
     describe_feed,
     describe_proof,
@@ -317,8 +318,6 @@ MORE_SHEETS = {
     "list": ("list",),
     "single": ("single",),
 } | dict.fromkeys(BADGES, ("badge", "sentence", "people"))
-SANS = "system-ui,sans-serif"
-FONTS = {"serif": "Georgia,serif", "system": SANS, "rounded": f"ui-rounded,Nunito,{SANS}"}
 # In a page that isn't ours, the font of the design "page" is that page's.
 PAGE_FONT = (
     ":host{font-family:inherit!important}"

@@ -35,6 +35,7 @@ MINIFIED = "minified.json"
 CORE = ("core/widget",)
 # Each may have styles, and these files of code; in the order of their styles.
 PIECES: dict[str, tuple[str, ...]] = {
+    "watch": ("pieces/watch",),
     "face": ("pieces/face",),
     "heading": ("pieces/heading",),
     "head": ("pieces/head",),
@@ -139,12 +140,15 @@ def digest_sources() -> str:
 
 @cache
 def build_script(*pieces: str) -> bytes:
-    """Return the core as it is served, with these pieces behind it."""
+    """Return the core as it is served, with these pieces behind it.
+
+    A badge has its page watched only when it stands.
+    """
     # Pinning the script pins its pieces too.
     parts = [_build("core").replace("VERSION", _version())]
     parts += [
         f"{{{_build(name).replace('export default[', f'__testimonials.{_version()}{name}=[')}}}"
-        for name in pieces
+        for name in (pieces if "badge" in pieces else ("watch", *pieces))
     ]
     return "\n".join(parts).encode()
 
@@ -173,8 +177,10 @@ def script_integrity() -> str:
 
 
 def _build(name: str) -> str:
-    script = _read_minified().get(name, f'export default["{name}.css"];')
-    return script.replace(f"{name}.css", read_styles(name).replace('"', "'"))
+    script, sheet = _read_minified().get(name, f'export default["{name}.css"];'), f"{name}.css"
+    if sheet not in script:
+        return script
+    return script.replace(sheet, read_styles(name).replace('"', "'"))
 
 
 @cache

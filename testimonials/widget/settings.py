@@ -221,6 +221,9 @@ def _choose_name(project: Project, text: str, widget: SavedWidget | None = None)
 
 # The rules of the widget: its settings, and what it may show.
 
+SANS = "system-ui,sans-serif"
+# Those of a design; that of the design "page" is the embedding page's.
+FONTS = {"serif": "Georgia,serif", "system": SANS, "rounded": f"ui-rounded,Nunito,{SANS}"}
 MAX_FACES = 5
 # By a specified setting, what of the design goes further.
 BEYOND = {"layout": "layout", "animation": "layout", "theme": "theme"}
@@ -338,6 +341,16 @@ def describe_proof(project: Project, shown: int = 0, genuine: int | None = None)
     return proof
 
 
+def describe_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a feed says of how its widget looks."""
+    return {
+        "config": config,
+        "design": read_look(design),
+        "colours": write_colours(read_colours(config, design)),
+        "font": FONTS.get(design["font"], ""),
+    }
+
+
 def _describe_page(
     project: Project,
     after: str | None,
@@ -349,9 +362,7 @@ def _describe_page(
     selection = selection.with_shape(settings.design["shape"])
     feed: dict[str, Any] = {
         "project": {"id": project.id, "name": project.name, "active": project.is_active},
-        "config": config,
-        "design": read_look(settings.design),
-        "colours": write_colours(read_colours(config, settings.design)),
+        **describe_look(config, settings.design),
     } | ({"widget": settings.name} if settings.name else {})
     if selection.is_badge:
         return feed | _describe_badge(project, selection.shape)

@@ -127,7 +127,7 @@ def describe_writing(feed: Mapping[str, Any]) -> dict[str, Any]:
     up to six days, four weeks, twelve months and twenty years. Dates with a day differ by country.
     """
     language, style = current_language(), feed["design"]["dateStyle"]
-    written: dict[str, Any] = {"signs": language.decimal + language.thousands}
+    written: dict[str, Any] = {"signs": language.signs}
     if feed["items"] and style != "absolute":
         form = "long" if choose_kind(feed) == "list" else "short"
         patterns = read_date_patterns()[language.code]

@@ -48,6 +48,7 @@ def test_settings_items_and_totals(
     assert _feed(client, project) == {
         "project": {"id": project, "name": "Kiln & Clay", "active": True},
         "config": made["widgetConfig"],
+        "font": "",
         "design": LOOK,
         "colours": write_colours(derive_colours("#0F766E")),
         "cta": {"label": "Share your experience", "url": "https://testimonials.example.com/kiln"},

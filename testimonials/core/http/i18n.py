@@ -57,6 +57,11 @@ class Language:
         """What is before the decimals: not what is between thousands."""
         return "." if self.thousands == "," else ","
 
+    @property
+    def signs(self) -> str:
+        """What is before the decimals, then what is between thousands."""
+        return self.decimal + self.thousands
+
 
 ENGLISH = Language("en", "English", has_dashboard=True)
 # In the order of the language switch: by their own names, those in other scripts last.

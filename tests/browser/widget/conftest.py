@@ -27,6 +27,7 @@ from testimonials.widget.script import (
     choose_draw,
     piece_digest,
 )
+from testimonials.widget.settings import FONTS
 from testimonials.widget.words import WORDS
 from tests.browser.pages import WATCH_SHIFTS
 from tests.support.servers import PATIENCE
@@ -131,7 +132,8 @@ class Pages:
         url = urlparse(path)
         self.requests.append(path)
         if url.path == "/widget/v1.js":
-            return 200, "text/javascript; charset=utf-8", build_script(*WALL), None
+            script = build_script(*(["badge"] if url.query else WALL))
+            return 200, "text/javascript; charset=utf-8", script, None
         for name in PIECES:
             if url.path == f"/widget/v1-{piece_digest(name)}.js":
                 return 200, "text/javascript; charset=utf-8", build_piece(name), None
@@ -215,6 +217,8 @@ def feed(
         "design": read_look(chosen),
         "colours": write_colours(read_colours(settings, chosen)),
         "lang": "en",
+        "font": FONTS.get(chosen.get("font"), ""),
+        "signs": ".,",
         "words": ENGLISH | chosen.get("labels", {}),
         "cta": {"label": "Share your experience", "url": "https://example.com/fern"},
         "proof": {

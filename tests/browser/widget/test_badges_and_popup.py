@@ -9,7 +9,16 @@ from playwright.sync_api import Page, expect
 
 from testimonials.widget.container import BADGES
 from tests.browser.axe import find_violations
-from tests.browser.widget.conftest import Pages, badge, feed, item, look, open_widgets, styles
+from tests.browser.widget.conftest import (
+    Pages,
+    badge,
+    feed,
+    item,
+    look,
+    open_widgets,
+    settle,
+    styles,
+)
 from tests.conftest import Case
 from tests.support.servers import wait_for
 
@@ -93,6 +102,23 @@ def check_badge(page: Page, pages: Pages, shape: str) -> None:
         assert find_violations(page, ["color-contrast", "link-name", "aria-hidden-focus"]) == []
         assert look(page, "host.dataset.testimonialsCount") == "214"
         assert page.evaluate("violations") == []
+
+
+def test_the_script_of_a_badge_draws_what_comes_later_too(page: Page, pages: Pages) -> None:
+    pages.script_url += "?shape=badge"
+    pages.feed |= {"p1": badge("badge"), "p2": feed(3)}
+    page.goto(pages.host_page(f"<main></main>{pages.tag()}"))
+    wait_for(lambda: any("watch.js" in path for path in pages.requests))
+    both = pages.snippet("p1", 'data-testimonials-shape="badge"') + pages.snippet("p2")
+    page.evaluate("html => { document.querySelector('main').innerHTML = html }", both)
+    settle(page, count=2)
+    assert look(page, "root.querySelectorAll('.card').length", 1) == 3
+    page.evaluate(
+        "document.querySelector('[data-testimonials-shape]').dataset.testimonialsProject = 'p2'"
+    )
+    page.wait_for_function(
+        "document.querySelectorAll('[data-testimonials-count=\"3\"]').length === 2"
+    )
 
 
 def test_a_badge_in_a_sentence_takes_its_size_and_colour(page: Page, pages: Pages) -> None:

@@ -50,7 +50,7 @@ def first_column(text: str) -> list[str]:
 
 
 def test_attributes(document: str, script: str) -> None:
-    watched = re.search(r"WATCHED = \[([^\]]+)\]", script)
+    watched = re.search(r"attributeFilter = \[([^\]]+)\]", script)
     assert watched
     chosen = set(re.findall(r"'(\w+)'", watched[1]))
     written = {name.lower() for name in re.findall(r"ta(?:set)?\.testimonials([A-Z]\w+)", script)}
@@ -80,10 +80,11 @@ def test_states_and_events(document: str, script: str) -> None:
 
 
 def test_custom_properties(document: str, script: str, sheet: str) -> None:
-    painted = re.search(r"COLOURS = '([\w ]+)'", script)
-    assert painted
-    colours = painted[1].split()
+    painted = [each.split(" ") for each in re.findall(r"paint\('([\w ]+)'\)", script)]
+    places = {place: name for names in painted for place, name in enumerate(names) if name}
+    colours = [places[place] for place in sorted(places)]
     assert colours == [*NAMES, "shade", "glyph"]
+    assert sorted(places) == list(range(len(colours)))
     # The three pairs behind initials have one hook.
     names = {name.rstrip("012") for name in colours}
     names |= set(re.findall(r"--testimonials-(\w+)", sheet))

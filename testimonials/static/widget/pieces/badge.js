@@ -2,11 +2,10 @@
 export default [`badge.css`, (widget) => {
   const { feed: { badge, header: { average, count }, proof, total }, host, root, el, number, say, stars } = widget;
   const link = (name, href, ...inside) => el('a', { class: name, href, target: '_blank', rel: 'noopener' }, ...inside);
-  widget.mean = el('b', 0, number(average, 1));
-  widget.inside = [stars(average), widget.mean, el('span', 0, say('ratings', { n: number(count) }))];
+  widget.inside = [stars(average), el('b', 0, number(average.toFixed(1))), el('span', 0, say('ratings', { n: number(count) }))];
   widget.fill = () => {
-    root.append(link('badge', badge.url, ...widget.inside));
-    if (proof) root.append(widget.between || ' ', link('proof', proof.url, proof.label));
+    root.className = widget.look;
+    root.append(link('badge', badge.url, ...widget.inside), widget.between || ' ', link('proof', proof.url, proof.label));
     host.dataset.testimonialsCount = total;
   };
 }];

@@ -3,7 +3,8 @@
 const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) || []).length;
 
 // Returns what writes dates; nothing where the reader would see the same one at half of the cards.
-const makeDates = ({ config, design, feed, writeDate }) => {
+const makeDates = ({ feed, writeDate }) => {
+  const { config, design } = feed;
   const none = () => '';
   if (config.showDates === false) return none;
   const write = (date) => {
@@ -20,8 +21,13 @@ const makeDates = ({ config, design, feed, writeDate }) => {
 };
 
 export default [`cards.css`, (widget) => {
-  const { config, design, feed, kind, host, root, signal, locale, el, webUrl, say, number, stars } = widget;
-  const { proof } = feed;
+  const { feed, kind, host, root, signal, el, webUrl, say, number, stars } = widget;
+  const { config, design, proof } = feed;
+  let locale = 'en';
+  // A page may claim any language.
+  try {
+    [locale] = Intl.getCanonicalLocales(widget.locale);
+  } catch {}
   const text = (value) => (typeof value === 'string' ? value : '');
   // Slow devices get the work in small tasks.
   const rest = () => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
@@ -107,7 +113,8 @@ export default [`cards.css`, (widget) => {
     widget.layout?.arrange?.();
   };
 
-  const fill = async (items) => {
+  const fill = async (items, layouts) => {
+    if (layouts) widget.layout = await layouts.find(Boolean);
     const { layout } = widget;
     filling = true;
     // The service writes them in its own languages. What browsers know takes them long to find.
@@ -130,18 +137,25 @@ export default [`cards.css`, (widget) => {
     await rest();
     filling = false;
     arrange();
+    root.inert = false;
     // Whoever waits for it may ask for the next page at once.
     host.dataset.testimonialsCount = cards.length;
   };
 
   Object.assign(widget, {
-    stage, nav, view, list, foot, status, cards, progress, extensions, button, clamp, arrange, fill, version: 0, cursor: feed.next,
+    stage, nav, view, list, foot, status, cards, progress, extensions, button, clamp, arrange, fill, locale, total: feed.total, version: 0, cursor: feed.next,
   });
+  widget.paint('    control  soft tint mark   solid on solidmark        glyph');
+  widget.look += ` ${config.cardStyle} ${design.density}`;
+  // It is measured before it is shown.
+  root.inert = true;
+  root.className = widget.look;
+  host.shadowRoot.prepend(root);
   root.append(stage, foot, status);
   if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
-    const showMore = button({ class: 'button' }, async () => (await widget.later()).showMore(showMore), say('showMore') + ' ', progress);
+    const showMore = button({ class: 'button' }, async () => (await widget.use('later'))[0].showMore(showMore), say('showMore') + ' ', progress);
     foot.append(showMore);
   }
   const href = webUrl(feed.cta?.url);

@@ -29,7 +29,7 @@ export default [`carousel.css`, (widget) => {
 
   const more = async () => {
     try {
-      return widget.cursor && await (await widget.later()).loadNext();
+      return widget.cursor && await (await widget.use('later'))[0].loadNext();
     } catch {} // The next step tries again.
   };
   const show = (wanted) => {

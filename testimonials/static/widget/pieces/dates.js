@@ -3,7 +3,7 @@
 const UNITS = [[365, 'year'], [30, 'month'], [7, 'week'], [0, 'day']];
 
 export default [`dates.css`, (widget) => {
-  const { design: { dateStyle }, kind, locale } = widget;
+  const { feed: { design: { dateStyle } }, kind, locale } = widget;
   if (dateStyle === 'relative') {
     const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
     widget.writeDate = (date) => {

@@ -3,8 +3,8 @@
 const X = 'M3 3l14 18h4L7 3zM20.5 3l-7 8M10.5 13.5 4 21';
 const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5', insider: 'M12 4a4 4 0 1 0 .01 0zM4 21c1-9 15-9 16 0', translated: 'M3 6h10M8 3v3c0 5-2 8-5 9M5 9c1 3 4 5 6 6M12 21l4.5-11L21 21M14 17h5' };
 
-export default [`extras.css`, ({ config, design, el, extensions, feed, kind, locale, say }) => {
-  const { name } = feed.project;
+export default [`extras.css`, ({ el, extensions, feed, kind, locale, say }) => {
+  const { config, design, project: { name } } = feed;
   const icon = (d) => el('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': true }, el('path', { d }));
 
   const drawHandle = (handle, top) => {

@@ -1,6 +1,7 @@
 // People’s photos, or their initials.
 export default [`face.css`, (widget) => {
-  const { el, put, design: { photoSize, radius } } = widget;
+  const { el, paint, put, feed: { design: { photoSize, radius } } } = widget;
+  paint('              back0 fore0 back1 fore1 back2 fore2');
   if (radius >= 0) {
     put('radius', radius + 'px');
     put('round', radius > 6 ? '50%' : radius && '8px');

@@ -1,7 +1,7 @@
 // The font of headings, and whether they stand in the middle, as on the page around.
 export default [`heading.css`, (widget) => {
-  const { host, put, read } = widget;
+  const { feed, host, put } = widget;
   const heading = document.querySelector('h2') || document.querySelector('h1') || host.parentElement || document.body;
-  put('heading', read(heading));
+  put('heading', feed.font || getComputedStyle(heading).fontFamily);
   if (getComputedStyle(heading).textAlign === 'center') widget.look += ' middle';
 }];

@@ -29,7 +29,7 @@ const fit = ({ host, root, signal }) => {
 };
 
 export default [`later.css`, (widget) => {
-  const { kind, signal, url, cards, say, progress } = widget;
+  const { feed: { config }, host, kind, signal, url, cards, say, progress } = widget;
 
   // A page of masonry fills its columns, and leaves none that couldn't.
   const isEnough = (count) => kind !== 'masonry' || (count >= 2 * widget.columns && widget.total - cards.length - count >= 2 * widget.columns);
@@ -39,7 +39,8 @@ export default [`later.css`, (widget) => {
     let after = widget.cursor;
     while (after && !(items[0] && isEnough(items.length))) {
       url.searchParams.set('after', after);
-      const page = await widget.load(url, signal);
+      const page = await widget.load(url);
+      signal.throwIfAborted();
       items.push(...page.items);
       after = page.next;
     }
@@ -71,11 +72,15 @@ export default [`later.css`, (widget) => {
     },
     settle() {
       fit(widget);
-      if (!widget.root) return;
+      if (!widget.fill) return;
       watchSeen({ ...widget, url: new URL('seen', url) });
       const { arrange } = widget;
       if (!arrange) return;
-      if (widget.config.animation !== 'none') matchMedia('(prefers-reduced-motion:reduce)').addEventListener('change', widget.restart, { signal });
+      if (config.animation !== 'none') matchMedia('(prefers-reduced-motion:reduce)').addEventListener('change', () => {
+        const { look, widgets } = window.__testimonials;
+        widgets.get(host).key = '';
+        look();
+      }, { signal });
       new ResizeObserver(() => requestAnimationFrame(arrange)).observe(widget.status);
       // Other letters have another size.
       document.fonts.addEventListener('loadingdone', () => {

@@ -62,7 +62,7 @@ export default [`marquee.css`, (widget) => {
   }));
 
   const { length } = widget.feed.items;
-  const countLanes = () => (length < 6 || (vertical ? widget.width < 560 : widget.design.marqueeRows === 1) ? 1 : 2);
+  const countLanes = () => (length < 6 || (vertical ? widget.width < 560 : widget.feed.design.marqueeRows === 1) ? 1 : 2);
   const deal = (count) => {
     const before = part;
     part = length / count;

@@ -1,7 +1,7 @@
 // The average of all ratings with people's faces: on a card, or beside how many wrote.
 export default [`people.css`, (widget) => {
   const { kind, feed: { header: { average, count, people, faces: shown } }, el, faces, number, say, stars } = widget;
-  const mean = number(average, 1);
+  const mean = number(average.toFixed(1));
   const n = number(count);
   const sum = (...lines) => el('span', { class: 'summary' }, ...lines);
   widget.inside = kind === 'people'

@@ -1,6 +1,6 @@
 // The average of all ratings within a sentence of the page.
 export default [`sentence.css`, (widget) => {
-  const { feed: { header: { average, count } }, host, el, mean, number, say, stars } = widget;
+  const { feed: { header: { average, count } }, host, el, inside: [, mean], number, say, stars } = widget;
   host.dataset.testimonialsInline = '';
   const star = stars(average);
   star.setAttribute('viewBox', '0 0 20 20');
